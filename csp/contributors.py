@@ -1,0 +1,59 @@
+"""Who stands behind a cell: how many contributors, and the largest of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+
+__all__ = ["Contributors"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Contributors:
+    """Counts and largest contributions of each cell, as the sensitivity rules see them.
+
+    Attributes
+    ----------
+    count : (n,) int64
+        Number of contributors (records, holdings, or estimated units under sampling weights).
+    total : (n,) int64
+        Sum of all contributions as the rules see them, in table units. Equals the cell's value
+        unless a mode for negative contributions changed the contributions.
+    top : (n, k) int64
+        The k largest contributions, in descending order, 0 where there are fewer. All >= 0.
+    ids : (n, k) int64 or None
+        Contributor behind each entry of `top`, -1 where there is none. None if contributors were
+        not identified; then contributions of different cells count as different contributors.
+    opposite : Contributors or None
+        Only for negative="split": the same for the negative contributions, signs dropped. A cell
+        is sensitive if either side is.
+    """
+
+    count: NDArray[np.int64]
+    total: NDArray[np.int64]
+    top: NDArray[np.int64]
+    ids: NDArray[np.int64] | None = None
+    opposite: Contributors | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.count)
+        if self.total.shape != (n,) or self.top.ndim != 2 or self.top.shape[0] != n:
+            msg = (
+                f"contributors of {n} cells need total of shape ({n},) and top of shape ({n}, k); "
+                f"got {self.total.shape} and {self.top.shape}"
+            )
+            raise InputError(msg)
+        if self.ids is not None and self.ids.shape != self.top.shape:
+            msg = f"ids of shape {self.ids.shape} do not match top of shape {self.top.shape}"
+            raise InputError(msg)
+        for array in (self.count, self.total, self.top, self.ids):
+            if array is not None:
+                array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        n, k = self.top.shape
+        return f"Contributors({n} cells, {k} largest known)"
