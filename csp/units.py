@@ -1,0 +1,196 @@
+"""Numbers of any kind as integers of one decimal unit, exactly or not at all."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.numbers import MAX_VALUE
+
+__all__ = ["MAX_DECIMALS", "NotUnits", "is_missing", "to_units"]
+
+MAX_DECIMALS = 9
+"""Most decimal places that are looked for when the caller names none."""
+
+# Up to 15 significant digits a decimal and the float nearest to it determine each other, so the
+# scaled float rounds to the digits of the shortest decimal text of that float.
+_SAFE = 10**15
+
+_PLAIN = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?")
+
+
+class NotUnits(InputError):
+    """A number that cannot become units; callers say in which row or cell it stands.
+
+    Attributes
+    ----------
+    index : int
+        Position of the number in the flat input, from 0.
+    reason : str
+        What is wrong with it and what to do, without its value.
+    """
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(f"position {index + 1}: {reason}")
+        self.index = index
+        self.reason = reason
+
+
+def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArray[np.int64], int]:
+    """Integers of ``10**-scale`` that equal the given numbers exactly.
+
+    A float stands for its shortest decimal text: 0.1 is one tenth. Text is read as a decimal
+    number with a point.
+
+    Parameters
+    ----------
+    numbers : (n,) array
+        Integers, floats, or objects: Python numbers, Decimal, text; None and NaN are missing.
+    decimals : int, optional
+        Decimal places of the unit. None finds the smallest number of places, at most
+        `MAX_DECIMALS`, at which every number is whole.
+
+    Returns
+    -------
+    units : (n,) int64
+    scale : int
+        `decimals`, or the places found.
+
+    Raises
+    ------
+    NotUnits
+        At the first number that is missing, not finite, not a number, not whole at the unit, or
+        beyond 2**53 units.
+    """
+    if decimals is not None and not 0 <= decimals <= 15:
+        msg = f"decimals must be from 0 to 15, not {decimals}"
+        raise InputError(msg)
+    array = np.asarray(numbers).ravel()
+    if array.dtype.kind in "biu":
+        whole, places = array, np.zeros(len(array), np.int64)
+        beyond = (whole > MAX_VALUE) | (whole < -MAX_VALUE) if array.dtype.kind != "b" else None
+        if beyond is not None and beyond.any():
+            raise _too_large(int(np.argmax(beyond)), 0)
+        mantissa = whole.astype(np.int64)
+    elif array.dtype == np.float64:
+        mantissa, places = _from_floats(array, decimals)
+    else:
+        mantissa, places = _from_objects(array, decimals)
+    scale = int(places.max(initial=0)) if decimals is None else decimals
+    return _rescale(mantissa, places, scale), scale
+
+
+def is_missing(item: Any) -> bool:
+    """Whether an object stands for no value: None, NaN, and the gaps of pandas."""
+    return item is None or str(item) in {"nan", "NaT", "<NA>"}
+
+
+def _from_floats(
+    array: NDArray[np.float64], decimals: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    finite = np.isfinite(array)
+    if not finite.all():
+        raise _missing(int(np.argmin(finite)))
+    mantissa = np.zeros(len(array), np.int64)
+    places = np.full(len(array), -1, np.int64)
+    left = np.arange(len(array))
+    for d in range((MAX_DECIMALS if decimals is None else decimals) + 1):
+        x = array[left]
+        scaled = np.rint(x * 10.0**d)
+        fits = (np.abs(scaled) < _SAFE) & (scaled / 10.0**d == x)
+        mantissa[left[fits]] = scaled[fits].astype(np.int64)
+        places[left[fits]] = d
+        left = left[~fits]
+        if not len(left):
+            break
+    for i in left:  # long or fractional beyond the places: decide on the decimal text
+        mantissa[i], places[i] = _parse(repr(float(array[i])), int(i), decimals)
+    return mantissa, places
+
+
+def _from_objects(
+    array: NDArray[Any], decimals: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    mantissa = np.zeros(len(array), np.int64)
+    places = np.zeros(len(array), np.int64)
+    known: dict[str, tuple[int, int]] = {}
+    for i, item in enumerate(array):
+        if is_missing(item):
+            raise _missing(i)
+        text = item if isinstance(item, str) else str(item)
+        found = known.get(text)
+        if found is None:
+            found = known[text] = _parse(text, i, decimals)
+        mantissa[i], places[i] = found
+    return mantissa, places
+
+
+def _parse(text: str, index: int, decimals: int | None) -> tuple[int, int]:
+    """Digits and decimal places of a decimal text, trailing zeros dropped."""
+    text = text.strip()
+    match = _PLAIN.fullmatch(text)
+    if match and (match[2] or match[3]):
+        fraction = (match[3] or "").rstrip("0")
+        digits, places = int((match[2] + fraction) or "0"), len(fraction)
+        digits = -digits if match[1] == "-" else digits
+    else:
+        digits, places = _parse_slow(text, index)
+    limit = MAX_DECIMALS if decimals is None else decimals
+    if places > limit:
+        fix = "round the data or raise decimals" if decimals is not None else "round the data"
+        raise NotUnits(index, f"the number has more than {limit} decimal places; {fix}")
+    if abs(digits) > MAX_VALUE:
+        raise _too_large(index, places)
+    return digits, places
+
+
+def _parse_slow(text: str, index: int) -> tuple[int, int]:
+    """Numbers with an exponent, and everything that is no number."""
+    if text.lower() in {"", "na", "nan", "null", "none", "<na>", "inf", "-inf", "infinity"}:
+        raise _missing(index)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = None
+    if number is None or "_" in text:
+        reason = "the text is not a decimal number; write it with a point, like 12.34"
+        raise NotUnits(index, reason)
+    if not number.is_finite():
+        raise _missing(index)
+    sign, digits, exponent = number.as_tuple()
+    exponent = int(exponent)  # a finite number has no letter there
+    mantissa = int("".join(map(str, digits)))
+    if mantissa == 0:
+        return 0, 0
+    if exponent > 20:
+        raise _too_large(index, 0)
+    while exponent < 0 and mantissa % 10 == 0:
+        mantissa, exponent = mantissa // 10, exponent + 1
+    mantissa *= 10 ** max(exponent, 0)
+    return -mantissa if sign else mantissa, max(-exponent, 0)
+
+
+def _rescale(
+    mantissa: NDArray[np.int64], places: NDArray[np.int64], scale: int
+) -> NDArray[np.int64]:
+    factor = np.power(np.int64(10), scale - places)
+    beyond = np.abs(mantissa) > MAX_VALUE // factor
+    if beyond.any():
+        raise _too_large(int(np.argmax(beyond)), scale)
+    return mantissa * factor
+
+
+def _missing(index: int) -> NotUnits:
+    return NotUnits(index, "the number is missing (empty, NaN or infinite); fill it or drop it")
+
+
+def _too_large(index: int, scale: int) -> NotUnits:
+    reason = (
+        f"the number is beyond 2**53 units of 10**-{scale}; use fewer decimals or a larger unit"
+    )
+    return NotUnits(index, reason)
