@@ -1,0 +1,145 @@
+"""Float answers of an LP made exact: rational witnesses, and bounds by weak duality.
+
+Whatever multipliers ``g`` a solver suggests, ``c = s e_j - M' g`` proves that the deviation of cell
+j in direction s is at most ``sum_i max(c_i, 0) up_i + max(-c_i, 0) down_i`` (solver-independent, in
+integers). A wrong suggestion gives a weak bound, never a wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.attacker.view import View
+from csp.numbers import UNBOUNDED
+
+__all__ = ["basic_solution", "dual_bound", "is_deviation", "rationalise"]
+
+# Denominators seen at vertices of margin systems; each divides one of these.
+_DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 2520, 27720)
+
+
+def rationalise(x: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Yield integer vectors n and denominators d with n / d close to x, smallest d first."""
+    size = float(np.abs(x).max(initial=0.0))
+    for d in _DENOMINATORS:
+        if size * d > 2.0**53:
+            return
+        n = np.rint(x * d)
+        if np.all(np.abs(x * d - n) <= 1e-6 * np.maximum(1.0, np.abs(n) * 1e-3) * d):
+            yield n.astype(np.int64), d
+
+
+def _exact_product(matrix: Any, vector: NDArray[Any]) -> NDArray[Any]:
+    """``matrix @ vector`` in int64 where it fits, in Python integers where it may not."""
+    biggest = max(abs(int(vector.min())), abs(int(vector.max()))) if len(vector) else 0
+    span = int(np.abs(matrix.data).max(initial=1)) * max(matrix.shape)
+    if biggest * span < 2**62:
+        return matrix @ vector.astype(np.int64)
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    out = np.array([0] * matrix.shape[0], dtype=object)
+    terms = matrix.data.astype(object) * vector.astype(object)[matrix.indices]
+    np.add.at(out, rows, terms)
+    return out
+
+
+def is_deviation(view: View, numerators: NDArray[Any], denominator: int) -> bool:
+    """Whether a rational vector satisfies every relation and bound of a view, exactly."""
+    limits = (view.up, view.down)
+    if denominator != 1 or numerators.dtype == object:
+        numerators = numerators.astype(object)
+        limits = tuple(bound.astype(object) * denominator for bound in limits)
+    beyond = (numerators > limits[0]) & (view.up < UNBOUNDED)
+    beyond |= (-numerators > limits[1]) & (view.down < UNBOUNDED)
+    if np.any(beyond):
+        return False
+    return not np.any(_exact_product(view.matrix, numerators))
+
+
+def dual_bound(
+    view: View, j: int, sign: int, multipliers: NDArray[Any], divisor: int
+) -> Fraction | None:
+    """Exact bound that row multipliers prove for one cell and direction.
+
+    Parameters
+    ----------
+    view : View
+    j : int
+        Position of the cell within the view.
+    sign : {1, -1}
+    multipliers : (r,) array of int
+        Numerators.
+    divisor : int
+
+    Returns
+    -------
+    Fraction or None
+        Bound on the deviation; None if the multipliers prove none (an unbounded cell counts).
+    """
+    from scipy.sparse import csr_array
+
+    c = -_exact_product(csr_array(view.matrix.T), multipliers)
+    c = c.astype(object)
+    c[j] += sign * divisor
+    total = 0
+    for i in np.flatnonzero(c != 0):
+        side = view.up if c[i] > 0 else view.down
+        if side[i] >= UNBOUNDED:
+            return None
+        total += abs(c[i]) * int(side[i])
+    return Fraction(total, divisor)
+
+
+def basic_solution(
+    view: View, basic_columns: NDArray[np.int64], at: NDArray[Any], tight_rows: NDArray[np.int64],
+    j: int, sign: int,
+) -> tuple[NDArray[Any], int, NDArray[Any], int] | None:  # fmt: skip
+    """Exact primal and dual solution of an LP basis.
+
+    Parameters
+    ----------
+    view : View
+    basic_columns : (b,) int64
+    at : (k,) array of int
+        Value of every nonbasic cell (0 for basic ones).
+    tight_rows : (b,) int64
+        Relations whose slack is not basic.
+    j, sign : int
+        The objective.
+
+    Returns
+    -------
+    (numerators, denominator, multiplier numerators, divisor) or None
+        None if the basis is singular.
+    """
+    from flint import fmpz_mat
+
+    b = len(basic_columns)
+    dense = view.matrix.toarray()
+    square = dense[np.ix_(tight_rows, basic_columns)]
+    right = -_exact_product(view.matrix, at)[tight_rows]
+    objective = [sign if int(c) == j else 0 for c in basic_columns]
+    z = [Fraction(int(v)) for v in at]
+    g = [Fraction(0)] * len(view.rows)
+    if b:
+        base = fmpz_mat(b, b, [int(v) for v in square.ravel()])
+        if base.det() == 0:
+            return None
+        primal = base.solve(fmpz_mat(b, 1, [int(v) for v in right]))
+        dual = base.transpose().solve(fmpz_mat(b, 1, objective))
+        for i in range(b):
+            z[int(basic_columns[i])] = Fraction(int(primal[i, 0].p), int(primal[i, 0].q))
+            g[int(tight_rows[i])] = Fraction(int(dual[i, 0].p), int(dual[i, 0].q))
+    return (*_common(z), *_common(g))
+
+
+def _common(values: list[Fraction]) -> tuple[NDArray[Any], int]:
+    """Numerators over one common denominator."""
+    from math import lcm
+
+    d = lcm(*(v.denominator for v in values)) if values else 1
+    return np.array([v.numerator * (d // v.denominator) for v in values], dtype=object), d

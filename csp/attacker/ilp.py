@@ -1,0 +1,74 @@
+"""Interval ends over integer tables, where fractions would make the attacker look weaker."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from csp.attacker.exact import is_deviation
+from csp.attacker.view import Extreme, View
+from csp.errors import CertificateError
+from csp.highs import build, new_model, optimise
+from csp.numbers import UNBOUNDED
+
+__all__ = ["integer_extreme"]
+
+
+def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
+    """Furthest integer deviation of one cell, given the rational one.
+
+    Parameters
+    ----------
+    view : View
+    j, sign : int
+        Cell (position within the view) and direction.
+    relaxed : Extreme
+        The rational answer. If its witness is integral, or its end is attained by an integer
+        table after rounding the end inwards, no tree search is needed to prove it.
+
+    Returns
+    -------
+    Extreme
+        Its witness is integral (denominator 1). `exact` says whether the end is proved; an end
+        strictly inside the rational one rests on the solver's tree search and is not.
+
+    Raises
+    ------
+    CertificateError
+        If no integer table can be made of the solver's answer.
+    """
+    if relaxed.denominator == 1:
+        return relaxed
+    # Integers above 2**53 are not floats, and tolerances are absolute: refuse rather than round.
+    finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
+    if finite.max(initial=0) > 10**9:
+        msg = "integer intervals need rooms below 10**9 units; use integer=False for this table"
+        raise CertificateError(msg)
+    cost = np.zeros(len(view.cells))
+    cost[j] = -sign
+    zero = np.zeros(len(view.rows))
+    end = None if relaxed.reach is None else relaxed.reach.numerator // relaxed.reach.denominator
+    up = np.where(view.up >= UNBOUNDED, np.inf, view.up).astype(np.float64)
+    down = np.where(view.down >= UNBOUNDED, np.inf, view.down).astype(np.float64)
+    if end is None:
+        far = 10**6 * max(1, int(finite.max(initial=1)))
+        (up if sign > 0 else down)[j] = far
+    model = build(
+        new_model(mip_abs_gap=0.5),
+        cost=cost, lower=-down, upper=up, rows=view.matrix, row_lower=zero, row_upper=zero,
+        integer=True,
+    )  # fmt: skip
+    word = optimise(model, interruptible=True)
+    if word != "optimal":
+        msg = f"the attacker's integer program ended as {word}"
+        raise CertificateError(msg)
+    z = np.rint(np.asarray(model.getSolution().col_value)).astype(np.int64)
+    if not is_deviation(view, z, 1):
+        msg = "no integer table could be made of the attacker's solution"
+        raise CertificateError(msg)
+    reach = None if end is None else Fraction(sign * int(z[j]))
+    exact = relaxed.exact and reach is not None and reach == end
+    if exact:
+        return Extreme(reach, z, 1, relaxed.multipliers, relaxed.divisor, exact=True)
+    return Extreme(reach, z, 1, None, 1, exact=False)

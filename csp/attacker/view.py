@@ -1,0 +1,153 @@
+"""What an outsider sees of a pattern: the suppressed cells and the relations that bind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.numbers import UNBOUNDED
+from csp.table import Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["Extreme", "View", "components", "room"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """Deviations ``z = y - a`` that fit a release, on one connected part of its pattern.
+
+    ``matrix @ z = 0`` and ``-down <= z <= up`` describe every table that agrees with all that
+    is published.
+
+    Attributes
+    ----------
+    cells : (k,) int64
+        Suppressed cells of this part, ascending.
+    rows : (r,) int64
+        Relations that hold at least one of them.
+    matrix : (r, k) csr_array of int64
+    up, down : (k,) int64
+        Room above and below the true value; `csp.UNBOUNDED` for no bound.
+    """
+
+    cells: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    matrix: csr_array
+    up: NDArray[np.int64]
+    down: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extreme:
+    """How far one cell can move in one direction, with a witness and a proof.
+
+    Attributes
+    ----------
+    reach : Fraction or None
+        Largest deviation found (>= 0, in units); None if it has no limit.
+    witness : (k,) array of int
+        Numerators of a deviation vector that attains `reach` (a finite one if it is None).
+    denominator : int
+        Common denominator of the witness.
+    multipliers : (r,) array of int or None
+        Numerators of row multipliers that prove by weak duality that the cell moves no further.
+    divisor : int
+        Common denominator of the multipliers.
+    exact : bool
+        Whether `reach` is proved to be the end.
+    """
+
+    reach: Fraction | None
+    witness: NDArray[np.int64]
+    denominator: int
+    multipliers: NDArray[np.int64] | None
+    divisor: int
+    exact: bool
+
+
+def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Room above and below every true value, UNBOUNDED where there is no bound.
+
+    Returns
+    -------
+    up, down : (n,) int64
+    """
+    up = np.where(table.upper >= UNBOUNDED, UNBOUNDED, table.upper - table.values)
+    down = np.where(table.lower <= -UNBOUNDED, UNBOUNDED, table.values - table.lower)
+    return up, down
+
+
+def components(
+    table: Table, pattern: NDArray[np.bool_], *, known: Iterable[int] = ()
+) -> list[View]:
+    """Split the suppressed cells of a pattern into parts that no relation connects.
+
+    Parameters
+    ----------
+    table : Table
+    pattern : (n,) bool
+    known : iterable of int
+        Suppressed cells whose value the attacker knows; they count as published.
+
+    Returns
+    -------
+    list of View
+        Ordered by their first cell.
+    """
+    from scipy.sparse import bmat, csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    open_cells = np.array(pattern, dtype=bool)
+    open_cells[list(known)] = False
+    cells = np.flatnonzero(open_cells)
+    if not len(cells):
+        return []
+    up, down = room(table)
+    part = csr_array(table.relations[:, cells])
+    rows = np.flatnonzero(np.diff(part.indptr))
+    part = csr_array(part[rows])
+    graph = bmat([[None, part], [part.T, None]]) if len(rows) else None
+    if graph is None:
+        names = np.arange(len(cells))
+        row_names = np.empty(0, np.int64)
+    else:
+        _, both = connected_components(graph, directed=False)
+        row_names, names = both[: len(rows)], both[len(rows) :]
+    # Sorting once by component and cutting at the borders keeps thousands of parts cheap.
+    _, first, member = np.unique(names, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))
+    member = rank[member]
+    order = np.argsort(member, kind="stable")
+    row_member = _rank_of(row_names, names, member)
+    row_order = np.argsort(row_member, kind="stable")
+    part = csr_array(part[row_order][:, order])
+    cuts = np.searchsorted(member[order], np.arange(len(first) + 1))
+    row_cuts = np.searchsorted(row_member[row_order], np.arange(len(first) + 1))
+    views = []
+    for i in range(len(first)):
+        own, own_rows = order[cuts[i] : cuts[i + 1]], row_order[row_cuts[i] : row_cuts[i + 1]]
+        lines = part.indptr[row_cuts[i] : row_cuts[i + 1] + 1]
+        span = slice(lines[0], lines[-1])
+        matrix = csr_array(
+            (part.data[span], part.indices[span] - cuts[i], lines - lines[0]),
+            shape=(len(own_rows), len(own)),
+        )
+        where = cells[own]
+        views.append(View(where, rows[own_rows], matrix, up[where], down[where]))
+    return views
+
+
+def _rank_of(
+    row_names: NDArray[np.int64], names: NDArray[np.int64], member: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Give each row the rank of its component (every kept row holds a cell of it)."""
+    rank = np.zeros(int(names.max()) + 1, np.int64)
+    rank[names] = member
+    return rank[row_names]
