@@ -1,0 +1,270 @@
+"""What all rules share: how they combine, their parameters, and what they read of a table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.contributors import Contributors
+from csp.errors import InputError
+from csp.numbers import ceil_fraction, exact
+from csp.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from csp.table import Table
+
+__all__ = [
+    "AnyOf",
+    "Custom",
+    "Number",
+    "Rule",
+    "as_rule",
+    "counts_of",
+    "is_count_table",
+    "number_text",
+    "percent_of_value",
+    "set_parameter",
+    "sides_of",
+    "whole_units",
+]
+
+Number = int | float | str | Decimal | Fraction
+"""A parameter: read as the decimal number it shows, 0.1 as one tenth."""
+
+
+class Rule(ABC):
+    """A rule takes a table and says which of its cells are sensitive.
+
+    Rules combine with ``|``: a cell is sensitive if one of them says so, and the larger level of
+    each kind counts. Any callable that takes a table and returns a bool array or a `Sensitivity`
+    may stand on either side.
+
+    ``str(rule)`` is its text in τ-ARGUS's words, which `csp.parse_rules` reads back; a `Custom`
+    rule has no such text, and a `Manual` one names its cells apart.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __call__(self, table: Table) -> Sensitivity:
+        """Sensitive cells and levels of a table."""
+
+    def __or__(self, other: Rule | Callable[[Table], Any]) -> AnyOf:
+        return AnyOf((self, as_rule(other)))
+
+    def __ror__(self, other: Callable[[Table], Any]) -> AnyOf:
+        return AnyOf((as_rule(other), self))
+
+    def __repr__(self) -> str:
+        # Only dataclasses derive from Rule, so every parameter is a field.
+        shown = (f"{f.name}={_shown(getattr(self, f.name))}" for f in fields(self))  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def as_rule(rule: Rule | str | Callable[[Table], Any]) -> Rule:
+    """Return a rule for a rule, a text in τ-ARGUS's words, or a callable.
+
+    Raises
+    ------
+    InputError
+        If it is none of these, or the text cannot be read.
+    """
+    if isinstance(rule, Rule):
+        return rule
+    if isinstance(rule, str):
+        from csp.rulestrings import parse_rules
+
+        return parse_rules(rule)
+    if callable(rule) and not isinstance(rule, type):
+        return Custom(rule)
+    name = getattr(rule, "__name__", type(rule).__name__)
+    msg = (
+        f"{name} is not a rule; give a rule such as PPercent(10), a text such as 'P(10,1)|FREQ(3,10)', "
+        "or a function of a table"
+    )
+    raise InputError(msg)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Custom(Rule):
+    """A function of a table that returns a bool array or a `Sensitivity`.
+
+    Attributes
+    ----------
+    function : callable
+        A bool array leaves the levels open.
+    """
+
+    function: Callable[[Table], Any]
+
+    def __call__(self, table: Table) -> Sensitivity:
+        """Sensitive cells and levels; see `Rule`.
+
+        Raises
+        ------
+        InputError
+            If the function returns anything else, or an array of another length.
+        """
+        found = self.function(table)
+        if not isinstance(found, Sensitivity):
+            return Sensitivity.of(table, np.asarray(found))
+        if len(found.primary) != table.n_cells:
+            msg = f"{self!r} spoke of {len(found.primary)} cells; the table has {table.n_cells}"
+            raise InputError(msg)
+        return found if table.structural is None else found.without(table.structural)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AnyOf(Rule):
+    """Sensitive to one rule at least.
+
+    Attributes
+    ----------
+    rules : tuple of Rule
+        At least one; nested alternatives are flattened.
+    """
+
+    rules: Sequence[Rule]
+
+    def __post_init__(self) -> None:
+        flat = tuple(part for rule in self.rules for part in _parts(rule))
+        object.__setattr__(self, "rules", flat)
+        if not self.rules:
+            msg = "AnyOf needs at least one rule"
+            raise InputError(msg)
+
+    def __call__(self, table: Table) -> Sensitivity:
+        """Sensitive cells and levels; see `Rule`."""
+        first, *others = (rule(table) for rule in self.rules)
+        for other in others:
+            first = first | other
+        return first
+
+    def __repr__(self) -> str:
+        return " | ".join(map(repr, self.rules))
+
+    def __str__(self) -> str:
+        return "|".join(map(str, self.rules))
+
+
+# ---- facts about a table -------------------------------------------------------------------
+
+
+def is_count_table(table: Table) -> bool:
+    """Whether every unit of a cell is one contributor."""
+    people = table.contributors
+    if people is None:
+        return True
+    return (
+        table.scale == 0 and people.opposite is None and np.array_equal(people.count, table.values)
+    )
+
+
+def counts_of(table: Table) -> NDArray[np.int64]:
+    """Count the contributors of each cell.
+
+    Raises
+    ------
+    InputError
+        If the table has no contributors and its values cannot be counts (cell named).
+    """
+    if table.contributors is not None:
+        count = np.zeros(table.n_cells, dtype=np.int64)
+        for side in sides_of(table.contributors):
+            count += side.count
+        return count
+    if table.scale or (table.values < 0).any():
+        where = table.cell(int(np.argmax(table.values < 0)) if not table.scale else 0)
+        why = f"it has {table.scale} decimals" if table.scale else "it is negative"
+        msg = (
+            f"cell {where} is not a count: {why}; give the table contributors=, or tabulate it "
+            "from microdata, so that the rule knows how many stand behind each cell"
+        )
+        raise InputError(msg)
+    return table.values
+
+
+def sides_of(contributors: Contributors | None) -> Iterator[Contributors]:
+    """Yield the contributors and, under negative="split", those of the other sign."""
+    while contributors is not None:
+        yield contributors
+        contributors = contributors.opposite
+
+
+def percent_of_value(table: Table, percent: Number | None) -> NDArray[Any]:
+    """Percentage of each cell's size, rounded up to units and at least 1; 0 for None."""
+    if percent is None:
+        return np.zeros(table.n_cells, dtype=np.int64)
+    share = exact(percent) / 100
+    size = np.abs(table.values).astype(object)
+    level: NDArray[Any] = np.maximum(1, -(-size * share.numerator // share.denominator))
+    return level
+
+
+def whole_units(level: Number | None) -> int:
+    """Level in table units, rounded up; 0 for None."""
+    return 0 if level is None else ceil_fraction(exact(level))
+
+
+# ---- parameters ----------------------------------------------------------------------------
+
+
+def set_parameter(
+    rule: Rule,
+    name: str,
+    *,
+    whole: bool = False,
+    positive: bool = True,
+    most: int | None = None,
+) -> None:
+    """Replace a parameter of a frozen rule by the exact number it stands for; None stays.
+
+    Raises
+    ------
+    InputError
+        If it is no finite number, not positive (or negative), above `most`, or not whole.
+    """
+    given = getattr(rule, name)
+    if given is None:
+        return
+    number = exact(given)
+    if number < 0 or (positive and number == 0) or (most is not None and number > most):
+        wanted = ("above 0" if positive else "0 or more") + (f" and at most {most}" if most else "")
+        msg = f"{type(rule).__name__} needs {name} {wanted}, got {number_text(number)}"
+        raise InputError(msg)
+    if whole and number.denominator != 1:
+        msg = f"{type(rule).__name__} needs a whole number {name}, got {number_text(number)}"
+        raise InputError(msg)
+    object.__setattr__(rule, name, int(number) if whole else number)
+
+
+def number_text(number: Number) -> str:
+    """Decimal text of an exact number, or a fraction where it has no finite decimals."""
+    value = exact(number)
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest > 1:
+        return f"{value.numerator}/{value.denominator}"
+    places = 0
+    while value.denominator != 1:
+        value *= 10
+        places += 1
+    return format(Decimal(value.numerator).scaleb(-places), "f")
+
+
+def _shown(value: Any) -> str:
+    return number_text(value) if isinstance(value, Fraction) else repr(value)
+
+
+def _parts(rule: Any) -> tuple[Rule, ...]:
+    found = as_rule(rule)
+    return tuple(found.rules) if isinstance(found, AnyOf) else (found,)

@@ -1,0 +1,35 @@
+"""Sensitivity rules: which cells must not be published, and how wide each must stay.
+
+Thresholds and levels are those of Hundepool et al., *Handbook on Statistical Disclosure Control*,
+and of paper 001, section 2.3. Everything is computed in whole numbers, so a cell exactly on a
+threshold never flips by rounding. Rules combine with ``|``; any function of a table joins in.
+
+Examples
+--------
+>>> from csp.rules import MinFrequency, PPercent, parse_rules
+>>> PPercent(10) | MinFrequency(3, margin=10) == parse_rules("P(10,1)|FREQ(3,10)")
+True
+"""
+
+from csp.cellrules import Manual, MinFrequency, Zero
+from csp.concentration import PQ, Dominance, PPercent
+from csp.rulebase import AnyOf, Custom, Rule, as_rule
+from csp.rulestrings import parse_rules
+from csp.sensitivity import Sensitivity
+from csp.unions import union_sensitive
+
+__all__ = [
+    "PQ",
+    "AnyOf",
+    "Custom",
+    "Dominance",
+    "Manual",
+    "MinFrequency",
+    "PPercent",
+    "Rule",
+    "Sensitivity",
+    "Zero",
+    "as_rule",
+    "parse_rules",
+    "union_sensitive",
+]

@@ -1,0 +1,204 @@
+"""Rules in τ-ARGUS's words: ``P(10,1)|FREQ(3,10)|NK(2,75)``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from csp.cellrules import Manual, MinFrequency, Zero
+from csp.concentration import PQ, Dominance, PPercent
+from csp.errors import InputError
+from csp.numbers import exact
+from csp.rulebase import AnyOf, Rule
+
+__all__ = ["parse_rules"]
+
+FORMS = {
+    "P": "P(p,n) or P(p,q,n)",
+    "NK": "NK(n,k)",
+    "FREQ": "FREQ(n,margin)",
+    "ZERO": "ZERO(level)",
+    "MAN": "MAN(margin)",
+    "MIS": "MIS(0)",
+    "WGT": "WGT(0)",
+    "REQ": "REQ(0,0,0)",
+}
+"""Words and their parameters. FREQ and MAN also take ``width=``, FREQ ``zero=1``; the margin of
+FREQ may be left out, and so may every n that is 1."""
+
+COUNTS = {
+    "P": (1, 2, 3), "NK": (2,), "FREQ": (1, 2), "ZERO": (1,),
+    "MAN": (0, 1), "MIS": (1,), "WGT": (1,), "REQ": (3,),
+}  # fmt: skip
+NAMED = {"FREQ": ("width", "zero"), "MAN": ("width",)}
+
+HOLDING = {"P": 2, "NK": 2, "FREQ": 1}
+"""τ-ARGUS reads a word that occurs more often than this as a rule for holdings."""
+
+INSTEAD = {
+    "MIS": (
+        "MIS(1) publishes every cell of a missing code; name those cells as cells that must be "
+        "published (publish= of the problem) instead"
+    ),
+    "WGT": "WGT(1) applies sampling weights; give weight= where the table is tabulated instead",
+    "REQ": (
+        "REQ protects contributors who asked for it; find their cells and name them with "
+        "Manual(cells, margin=..), or write a function of the table, instead"
+    ),
+}
+
+WORD = re.compile(r"\s*([A-Za-z]+)\s*\(([^()]*)\)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """One word of the text with its parameters and where it stands."""
+
+    word: str
+    text: str
+    place: int
+    numbers: tuple[Fraction, ...]
+    named: dict[str, Fraction]
+
+    def fail(self, why: str) -> InputError:
+        return InputError(f"{self.text!r} at character {self.place}: {why}")
+
+
+def parse_rules(text: str, *, manual: Sequence[Any] = ()) -> Rule:
+    """Read rules in τ-ARGUS's words, joined by ``|``.
+
+    Parameters
+    ----------
+    text : str
+        P(p,n) p% rule; P(p,q,n) pq rule; NK(n,k) dominance; FREQ(n,margin) least frequency with
+        a margin in percent; ZERO(level) zero rule; MAN(margin) cells named in `manual`. P(0,0),
+        NK(0,0), FREQ(0,0), WGT(0), MIS(0) and REQ(0,0,0) stand for no rule. Case and blanks do
+        not matter.
+    manual : sequence of labels, or (n,) bool
+        The cells that MAN speaks of.
+
+    Returns
+    -------
+    Rule
+
+    Raises
+    ------
+    InputError
+        For an unknown word, a wrong number of parameters or a parameter that is no number (word
+        and position shown), for words whose work is done elsewhere (WGT(1), MIS(1), REQ), for
+        rules at the level of holdings, and if no rule is left.
+
+    Examples
+    --------
+    >>> str(parse_rules("p(10, 1) | NK(0,0) | freq(3, 10)"))
+    'P(10,1)|FREQ(3,10)'
+    """
+    rules: list[Rule] = []
+    seen: dict[str, int] = {}
+    for term in _terms(text):
+        seen[term.word] = seen.get(term.word, 0) + 1
+        rule = _rule(term, manual)
+        if rule is None:
+            continue
+        if seen[term.word] > HOLDING.get(term.word, len(text)):
+            why = (
+                f"{term.word} number {seen[term.word]} is a rule for holdings in τ-ARGUS; "
+                "tabulate with the holding as contributor= and give it as the first one"
+            )
+            raise term.fail(why)
+        rules.append(rule)
+    if len(manual) and not any(isinstance(rule, Manual) for rule in rules):
+        msg = f"cells are named by hand, but {text!r} has no MAN(margin) to say how wide they stay"
+        raise InputError(msg)
+    if not rules:
+        msg = f"{text!r} holds no rule; the words are {', '.join(FORMS.values())}"
+        raise InputError(msg)
+    return rules[0] if len(rules) == 1 else AnyOf(rules)
+
+
+def _terms(text: str) -> list[_Term]:
+    if not isinstance(text, str):
+        msg = f"rules are read from text such as 'P(10,1)|FREQ(3,10)', got {type(text).__name__}"
+        raise InputError(msg)
+    terms = []
+    start = 0
+    for part in text.split("|"):
+        place = start + len(part) - len(part.lstrip()) + 1
+        start += len(part) + 1
+        match = WORD.fullmatch(part)
+        word = match[1].upper() if match else ""
+        if match is None or word not in FORMS:
+            shown = part.strip()
+            msg = (
+                f"{shown!r} at character {place} is no rule; the words are "
+                f"{', '.join(FORMS.values())}, joined by |"
+            )
+            raise InputError(msg)
+        terms.append(_term(word, part.strip(), place, match[2]))
+    return terms
+
+
+def _term(word: str, text: str, place: int, inside: str) -> _Term:
+    numbers: list[Fraction] = []
+    named: dict[str, Fraction] = {}
+    empty = _Term(word, text, place, (), {})
+    for item in inside.split(",") if inside.strip() else []:
+        name, equals, number = item.rpartition("=")
+        name = name.strip().lower()
+        if equals and (name not in NAMED.get(word, ()) or name in named):
+            known = ", ".join(NAMED.get(word, ())) or "none"
+            why = f"named parameters of {word} are: {known}, each once; got {name!r}"
+            raise empty.fail(why)
+        if named and not equals:
+            why = "plain parameters come before named ones"
+            raise empty.fail(why)
+        try:
+            top, _, bottom = number.partition("/")
+            value = exact(top) / exact(bottom or 1)
+        except (InputError, ZeroDivisionError):
+            why = f"{number.strip()!r} is not a number"
+            raise empty.fail(why) from None
+        if equals:
+            named[name] = value
+        else:
+            numbers.append(value)
+    if len(numbers) not in COUNTS[word]:
+        why = f"{len(numbers)} parameters given, expected {FORMS[word]}"
+        raise empty.fail(why)
+    return _Term(word, text, place, tuple(numbers), named)
+
+
+def _rule(term: _Term, manual: Sequence[Any]) -> Rule | None:
+    """Return the rule of a term; None where τ-ARGUS writes zeros for no rule."""
+    if term.numbers and not any(term.numbers) and not term.named and term.word != "MAN":
+        return None
+    if term.word in INSTEAD:
+        raise term.fail(INSTEAD[term.word])
+    try:
+        match term.word, term.numbers:
+            case "P", (p,):
+                return PPercent(p)
+            case "P", (p, n):
+                return PPercent(p, n)
+            case "P", (p, q, n):
+                return PQ(p, q, n)
+            case "NK", (n, k):
+                return Dominance(n, k)
+            case "ZERO", (level,):
+                return Zero(level)
+            case "FREQ", (n, *margin):
+                return MinFrequency(
+                    n,
+                    zero_sensitive=bool(term.named.get("zero", 0)),
+                    width=term.named.get("width"),
+                    margin=margin[0] if margin else None,
+                )
+            case _, margin:
+                return Manual(
+                    manual, margin=margin[0] if margin else None, width=term.named.get("width")
+                )
+    except InputError as error:
+        raise term.fail(str(error)) from error

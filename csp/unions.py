@@ -1,0 +1,103 @@
+"""Sums of suppressed cells that a relation publishes, and whether they are sensitive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.cellrules import Manual
+from csp.contributors import Contributors
+from csp.errors import InputError
+from csp.numbers import UNBOUNDED
+from csp.rulebase import AnyOf, Rule
+
+if TYPE_CHECKING:
+    from csp.table import Table
+
+__all__ = ["union_sensitive"]
+
+
+def union_sensitive(rule: Rule, table: Table, cells: Sequence[int] | NDArray[np.int64]) -> bool:
+    """Whether the sum of some cells, seen as one cell, would be sensitive.
+
+    Two suppressed cells below a published total publish their sum. If that sum is itself a cell
+    that the rule would not let pass, suppressing the two has protected neither.
+
+    Parameters
+    ----------
+    rule : Rule
+        `Manual` rules name cells of the table and say nothing of a sum. A `Custom` rule is
+        called with a table of the one cell.
+    table : Table
+    cells : sequence of int
+        Positions of the cells; at least one, none twice.
+
+    Returns
+    -------
+    bool
+        Contributions of the same contributor are added where contributors are identified among
+        the largest of each cell. Contributions that are not among those are not seen, so give
+        the table at least as many as the rule reads.
+
+    Raises
+    ------
+    InputError
+        If there is no cell or one occurs twice, or the rule cannot read the table.
+    """
+    chosen = np.asarray(cells, dtype=np.int64)
+    if not len(chosen) or len(set(chosen.tolist())) < len(chosen):
+        msg = f"a union needs different cells, at least one; got {len(chosen)}"
+        raise InputError(msg)
+    single = _one_cell(table, chosen)
+    parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
+    return any(bool(part(single).primary[0]) for part in parts if not isinstance(part, Manual))
+
+
+def _one_cell(table: Table, cells: NDArray[np.int64]) -> Table:
+    from scipy.sparse import csr_array
+
+    from csp.table import Table
+
+    people = table.contributors
+    return Table(
+        table.values[cells].sum(keepdims=True),
+        csr_array((0, 1), dtype=np.int64),
+        np.array([-UNBOUNDED]),
+        np.array([UNBOUNDED]),
+        ((f"union of {len(cells)} cells",),),
+        scale=table.scale,
+        contributors=None if people is None else _merged(people, cells),
+        names=("cell",),
+    )
+
+
+def _merged(people: Contributors, cells: NDArray[np.int64]) -> Contributors:
+    k = people.top.shape[1]
+    top = people.top[cells].ravel()
+    count = int(people.count[cells].sum())
+    ids = None
+    if people.ids is None:
+        top = np.sort(top)[::-1][:k]
+    else:
+        who = people.ids[cells].ravel()
+        names, place = np.unique(who[who >= 0], return_inverse=True)
+        sums = np.zeros(len(names), dtype=np.int64)
+        np.add.at(sums, place, top[who >= 0])
+        # A contributor listed in several cells is one contributor of the union.
+        count -= int(np.sum(who >= 0)) - len(names)
+        order = np.lexsort((names, -sums))[:k]
+        top = np.zeros(k, dtype=np.int64)
+        top[: len(order)] = sums[order]
+        ids = np.full(k, -1, dtype=np.int64)
+        ids[: len(order)] = names[order]
+        ids = ids[None, :]
+    return Contributors(
+        np.array([count]),
+        people.total[cells].sum(keepdims=True),
+        top[None, :],
+        ids,
+        None if people.opposite is None else _merged(people.opposite, cells),
+    )
