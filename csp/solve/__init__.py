@@ -1,0 +1,83 @@
+"""Secondary suppression: the cheapest pattern that keeps every promise, with proof."""
+
+from __future__ import annotations
+
+from csp.errors import InputError
+from csp.problem import Problem
+from csp.solve.result import Progress, ProgressCallback, Suppression
+
+__all__ = ["METHODS", "Progress", "ProgressCallback", "Suppression", "suppress"]
+
+METHODS = ("auto", "cuts", "compact")
+
+
+def suppress(
+    problem: Problem,
+    *,
+    method: str = "auto",
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    integer: bool = False,
+    seed: int = 0,
+    progress: ProgressCallback | None = None,
+) -> Suppression:
+    """Find the cheapest suppression pattern that keeps every promise of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : {"auto", "cuts", "compact"}
+        "cuts" is the cut loop (`csp.solve.benders`), "compact" the readable integer program in
+        PuLP (`csp.solve.ilp`; small tables only). "auto" picks.
+    time_limit : float, optional
+        Wall seconds. At the limit the best audited pattern is returned with its bound.
+    gap : float
+        Stop once ``(cost - bound) / cost`` is at most this.
+    integer : bool
+        Judge levels on integer intervals.
+    seed : int
+        Seed of the solvers. It changes the way, never a canonical answer.
+    progress : callable, optional
+        Called with a `Progress` now and then. Raising KeyboardInterrupt in it (or pressing
+        Ctrl-C) ends the run with the best pattern so far.
+
+    Returns
+    -------
+    Suppression
+        Its pattern has passed the exact audit.
+
+    Raises
+    ------
+    Unprotectable
+        If a primary cell misses its levels even with everything suppressed.
+    InputError
+        For an unknown method, or limits out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from csp import Problem, Table, suppress
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> problem = Problem.of(table, table.values < 10, spl=10, publish=table.margins)
+    >>> suppression = suppress(problem)
+    >>> int(suppression.pattern.sum()), suppression.cost, suppression.proven
+    (4, 3, True)
+    """
+    if method not in METHODS:
+        msg = f"method {method!r} is not one of {', '.join(METHODS)}"
+        raise InputError(msg)
+    if not 0 <= gap < 1:
+        msg = f"gap {gap!r} is not in [0, 1); 0.05 means 5 percent"
+        raise InputError(msg)
+    if time_limit is not None and not time_limit > 0:
+        msg = f"time_limit {time_limit!r} is not a positive number of seconds"
+        raise InputError(msg)
+    if method == "compact":
+        from csp.solve.ilp import solve_compact
+
+        return solve_compact(problem, time_limit=time_limit, integer=integer)
+    from csp.solve.benders import solve_by_cuts
+
+    return solve_by_cuts(
+        problem, time_limit=time_limit, gap=gap, integer=integer, seed=seed, progress=progress
+    )

@@ -1,0 +1,183 @@
+"""The cut loop: proven cheapest patterns by cuts, an integer program and exact audits.
+
+Cuts first drive the linear relaxation; then the integer program proposes patterns, the attacker
+answers with the cuts they violate, until a proposal survives the exact audit (Benders
+decomposition; Fischetti and Salazar-Gonzalez 2000; paper 003, Definition 4).
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from csp.audit import Audit
+from csp.errors import SolverError, Unprotectable
+from csp.problem import Problem
+from csp.solve.heuristic import clean
+from csp.solve.result import ProgressCallback, Suppression
+from csp.solve.run import Run, answer_pattern, contenders
+from csp.solve.tiebreak import break_ties
+
+__all__ = ["solve_by_cuts"]
+
+
+def solve_by_cuts(
+    problem: Problem, *, time_limit: float | None, gap: float, integer: bool, seed: int,
+    progress: ProgressCallback | None,
+) -> Suppression:  # fmt: skip
+    """Solve a problem by the cut loop; see `csp.suppress` for the parameters.
+
+    Raises
+    ------
+    Unprotectable
+        If a primary cell misses its levels even with everything suppressed.
+    SolverError
+        If the time ran out before any safe pattern was known (possible only where sums of
+        suppressed cells must be safe too).
+    KeyboardInterrupt
+        If interrupted before any safe pattern was known; later an interrupt ends the run with
+        the best pattern.
+    """
+    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
+    run = Run(problem, deadline, gap, integer, seed, progress)
+    stopped, canonical = "done", False
+    try:
+        _everything(run)
+        _linear_phase(run)
+        _integer_phase(run)
+        if run.best_cost == run.bound:
+            canonical = break_ties(run)
+            stopped = "done" if canonical else "time"
+        else:
+            stopped = "time" if run.left <= 0 else "gap"
+    except KeyboardInterrupt:
+        if run.best is None:
+            raise
+        stopped = "interrupt"
+    if run.best is None or run.best_cost is None:
+        msg = "no safe pattern was found in the time given; allow more time"
+        raise SolverError(msg)
+    pattern = run.best.copy()
+    pattern.flags.writeable = False
+    proven = run.bound == run.best_cost
+    return Suppression(
+        pattern=pattern,
+        cost=run.best_cost,
+        bound=run.bound,
+        gap=0.0 if proven else (run.best_cost - run.bound) / run.best_cost,
+        proven=proven,
+        canonical=canonical,
+        seconds=time.monotonic() - run.began,
+        method="cuts",
+        stopped=stopped,
+        stats={
+            "attacker_lps": run.separator.solved,
+            "cuts": len(run.master.cuts),
+            "audits": run.audits,
+        },
+    )
+
+
+def _everything(run: Run) -> None:
+    """Suppress all that may be: safe, or no pattern is (safety grows with the pattern).
+
+    Only the rule for sums of suppressed cells may fail here and hold for a smaller pattern.
+    """
+    problem = run.problem
+    run.tell("protectable")
+    result = run.offer(problem.forced | problem.free)
+    if any(v.kind != "union" for v in result.violations):
+        raise _unprotectable(problem, result)
+
+
+def _unprotectable(problem: Problem, result: Audit) -> Unprotectable:
+    """Explain the first requirement that even full suppression misses."""
+    table = problem.table
+    violation = next(v for v in result.violations if v.kind != "union")
+    cell = violation.cells[0]
+    known = violation.cells[1:] if violation.kind == "singleton" else ()
+    claims = [c for c in result.certificate if c.cell == cell and c.known == tuple(known)]
+    rows = sorted({int(r) for c in claims for r in c.rows})
+    relations = tuple(table.relation(r) for r in rows)
+    blocked = "; ".join(relations[:3]) + ("; ..." if len(relations) > 3 else "")
+    msg = (
+        f"cell {table.cell(cell)} cannot be protected: with everything suppressed that may be, "
+        f"{violation.words}. "
+        + (f"Blocked by {blocked}. " if blocked else "Blocked by its own bounds. ")
+        + "Let more cells be suppressed (margins, forced-published cells), lower the level, "
+        "or merge categories"
+    )
+    ends = {c.sign: c.reach for c in claims}
+    value = int(table.values[cell])
+    low, high = ends.get(-1), ends.get(1)
+    interval = (None if low is None else value - low, None if high is None else value + high)
+    return Unprotectable(msg, cell=table.labels[cell], interval=interval, relations=relations)
+
+
+def _linear_phase(run: Run) -> None:
+    """Drive the linear relaxation with cuts; its support is a safe pattern when none is left."""
+    stalled, last = 0, -np.inf
+    while run.left > 0 and not run.close_enough:
+        answer = run.master.relax()
+        if answer.x is None:
+            return
+        run.raise_bound(answer.bound)
+        run.tell("cuts")
+        cuts = run.cutter.bridgeless(answer.x)
+        if not cuts:
+            misses = run.separator.misses(answer.x, whole=False, deadline=run.deadline)
+            cuts = [m.cut for m in misses if m.cut is not None]
+        stalled = 0 if answer.bound > last + 1e-4 * abs(last) else stalled + 1
+        last = max(last, answer.bound)
+        if not run.master.add(cuts) or stalled >= 10:
+            break
+    _round_up_relaxation(run)
+
+
+def _round_up_relaxation(run: Run) -> None:
+    """Suppress the support of the relaxation and take out what is not needed."""
+    answer = run.master.relax()
+    if answer.x is None or run.left <= 0 or run.close_enough:
+        return
+    run.raise_bound(answer.bound)
+    if run.offer(answer.x > 1e-7).safe and run.best is not None:
+        run.offer(clean(run.problem, run.separator, run.best, deadline=run.deadline))
+    run.tell("cuts")
+
+
+def _integer_phase(run: Run) -> None:
+    """Close the gap by integer programs and cuts, until proof, gap or time."""
+    problem = run.problem
+    while not run.close_enough and run.left > 0:
+        budget = None if run.best_cost is None else run.best_cost - run.step
+        answer = run.master.search(
+            problem.cost.astype(np.float64),
+            candidates=contenders(run, budget),
+            budget=None if budget is None else budget - run.constant,
+            step=run.step,
+            time_limit=None if run.left == np.inf else run.left,
+        )
+        if answer.word == "infeasible":
+            if run.best_cost is None:
+                raise _no_union_safe_pattern(problem)
+            run.bound = run.best_cost
+            return
+        run.raise_bound(answer.bound)
+        run.tell("search")
+        if answer.x is None:
+            return
+        pattern = answer.x > 0.5
+        if answer_pattern(run, pattern) is None:
+            support = run.master.relax().x
+            if support is not None:
+                wide = pattern | (support > 1e-7)
+                run.offer_cheaper(clean(problem, run.separator, wide, deadline=run.deadline))
+
+
+def _no_union_safe_pattern(problem: Problem) -> Unprotectable:
+    msg = (
+        "every pattern publishes a sensitive sum of suppressed cells; let margins be suppressed, "
+        "merge categories, or drop unions=True"
+    )
+    return Unprotectable(msg)

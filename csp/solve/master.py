@@ -1,0 +1,217 @@
+"""The relaxed problem: choose cells of least cost that satisfy the cuts found so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import SolverError
+from csp.highs import build, new_model, optimise
+from csp.problem import Problem
+from csp.solve.cuts import Cut
+
+__all__ = ["Answer", "Master"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """Outcome of one relaxed solve.
+
+    Attributes
+    ----------
+    word : {"optimal", "infeasible", "limit"}
+    x : (n,) float64 or None
+        1 at forced cells; None if there is no solution.
+    bound : float
+        Lower bound on the objective.
+    reduced : (n,) float64 or None
+        Reduced costs (linear relaxation only).
+    """
+
+    word: str
+    x: NDArray[np.float64] | None
+    bound: float
+    reduced: NDArray[np.float64] | None = None
+
+
+class Master:
+    """Pool of cuts with its linear relaxation and its integer program.
+
+    Parameters
+    ----------
+    problem : Problem
+    seed : int
+        Passed to the solver.
+    """
+
+    def __init__(self, problem: Problem, seed: int = 0) -> None:
+        self._problem, self._seed = problem, seed
+        self._free = np.flatnonzero(problem.free)
+        self._place = np.full(problem.table.n_cells, -1, np.int64)
+        self._place[self._free] = np.arange(len(self._free))
+        self.cost = problem.cost[self._free].astype(np.float64)
+        # Costs near one keep the solver's absolute tolerances meaningful.
+        positive = self.cost[self.cost > 0]
+        self.unit = float(2.0 ** round(np.log2(np.median(positive)))) if len(positive) else 1.0
+        self.cuts: list[Cut] = []
+        self._keys: set[bytes] = set()
+        self._lp: Any = None
+        self._loaded = 0
+
+    def add(self, cuts: list[Cut]) -> int:
+        """Add cuts that are not there yet; returns how many were new."""
+        fresh = 0
+        for cut in cuts:
+            if cut.key not in self._keys:
+                self._keys.add(cut.key)
+                self.cuts.append(cut)
+                fresh += 1
+        return fresh
+
+    def relax(self) -> Answer:
+        """Solve the linear relaxation, warm from the last time."""
+        k = len(self._free)
+        if self._lp is None:
+            from scipy.sparse import csr_array
+
+            self._lp = build(
+                new_model(presolve="off", solver="simplex", random_seed=self._seed),
+                cost=self.cost / self.unit, lower=np.zeros(k), upper=np.ones(k),
+                rows=csr_array((0, k)), row_lower=np.empty(0), row_upper=np.empty(0),
+            )  # fmt: skip
+        new = self.cuts[self._loaded :]
+        if new:
+            rows = self._rows(new, self._place)
+            self._lp.addRows(
+                len(new), np.array([c.right for c in new]), np.full(len(new), np.inf),
+                len(rows.data), rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32),
+                rows.data.astype(np.float64),
+            )  # fmt: skip
+            self._loaded = len(self.cuts)
+        word = optimise(self._lp)
+        if word != "optimal":
+            return Answer(word, None, np.inf)
+        solution = self._lp.getSolution()
+        x = self._full(np.clip(np.asarray(solution.col_value), 0.0, 1.0))
+        reduced = np.zeros(self._problem.table.n_cells)
+        reduced[self._free] = np.asarray(solution.col_dual) * self.unit
+        return Answer("optimal", x, float(self._lp.getInfo().objective_function_value) * self.unit, reduced)
+
+    def search(
+        self,
+        objective: NDArray[np.float64],
+        *,
+        candidates: NDArray[np.bool_],
+        fixed: dict[int, int] | None = None,
+        budget: int | None = None,
+        limits: list[tuple[NDArray[np.float64], float]] | None = None,
+        step: float = 1.0,
+        start: NDArray[np.bool_] | None = None,
+        time_limit: float | None = None,
+    ) -> Answer:
+        """Solve the integer program over the cells that occur in cuts.
+
+        Parameters
+        ----------
+        objective : (n,) float64
+            Never negative, so that cells outside all cuts stay published.
+        candidates : (n,) bool
+            Free cells that may be suppressed.
+        fixed : dict of int to {0, 1}, optional
+            Decided cells.
+        budget : int, optional
+            Largest total cost allowed.
+        limits : list of ((n,) float64, float), optional
+            Further totals of whole numbers that must not be exceeded.
+        step : float
+            Two different objective values differ by at least this much.
+        start : (n,) bool, optional
+            Pattern to start from.
+        time_limit : float, optional
+            Seconds.
+
+        Returns
+        -------
+        Answer
+            `x` is integral; `bound` is the solver's lower bound.
+        """
+        from scipy.sparse import csr_array, vstack
+
+        fixed = fixed or {}
+        used = np.zeros(self._problem.table.n_cells, dtype=bool)
+        for cut in self.cuts:
+            used[cut.cells] = True
+        used &= candidates
+        used[[i for i, v in fixed.items() if v]] = True
+        cells = np.flatnonzero(used)
+        place = np.full(len(used), -1, np.int64)
+        place[cells] = np.arange(len(cells))
+        rows = self._rows(self.cuts, place)
+        right = np.array([c.right for c in self.cuts])
+        top = np.full(len(self.cuts), np.inf)
+        caps = list(limits or [])
+        if budget is not None:
+            caps.insert(0, (self._problem.cost.astype(np.float64), float(budget)))
+        for weights, most in caps:
+            # Totals are whole: half a unit more forgives float noise and admits nothing else.
+            row = csr_array(weights[cells][None, :] / self.unit)
+            rows = csr_array(vstack([rows, row]))
+            right = np.append(right, -np.inf)
+            top = np.append(top, (most + 0.5) / self.unit)
+        lower, upper = np.zeros(len(cells)), np.ones(len(cells))
+        for i, v in fixed.items():
+            if place[i] >= 0:
+                lower[place[i]] = upper[place[i]] = v
+        cost = objective[cells]
+        scale = float(np.median(cost[cost > 0])) if (cost > 0).any() else 1.0
+        model = build(
+            new_model(random_seed=self._seed, mip_abs_gap=0.999 * step / scale),
+            cost=cost / scale, lower=lower, upper=upper, rows=rows,
+            row_lower=right, row_upper=top, integer=True,
+        )  # fmt: skip
+        if start is not None and not (start & self._problem.free & ~used).any():
+            _set_start(model, start[cells])
+        word = optimise(model, time_limit=time_limit, interruptible=True)
+        if word == "infeasible":
+            return Answer(word, None, np.inf)
+        if word == "unbounded":
+            msg = "the relaxed problem is unbounded; costs must not be negative"
+            raise SolverError(msg)
+        info = model.getInfo()
+        bound = float(info.mip_dual_bound) * scale
+        values = np.asarray(model.getSolution().col_value)
+        if len(values) != len(cells) or not model.getSolution().value_valid:
+            return Answer("limit", None, bound)
+        x = self._problem.forced.astype(np.float64)
+        x[cells] = np.rint(values)
+        return Answer(word, x, bound)
+
+    def _rows(self, cuts: list[Cut], place: NDArray[np.int64]) -> Any:
+        from scipy.sparse import csr_array
+
+        if not cuts:
+            return csr_array((0, int(place.max(initial=-1)) + 1))
+        cells = np.concatenate([c.cells for c in cuts])
+        weights = np.concatenate([c.weights for c in cuts])
+        owner = np.repeat(np.arange(len(cuts)), [len(c.cells) for c in cuts])
+        kept = place[cells] >= 0
+        return csr_array(
+            (weights[kept], (owner[kept], place[cells[kept]])),
+            shape=(len(cuts), int(place.max(initial=-1)) + 1),
+        )
+
+    def _full(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        x = self._problem.forced.astype(np.float64)
+        x[self._free] = values
+        return x
+
+
+def _set_start(model: Any, pattern: NDArray[np.bool_]) -> None:
+    import highspy
+
+    solution = highspy.HighsSolution()
+    solution.col_value = pattern.astype(np.float64).tolist()
+    model.setSolution(solution)

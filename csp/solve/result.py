@@ -1,0 +1,87 @@
+"""What a suppression run returns, and what it reports on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Progress", "ProgressCallback", "Suppression"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """State of a run, as given to the progress callback.
+
+    Attributes
+    ----------
+    phase : str
+        What is being done: "protectable", "cuts", "search", "tie-break".
+    bound : int
+        No safe pattern costs less, in cost units.
+    best : int or None
+        Cost of the best safe pattern so far; None if there is none yet.
+    seconds : float
+        Wall time since the start.
+    """
+
+    phase: str
+    bound: int
+    best: int | None
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """Relative distance of the best pattern from the bound; 1 if there is none yet."""
+        if self.best is None:
+            return 1.0
+        return (self.best - self.bound) / self.best if self.best > 0 else 0.0
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Suppression:
+    """An audited suppression pattern with its proof of quality.
+
+    Attributes
+    ----------
+    pattern : (n,) bool
+        Suppressed cells, primary ones included.
+    cost : int
+        Cost of the secondary cells, in units of ``10**-problem.cost_scale``.
+    bound : int
+        No safe pattern costs less.
+    gap : float
+        ``(cost - bound) / cost``; 0 when proven.
+    proven : bool
+        Whether the pattern is proved to be cheapest.
+    canonical : bool
+        Whether it is also the one that the tie-break prefers among the cheapest, so that any
+        order of the input, seed or machine gives the same pattern.
+    seconds : float
+        Wall time.
+    method : str
+    stopped : {"done", "time", "gap", "interrupt"}
+    stats : mapping of str to int
+        Counts of linear programs, cuts and searches.
+    """
+
+    pattern: NDArray[np.bool_]
+    cost: int
+    bound: int
+    gap: float
+    proven: bool
+    canonical: bool
+    seconds: float
+    method: str
+    stopped: str = "done"
+    stats: Mapping[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        # The cost may be a sum of suppressed values: it stays out of what is printed.
+        word = "proven optimum" if self.proven else f"gap {100 * self.gap:.2f} %"
+        return f"Suppression({int(self.pattern.sum())} cells, {word}, {self.seconds:.2f} s)"

@@ -1,0 +1,164 @@
+"""State of a run of the cut loop, and how a proposed pattern is answered."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.audit import Audit, audit
+from csp.certificate import Claim
+from csp.errors import SolverError
+from csp.problem import Problem
+from csp.solve.cuts import Cut, Cutter, no_good, round_up, smallest_step, union_cut
+from csp.solve.master import Master
+from csp.solve.result import Progress, ProgressCallback
+from csp.solve.separation import Separator
+
+__all__ = ["Run", "answer_pattern", "contenders"]
+
+
+@dataclass(slots=True)
+class Run:
+    """Mutable state of one run: the only place where a bound or an incumbent changes."""
+
+    problem: Problem
+    deadline: float
+    gap: float
+    integer: bool
+    seed: int
+    report: ProgressCallback | None
+    began: float = field(default_factory=time.monotonic)
+    best: NDArray[np.bool_] | None = None
+    best_cost: int | None = None
+    audits: int = 0
+    cutter: Cutter = field(init=False)
+    separator: Separator = field(init=False)
+    master: Master = field(init=False)
+    step: int = field(init=False)
+    constant: int = field(init=False)
+    bound: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cutter = Cutter(self.problem)
+        self.separator = Separator(self.problem, self.cutter, self.seed)
+        self.master = Master(self.problem, self.seed)
+        self.step = smallest_step(self.problem.cost[self.problem.free])
+        self.constant = self.cost_of(self.problem.forced)
+        self.bound = self.constant
+
+    def cost_of(self, pattern: NDArray[np.bool_]) -> int:
+        """Cost of the secondary cells of a pattern."""
+        counted = pattern & np.isin(self.problem.status, ("s", "x"))
+        return int(sum(self.problem.cost[counted].tolist()))
+
+    def raise_bound(self, relaxed: float) -> None:
+        """Take a float bound on the cost of the free cells."""
+        if np.isfinite(relaxed):
+            self.bound = max(self.bound, self.constant + round_up(relaxed, self.step))
+        if self.best_cost is not None:
+            # With a cutoff the solver may report a bound above every pattern that is left.
+            self.bound = min(self.bound, self.best_cost)
+
+    def offer(self, pattern: NDArray[np.bool_]) -> Audit:
+        """Audit a pattern and keep it if it is safe and cheaper."""
+        self.audits += 1
+        result = audit(self.problem, pattern, integer=self.integer, only_primary=True)
+        if result.safe:
+            cost = self.cost_of(pattern)
+            if self.best_cost is None or cost < self.best_cost:
+                self.best, self.best_cost = pattern.copy(), cost
+        return result
+
+    def offer_cheaper(self, pattern: NDArray[np.bool_]) -> None:
+        """Audit a pattern only if it would be the best so far."""
+        if self.best_cost is None or self.cost_of(pattern) < self.best_cost:
+            self.offer(pattern)
+
+    def tell(self, phase: str) -> None:
+        """Report progress."""
+        if self.report is not None:
+            seconds = time.monotonic() - self.began
+            self.report(Progress(phase, self.bound, self.best_cost, seconds))
+
+    @property
+    def left(self) -> float:
+        """Seconds to the deadline."""
+        return self.deadline - time.monotonic()
+
+    @property
+    def close_enough(self) -> bool:
+        """Whether the incumbent meets the gap asked for."""
+        return self.best_cost is not None and (
+            self.best_cost - self.bound <= self.gap * self.best_cost
+        )
+
+
+def contenders(run: Run, budget: int | None) -> NDArray[np.bool_]:
+    """Free cells that can be in a pattern of at most this cost, by their reduced costs."""
+    if budget is None:
+        return run.problem.free
+    answer = run.master.relax()
+    if answer.x is None or answer.reduced is None:
+        return run.problem.free
+    room = budget - run.constant - answer.bound
+    slack = 1e-6 * max(1.0, abs(answer.bound))
+    return run.problem.free & (answer.reduced <= room + slack)
+
+
+def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
+    """Accept a proposed pattern, or cut it off.
+
+    Returns
+    -------
+    Audit or None
+        The audit if the pattern is safe; None if cuts were added that exclude it.
+    """
+    x = pattern.astype(np.float64)
+    cuts = run.cutter.bridgeless(x)
+    if not cuts:
+        misses = run.separator.misses(x, whole=True, deadline=run.deadline)
+        cuts = [m.cut for m in misses if m.cut is not None]
+    if cuts and run.master.add(cuts):
+        return None
+    result = run.offer(pattern)
+    if result.safe:
+        return result
+    cuts = [c for c in _cuts_of(run, pattern, result) if c.slack(x) < -1e-7]
+    if not run.master.add(cuts) and not run.master.add([no_good(run.problem, pattern)]):
+        msg = "an unsafe pattern came back although it had been cut off"
+        raise SolverError(msg)
+    return None
+
+
+def _cuts_of(run: Run, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
+    """Exact cuts from the proofs of an audit."""
+    cuts = []
+    claims: dict[tuple[int, tuple[int, ...]], dict[int, Claim]] = {}
+    for claim in result.certificate:
+        claims.setdefault((claim.cell, claim.known), {})[claim.sign] = claim
+    rows = run.problem.table.relations.shape[0]
+    for violation in result.violations:
+        if violation.kind == "union":
+            cuts.append(union_cut(run.problem, pattern, violation.cells))
+            continue
+        known = violation.cells[1:]
+        ends = claims[violation.cells[0], tuple(known)]
+        for side, need in (
+            ((-1,), int(run.problem.lpl[violation.cells[0]])),
+            ((1,), int(run.problem.upl[violation.cells[0]])),
+            ((-1, 1), int(run.problem.spl[violation.cells[0]])),
+        ):
+            if need == 0 or not all(ends[s].exact for s in side):
+                continue
+            sides = []
+            for s in side:
+                full = np.zeros(rows, dtype=np.int64)
+                full[ends[s].rows] = ends[s].multipliers.astype(np.int64)
+                sides.append((s, full, ends[s].divisor))
+            cut = run.cutter.capacity(violation.cells[0], need, sides, tuple(known))
+            if cut is not None:
+                cuts.append(cut)
+    return cuts

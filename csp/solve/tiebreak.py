@@ -1,0 +1,126 @@
+"""One answer among the cheapest: the same for any row order, thread count, seed or machine.
+
+Small and medium tables: the pattern that is smallest when read as a binary number in which cell i
+is worth 2**i. Large tables: the pattern of least total of a hash of the cells' labels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.problem import Problem
+from csp.solve.run import Run, answer_pattern, contenders
+
+__all__ = ["BINARY_UP_TO", "break_ties", "label_hash"]
+
+BINARY_UP_TO = 2000
+"""Number of cells up to which patterns are compared as binary numbers (part of the mechanism)."""
+
+_CHUNK = 16
+_HASH_ROUNDS = 3
+
+
+def break_ties(run: Run) -> bool:
+    """Replace the proven cheapest pattern by the preferred one among the cheapest.
+
+    Returns
+    -------
+    bool
+        Whether it is the preferred one; False if the time ran out.
+    """
+    run.tell("tie-break")
+    if run.problem.table.n_cells <= BINARY_UP_TO:
+        return _smallest_number(run)
+    return _smallest_hash(run)
+
+
+def label_hash(problem: Problem, turn: int) -> NDArray[np.int64]:
+    """Pseudo-random weight of each cell in 1 .. 2**16, a function of its label alone.
+
+    Parameters
+    ----------
+    problem : Problem
+    turn : int
+        Independent weights for each turn.
+
+    Returns
+    -------
+    (n,) int64
+    """
+    out = np.empty(problem.table.n_cells, dtype=np.int64)
+    for i, label in enumerate(problem.table.labels):
+        text = "\x1f".join((str(turn), *label)).encode()
+        out[i] = 1 + int.from_bytes(hashlib.blake2b(text, digest_size=2).digest(), "big")
+    return out
+
+
+def _smallest_number(run: Run) -> bool:
+    """Decide the cells from the highest down, sixteen at a time.
+
+    Cells above the highest suppressed one are already as they should be, so a search is needed
+    only where the incumbent has a bit to lose.
+    """
+    assert run.best is not None
+    candidates = contenders(run, run.best_cost)
+    fixed: dict[int, int] = {}
+    # The pattern itself satisfies all cuts, but reduced costs are floats: keep it in any case.
+    candidates |= run.best & run.problem.free
+    undecided = np.flatnonzero(candidates)[::-1]
+    while len(undecided):
+        bits = run.best[undecided]
+        if not bits.any():
+            break
+        first = int(np.argmax(bits))
+        chunk = undecided[first : first + _CHUNK]
+        fixed |= dict.fromkeys(undecided[:first].tolist(), 0)
+        objective = np.zeros(run.problem.table.n_cells)
+        objective[chunk] = 2.0 ** np.arange(len(chunk))[::-1]
+        if not _minimise(run, objective, candidates, fixed):
+            return False
+        fixed |= {int(i): int(run.best[i]) for i in chunk}
+        undecided = undecided[first + _CHUNK :]
+    return True
+
+
+def _smallest_hash(run: Run) -> bool:
+    """Minimise several hash totals one after the other; equal totals of all of them mean chance."""
+    budget: list[tuple[NDArray[np.float64], float]] = []
+    candidates = contenders(run, run.best_cost)
+    for turn in range(_HASH_ROUNDS):
+        objective = np.where(run.problem.free, label_hash(run.problem, turn), 0).astype(np.float64)
+        if not _minimise(run, objective, candidates, {}, budget):
+            return False
+        assert run.best is not None
+        budget.append((objective, float(objective[run.best].sum())))
+    return True
+
+
+def _minimise(
+    run: Run, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
+    fixed: dict[int, int], limits: list[tuple[NDArray[np.float64], float]] | None = None,
+) -> bool:  # fmt: skip
+    """Least objective among the cheapest safe patterns; the incumbent is replaced by it."""
+    assert run.best is not None
+    assert run.best_cost is not None
+    while run.left > 0:
+        answer = run.master.search(
+            objective,
+            candidates=candidates,
+            fixed=fixed,
+            budget=run.best_cost - run.constant,
+            limits=limits or [],
+            start=run.best,
+            time_limit=None if run.left == np.inf else run.left,
+        )
+        if answer.x is None or answer.word != "optimal":
+            return False
+        pattern = answer.x > 0.5
+        if objective[pattern].sum() >= objective[run.best].sum():
+            return True
+        if run.cost_of(pattern) == run.best_cost and answer_pattern(run, pattern) is not None:
+            run.best = pattern
+            return True
+    return False
