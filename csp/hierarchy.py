@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 from csp.errors import InputError
+from csp.trees import parents_of_columns, parents_of_dict, parents_of_pairs, postorder
 
 __all__ = ["Hierarchy"]
 
@@ -61,7 +62,7 @@ class Hierarchy:
         InputError
             If a code is empty, occurs twice or equals the total.
         """
-        return cls._from_tree({code: {} for code in _distinct(codes, total)}, total)
+        return cls(*postorder(parents_of_dict(list(codes), total), total))
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any] | Sequence[Any], total: str = "Total") -> Hierarchy:
@@ -80,9 +81,7 @@ class Hierarchy:
         InputError
             If a code is empty, occurs twice or equals the total.
         """
-        parents: dict[str, str] = {}
-        _walk(tree, total.strip(), total.strip(), parents)
-        return cls._from_parents(parents, total)
+        return cls(*postorder(parents_of_dict(tree, total), total))
 
     @classmethod
     def from_parents(
@@ -110,28 +109,8 @@ class Hierarchy:
             If a code has two parents, is its own ancestor (the codes of the cycle are named), is
             empty, or has the name of the total but a parent.
         """
-        pairs = _pairs(parents, child, parent)
-        known: dict[str, str] = {}
-        for number, (low, high) in enumerate(pairs, start=1):
-            if not low:
-                msg = f"pair {number} has an empty child code; give every code a name"
-                raise InputError(msg)
-            if known.setdefault(low, high) != high:
-                msg = (
-                    f"code {low!r} has two parents, {known[low]!r} and {high!r} (pair {number}); "
-                    "each code adds up into one parent"
-                )
-                raise InputError(msg)
-        if not known:
-            msg = "the hierarchy has no codes; give at least one pair of child and parent"
-            raise InputError(msg)
-        tops = list(dict.fromkeys(high for high in known.values() if high and high not in known))
-        if len(tops) == 1 and all(known.values()):
-            return cls._from_parents(known, tops[0])
-        for code in tops:
-            known.setdefault(code, "")
-        known.pop(total.strip(), None)
-        return cls._from_parents({low: high or total.strip() for low, high in known.items()}, total)
+        known, root = parents_of_pairs(parents, child, parent, total)
+        return cls(*postorder(known, root))
 
     @classmethod
     def from_columns(cls, data: Any, columns: Sequence[str], total: str = "Total") -> Hierarchy:
@@ -154,31 +133,7 @@ class Hierarchy:
             If a column is unknown, a code lies below two codes (the row is named), a code is
             missing above a given one, or a code is its own ancestor.
         """
-        from csp.columns import read_columns, text_codes
-
-        frame = read_columns(data, columns)
-        parents: dict[str, str] = {}
-        top = total.strip()
-        for number, row in enumerate(zip(*(text_codes(c) for c in frame.arrays), strict=True), 1):
-            above, ended = top, False
-            for column, code in zip(columns, row, strict=True):
-                if not code or code == above:
-                    ended = True
-                    continue
-                if ended:
-                    msg = (
-                        f"row {number}: column {column!r} has a code but a coarser column is "
-                        "missing or repeats its parent; fill the coarser column"
-                    )
-                    raise InputError(msg)
-                if parents.setdefault(code, above) != above:
-                    msg = (
-                        f"row {number}: code {code!r} of column {column!r} lies below {above!r} "
-                        f"and below {parents[code]!r}; each code adds up into one parent"
-                    )
-                    raise InputError(msg)
-                above = code
-        return cls._from_parents(dict(sorted(parents.items())), top)
+        return cls(*postorder(parents_of_columns(data, columns, total), total))
 
     @classmethod
     def from_hrc(
@@ -202,7 +157,7 @@ class Hierarchy:
         """
         from csp.formats.hrc import parse_hrc
 
-        return cls._from_parents(parse_hrc(source, lead=lead, total=total), total)
+        return cls(*postorder(parse_hrc(source, lead=lead, total=total), total))
 
     def to_hrc(self, path: str | PathLike[str] | None = None, lead: str = "@") -> str:
         """Text of a τ-ARGUS .hrc file, also written to `path` if one is given.
@@ -263,51 +218,6 @@ class Hierarchy:
             raise InputError(msg)
         return found
 
-    # ---- building ------------------------------------------------------------------------------
-
-    @classmethod
-    def _from_parents(cls, parents: Mapping[str, str], total: str) -> Hierarchy:
-        """Tree of stripped codes; every chain of parents must end at the total."""
-        root = total.strip()
-        if root in parents:
-            msg = (
-                f"code {root!r} is both a category and the total; choose another name for the total"
-            )
-            raise InputError(msg)
-        tree: dict[str, dict[str, Any]] = {root: {}}
-        for code in parents:
-            tree[code] = {}
-        for low, high in parents.items():
-            tree[high][low] = tree[low]
-        _check_cycles(parents, root)
-        return cls._from_tree(tree[root], root)
-
-    @classmethod
-    def _from_tree(cls, tree: Mapping[str, Any], total: str) -> Hierarchy:
-        """Postorder of nested dicts whose codes are known to be distinct."""
-        if not tree:
-            msg = f"the hierarchy has no codes below its total {total!r}; give at least one"
-            raise InputError(msg)
-        codes: list[str] = []
-        parent: list[int] = []
-        waiting: list[list[int]] = [[]]
-        stack = [(total, iter(tree.items()))]
-        while stack:  # a loop, since a chain may be longer than Python's recursion limit
-            code, rest = stack[-1]
-            following = next(rest, None)
-            if following is not None:
-                stack.append((following[0], iter(following[1].items())))
-                waiting.append([])
-                continue
-            stack.pop()
-            for position in waiting.pop():
-                parent[position] = len(codes)
-            if waiting:
-                waiting[-1].append(len(codes))
-            codes.append(code)
-            parent.append(-1)
-        return cls(tuple(codes), tuple(parent))
-
 
 def _positions(codes: tuple[str, ...]) -> dict[str, int]:
     found: dict[str, int] = {}
@@ -344,96 +254,3 @@ def _children(codes: tuple[str, ...], parent: tuple[int, ...]) -> tuple[tuple[in
         msg = f"code {codes[stack[0]]!r} is not next to its siblings; codes must be in postorder"
         raise InputError(msg)
     return tuple(children)
-
-
-def _distinct(codes: Iterable[str], total: str) -> list[str]:
-    found: list[str] = []
-    for raw in codes:
-        code = str(raw).strip()
-        if code == total.strip():
-            msg = (
-                f"code {code!r} is both a category and the total; choose another name for the total"
-            )
-            raise InputError(msg)
-        found.append(code)
-    _positions(tuple(found))
-    return found
-
-
-def _walk(tree: Any, above: str, total: str, parents: dict[str, str]) -> None:
-    """Collect child to parent from nested mappings and sequences."""
-    if tree is None:
-        return
-    if isinstance(tree, Mapping):
-        for raw, below in tree.items():
-            code = str(raw).strip()
-            if code == total:
-                msg = (
-                    f"code {code!r} is both a category and the total; choose another name for "
-                    "the total"
-                )
-                raise InputError(msg)
-            if not code:
-                msg = f"a code below {above!r} is empty; give every code a name"
-                raise InputError(msg)
-            if code in parents:
-                msg = (
-                    f"code {code!r} occurs twice, below {parents[code]!r} and below {above!r}; "
-                    "each code may occur once"
-                )
-                raise InputError(msg)
-            parents[code] = above
-            _walk(below, code, total, parents)
-    elif isinstance(tree, Iterable) and not isinstance(tree, str):
-        for item in tree:
-            nested = isinstance(item, Mapping) or (
-                isinstance(item, Iterable) and not isinstance(item, str)
-            )
-            _walk(item if nested else {item: None}, above, total, parents)
-    else:
-        msg = f"the children of {above!r} must be a mapping or a list of codes, not {tree!r}"
-        raise InputError(msg)
-
-
-def _pairs(parents: Any, child: str | None, parent: str | None) -> list[tuple[str, str]]:
-    """Return stripped pairs of child and parent; a missing parent is an empty string."""
-    if child is not None and parent is not None:
-        from csp.columns import read_columns, text_codes
-
-        frame = read_columns(parents, (child, parent))
-        low, high = (text_codes(column) for column in frame.arrays)
-        return list(zip(low, high, strict=True))
-    if child is not None or parent is not None:
-        msg = "give both columns, child= and parent=, or neither for a mapping or pairs"
-        raise InputError(msg)
-    items = parents.items() if isinstance(parents, Mapping) else parents
-    try:
-        return [
-            (str(low).strip(), "" if high is None else str(high).strip()) for low, high in items
-        ]
-    except (TypeError, ValueError) as error:
-        msg = (
-            "parents must be a mapping of child to parent, pairs of (child, parent), or a data "
-            "frame with child= and parent= naming its columns"
-        )
-        raise InputError(msg) from error
-
-
-def _check_cycles(parents: Mapping[str, str], root: str) -> None:
-    safe = {root}
-    for start in parents:
-        path: list[str] = []
-        seen: set[str] = set()
-        code = start
-        while code not in safe:
-            if code in seen:
-                cycle = [*path[path.index(code) :], code]
-                msg = (
-                    f"the hierarchy has a cycle: {' -> '.join(cycle)} (each the child of the "
-                    "next); give one of them another parent"
-                )
-                raise InputError(msg)
-            path.append(code)
-            seen.add(code)
-            code = parents[code]
-        safe.update(path)

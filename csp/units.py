@@ -87,6 +87,8 @@ def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArra
 
 def is_missing(item: Any) -> bool:
     """Whether an object stands for no value: None, NaN, and the gaps of pandas."""
+    if isinstance(item, str):
+        return False
     return item is None or str(item) in {"nan", "NaT", "<NA>"}
 
 

@@ -1,0 +1,268 @@
+"""Linked tables as one: the union of their cells and relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.contributors import Contributors
+from csp.errors import InputError
+from csp.numbers import MAX_VALUE, UNBOUNDED
+from csp.table import Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["link"]
+
+
+def link(*tables: Table) -> Table:
+    """One table over the union of the cells and relations of several.
+
+    Tables over the same records share cells: region by size and region by sector share the
+    totals of each region. Protecting them one by one is unsafe, since what one hides the other
+    may give away; as one table they are protected and audited together.
+
+    Two cells are the same if their labels agree once the dimensions at their total are dropped.
+
+    Parameters
+    ----------
+    *tables : Table
+        Every dimension of the same name must have the same root.
+
+    Returns
+    -------
+    Table
+        Its dimensions are those of all tables, sorted by name; a dimension that a table lacks is
+        at its root. Cells are in sorted order of their labels, scale is the finest. Neither
+        depends on the order of the tables or of their cells. Bounds are intersected; a relation
+        that several tables have is kept once.
+
+    Raises
+    ------
+    InputError
+        If no table is given, the roots of one dimension differ, a dimension without a root is
+        lacking in a table, a shared cell has different values, contributors or structure in two
+        tables (cell and tables named), or only some of the tables have contributors.
+
+    Examples
+    --------
+    >>> from csp import Table
+    >>> from csp.link import link
+    >>> one = Table.from_array([[1, 2], [3, 4]], names=["region", "size"])
+    >>> two = Table.from_array([[2, 1], [4, 3]], names=["region", "sector"])
+    >>> both = link(one, two)
+    >>> both.n_cells, both.names
+    (15, ('region', 'sector', 'size'))
+    """
+    if not tables:
+        msg = "link needs at least one table"
+        raise InputError(msg)
+    roots = _roots(tables)
+    names = tuple(sorted(roots))
+    scale = max(table.scale for table in tables)
+    scaled = [_rescale(table, scale, number) for number, table in enumerate(tables, start=1)]
+    placed = [_labels(table, names, roots, number) for number, table in enumerate(scaled, start=1)]
+    labels = tuple(sorted({label for part in placed for label in part}))
+    position = {label: i for i, label in enumerate(labels)}
+    places = [np.array([position[label] for label in part], np.int64) for part in placed]
+    owners = _owners(places, len(labels))
+    shown = _Shown(names, labels)
+
+    values = _merge([t.values for t in scaled], places, owners, shown, "value")
+    lower = np.full(len(labels), -UNBOUNDED, np.int64)
+    upper = np.full(len(labels), UNBOUNDED, np.int64)
+    for table, place in zip(scaled, places, strict=True):
+        lower[place] = np.maximum(lower[place], table.lower)
+        upper[place] = np.minimum(upper[place], table.upper)
+    structural = None
+    if any(table.structural is not None for table in tables):
+        flags = [
+            np.zeros(t.n_cells, bool) if t.structural is None else t.structural for t in scaled
+        ]
+        structural = _merge(flags, places, owners, shown, "structure (known to be empty or not)")
+    frames = {table.frame for table in tables}
+    return Table(
+        values=values,
+        relations=_relations(scaled, places, len(labels)),
+        lower=lower,
+        upper=upper,
+        labels=labels,
+        scale=scale,
+        contributors=_contributors([t.contributors for t in scaled], places, owners, shown),
+        names=names,
+        roots=tuple(roots[name] for name in names),
+        structural=structural,
+        frame=frames.pop() if len(frames) == 1 else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Names of the union's cells, for messages."""
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+
+    def __call__(self, index: int) -> str:
+        codes = zip(self.names, self.labels[index], strict=True)
+        return "(" + ", ".join(f"{name}={code}" for name, code in codes) + ")"
+
+
+def _roots(tables: Sequence[Table]) -> dict[str, str]:
+    """Root of every dimension, the same in all tables that have it."""
+    roots: dict[str, str] = {}
+    first: dict[str, int] = {}
+    for number, table in enumerate(tables, start=1):
+        for name, root in zip(table.names, table.roots, strict=True):
+            first.setdefault(name, number)
+            if roots.setdefault(name, root) != root:
+                msg = (
+                    f"the total of dimension {name!r} is {roots[name]!r} in table {first[name]} "
+                    f"and {root!r} in table {number}; give both the same code"
+                )
+                raise InputError(msg)
+    return roots
+
+
+def _labels(
+    table: Table, names: tuple[str, ...], roots: dict[str, str], number: int
+) -> list[tuple[str, ...]]:
+    """Labels over the union's dimensions; a dimension the table lacks is at its root."""
+    lacking = [name for name in names if name not in table.names and not roots[name]]
+    if lacking:
+        msg = (
+            f"table {number} has no dimension {lacking[0]!r}, and the other tables name no total "
+            "of it; set roots when making those tables"
+        )
+        raise InputError(msg)
+    order = [table.names.index(name) if name in table.names else -1 for name in names]
+    fixed = [roots[name] for name in names]
+    return [
+        tuple(label[i] if i >= 0 else root for i, root in zip(order, fixed, strict=True))
+        for label in table.labels
+    ]
+
+
+def _rescale(table: Table, scale: int, number: int) -> Table:
+    factor = 10 ** (scale - table.scale)
+    if factor == 1:
+        return table
+    limit = MAX_VALUE // factor
+    lower, upper = table.lower > -UNBOUNDED, table.upper < UNBOUNDED
+    for array, used in ((table.values, ...), (table.lower, lower), (table.upper, upper)):
+        if (np.abs(array[used]) > limit).any():
+            msg = (
+                f"table {number} has {table.scale} decimal places and does not fit into 2**53 "
+                f"units at {scale} places, the finest of the tables; use fewer decimals there"
+            )
+            raise InputError(msg)
+    return table.replace(
+        values=table.values * factor,
+        lower=np.where(lower, np.where(lower, table.lower, 0) * factor, table.lower),
+        upper=np.where(upper, np.where(upper, table.upper, 0) * factor, table.upper),
+        scale=scale,
+        contributors=_scaled(table.contributors, factor, number),
+    )
+
+
+def _scaled(side: Contributors | None, factor: int, number: int) -> Contributors | None:
+    if side is None:
+        return None
+    limit = UNBOUNDED // factor
+    if (np.abs(side.total) > limit).any() or (side.top > limit).any():
+        msg = f"the contributions of table {number} do not fit into int64 at the finest scale"
+        raise InputError(msg)
+    return replace(
+        side,
+        total=side.total * factor,
+        top=side.top * factor,
+        opposite=_scaled(side.opposite, factor, number),
+    )
+
+
+def _owners(places: Sequence[NDArray[np.int64]], n: int) -> NDArray[np.int64]:
+    """First table of each cell, from 0."""
+    owners = np.full(n, -1, np.int64)
+    for number, place in reversed(list(enumerate(places))):
+        owners[place] = number
+    return owners
+
+
+def _merge(
+    parts: Sequence[NDArray[Any]],
+    places: Sequence[NDArray[np.int64]],
+    owners: NDArray[np.int64],
+    shown: _Shown,
+    what: str,
+) -> NDArray[Any]:
+    """One array over the union of the cells; shared cells must agree."""
+    merged = np.zeros((len(owners), *parts[0].shape[1:]), parts[0].dtype)
+    for part, place in reversed(list(zip(parts, places, strict=True))):
+        merged[place] = part
+    for number, (part, place) in enumerate(zip(parts, places, strict=True)):
+        differ = (merged[place] != part).reshape(len(place), -1).any(axis=1)
+        if differ.any():
+            cell = int(place[differ].min())
+            msg = (
+                f"cell {shown(cell)} differs between table {int(owners[cell]) + 1} and table "
+                f"{number + 1} in its {what}; linked tables must come from the same records"
+            )
+            raise InputError(msg)
+    return merged
+
+
+def _contributors(
+    sides: Sequence[Contributors | None],
+    places: Sequence[NDArray[np.int64]],
+    owners: NDArray[np.int64],
+    shown: _Shown,
+) -> Contributors | None:
+    known = [side for side in sides if side is not None]
+    if not known:
+        return None
+    _check_all([side is not None for side in sides], "contributors")
+    _check_all([side.ids is not None for side in known], "identified contributors (ids)")
+    _check_all([side.opposite is not None for side in known], "negative contributions apart")
+
+    def merge(parts: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
+        return _merge(parts, places, owners, shown, what)
+
+    # Tables may know more of the largest contributions than others: keep what all of them know.
+    k = min(side.top.shape[1] for side in known)
+    ids = [side.ids[:, :k] for side in known if side.ids is not None]
+    return Contributors(
+        count=merge([side.count for side in known], "number of contributors"),
+        total=merge([side.total for side in known], "sum of contributions"),
+        top=merge([side.top[:, :k] for side in known], "largest contributions"),
+        ids=merge(ids, "largest contributors") if ids else None,
+        opposite=_contributors([side.opposite for side in known], places, owners, shown),
+    )
+
+
+def _check_all(flags: Sequence[bool], what: str) -> None:
+    if any(flags) and not all(flags):
+        have, lack = flags.index(True) + 1, flags.index(False) + 1
+        msg = f"table {have} has {what} and table {lack} has not; link tables of one kind"
+        raise InputError(msg)
+
+
+def _relations(tables: Sequence[Table], places: Sequence[NDArray[np.int64]], n: int) -> csr_array:
+    """Relations of all tables over the union's cells, each once, in an order of their own."""
+    from scipy.sparse import csr_array
+
+    rows: set[tuple[tuple[int, int], ...]] = set()
+    for table, place in zip(tables, places, strict=True):
+        matrix = table.relations
+        for start, stop in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
+            cells = place[matrix.indices[start:stop]].tolist()
+            rows.add(tuple(sorted(zip(cells, matrix.data[start:stop].tolist(), strict=True))))
+    ordered = sorted(rows)
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in ordered])]).astype(np.int64)
+    indices = np.array([cell for row in ordered for cell, _ in row], np.int64)
+    data = np.array([sign for row in ordered for _, sign in row], np.int64)
+    return csr_array((data, indices, indptr), shape=(len(ordered), n))

@@ -1,0 +1,319 @@
+"""Tables of microdata: counts, sums and largest contributions of every cell, from the records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.columns import Columns, read_columns, text_codes
+from csp.cube import cube_labels, cube_relations
+from csp.errors import InputError
+from csp.grouping import Records, group
+from csp.hierarchy import Hierarchy
+from csp.numbers import UNBOUNDED
+from csp.table import Table
+from csp.units import NotUnits, to_units
+
+__all__ = ["NEGATIVE", "tabulate"]
+
+NEGATIVE = ("error", "abs", "shift", "split")
+"""Modes for negative contributions."""
+
+MAX_CELLS = 20_000_000
+"""Most cells of one table; labels of more do not fit into the memory of a usual machine."""
+
+
+def tabulate(
+    data: Any,
+    by: Sequence[str],
+    value: str | None = None,
+    *,
+    contributor: str | None = None,
+    weight: str | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    negative: str = "error",
+    top: int | None = None,
+    decimals: int | None = None,
+    total: str = "Total",
+    missing: str | None = None,
+) -> Table:
+    """Tabulate microdata, one record a row.
+
+    Parameters
+    ----------
+    data : data frame, mapping of columns, path, or pair
+        Any frame narwhals knows, a DuckDB relation, a mapping of column names to sequences, the
+        path of a .csv or .parquet file, or what `csp.formats.argus.read_microdata` returns (then
+        the layout gives hierarchies and decimals where the call does not).
+    by : sequence of str
+        Columns of the table's dimensions.
+    value : str, optional
+        Column to sum. Without it the table counts records.
+    contributor : str, optional
+        Column that tells who a record belongs to (enterprise, holding). Contributions of one
+        contributor are summed within each cell, also of a margin. Without it every record is a
+        contributor of its own.
+    weight : str, optional
+        Column of sampling weights, positive. The cell is the exact sum of weight times value (its
+        scale is that of the values plus that of the weights); the count is the sum of the
+        weights, rounded half up in each cell; in the largest contributions each one stands as
+        often as its weight, rounded half up, but at least once.
+    hierarchies : mapping of str to Hierarchy, optional
+        For columns of `by`. Others are flat, their codes in sorted order.
+    negative : {"error", "abs", "shift", "split"}
+        Negative values: refused, or allowed. Cells are always sums of the values as they are;
+        the rules see absolute contributions ("abs"), contributions less the smallest one of the
+        whole table ("shift"), or the two signs apart ("split", see `csp.Contributors`).
+    top : int, optional
+        How many of the largest contributions to keep; 5 by default.
+    decimals : int, optional
+        Decimal places of the values. None finds the smallest number of places, at most 9, at
+        which all values are whole.
+    total : str
+        Code of the total of dimensions without a hierarchy.
+    missing : str, optional
+        Code for records whose code is missing; without it they are refused.
+
+    Returns
+    -------
+    Table
+        One cell for each combination of codes, in C order of the hierarchies' postorder. Lower
+        bounds are 0, or ``-UNBOUNDED`` if negative values are allowed. In a table of values the
+        cells without any record are structural. `contributors` is None for plain counts. The
+        result does not depend on the order of the rows.
+
+    Raises
+    ------
+    InputError
+        For unknown columns, no records, missing or infinite values (row and column named; rows
+        count from 1, without a header), negative values where they are refused, weights that
+        are not positive or differ within a contributor, codes that are missing, not in their
+        hierarchy, or not at its lowest level, and values beyond 2**53 units.
+
+    Examples
+    --------
+    >>> from csp import Table
+    >>> data = {"region": ["a", "b", "a"], "turnover": [1.5, 2, 4]}
+    >>> table = Table.from_microdata(data, ["region"], "turnover")
+    >>> table.labels, table.values.tolist(), table.scale
+    ((('a',), ('b',), ('Total',)), [55, 20, 75], 1)
+    """
+    names = (by,) if isinstance(by, str) else tuple(by)
+    keep = _check_options(names, negative, top)
+    data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, total)
+    for name in hierarchies:
+        if name not in names:
+            msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
+            raise InputError(msg)
+    extra = [name for name in (value, contributor, weight) if name is not None]
+    columns = read_columns(data, [*names, *extra])
+    found = dict(zip([*names, *extra], columns.arrays, strict=True))
+    n = _check_length(columns)
+
+    positions, trees = [], []
+    for name in names:
+        codes = _codes(found[name], name, missing)
+        tree = hierarchies.get(name) or Hierarchy.flat(sorted(set(codes)), total)
+        positions.append(_leaf_positions(codes, tree, name))
+        trees.append(tree)
+    amount, scale = _numbers(found[value], value, decimals) if value else (np.ones(n, np.int64), 0)
+    if negative == "error" and (amount < 0).any():
+        row = int(np.argmax(amount < 0)) + 1
+        msg = (
+            f"row {row}: the value in column {value!r} is negative; correct it or choose "
+            "negative='abs', 'shift' or 'split'"
+        )
+        raise InputError(msg)
+    weights, weight_scale = np.ones(n, np.int64), 0
+    if weight is not None:
+        weights, weight_scale = _weights(found[weight], weight)
+    owner = None
+    if contributor is not None:
+        owner = _owners(found[contributor], contributor)
+        if weight is not None:
+            _check_owner_weights(owner, weights, contributor, weight)
+    records = Records(tuple(positions), amount, weights, weight_scale, owner)
+    return _assemble(records, trees, names, columns.library, negative, keep, scale, value)
+
+
+def _assemble(
+    records: Records,
+    trees: Sequence[Hierarchy],
+    names: tuple[str, ...],
+    library: str,
+    negative: str,
+    keep: int,
+    scale: int,
+    value: str | None,
+) -> Table:
+    cells = 1
+    for tree in trees:
+        cells *= len(tree.codes)
+    if cells > MAX_CELLS:
+        msg = f"the table would have {cells} cells, more than {MAX_CELLS}; use fewer dimensions"
+        raise InputError(msg)
+    values, rows, contributors = group(records, trees, negative=negative, top=keep)
+    counts = value is None and records.contributor is None and records.weight_scale == 0
+    counts = counts and bool((records.weight == 1).all())
+    signed = value is not None and negative != "error"
+    return Table(
+        values=values,
+        relations=cube_relations(trees),
+        lower=np.full(cells, -UNBOUNDED if signed else 0, np.int64),
+        upper=np.full(cells, UNBOUNDED, np.int64),
+        labels=cube_labels(trees),
+        scale=scale + records.weight_scale,
+        contributors=None if counts else contributors,
+        names=names,
+        roots=tuple(tree.root for tree in trees),
+        structural=None if value is None else rows == 0,
+        frame=library,
+    )
+
+
+def _check_options(names: tuple[str, ...], negative: str, top: int | None) -> int:
+    if not names or len(set(names)) < len(names):
+        msg = f"by must name at least one column and none twice; got {list(names)}"
+        raise InputError(msg)
+    if negative not in NEGATIVE:
+        msg = f"negative must be one of {', '.join(NEGATIVE)}; got {negative!r}"
+        raise InputError(msg)
+    keep = 5 if top is None else top
+    if keep < 1:
+        msg = f"top must be at least 1, not {keep}; the rules need the largest contributions"
+        raise InputError(msg)
+    return keep
+
+
+def _from_layout(
+    data: Any,
+    names: tuple[str, ...],
+    value: str | None,
+    hierarchies: Mapping[str, Hierarchy] | None,
+    decimals: int | None,
+    total: str,
+) -> tuple[Any, dict[str, Hierarchy], int | None]:
+    """Take hierarchies and decimals from a τ-ARGUS layout where the call gives none."""
+    given = dict(hierarchies or {})
+    for name, tree in given.items():
+        if not isinstance(tree, Hierarchy):
+            msg = (
+                f"the hierarchy of {name!r} is a {type(tree).__name__}; make one with "
+                "csp.Hierarchy.from_hrc, from_columns, from_parents or from_dict"
+            )
+            raise InputError(msg)
+    if not (isinstance(data, tuple) and len(data) == 2):
+        return data, given, decimals
+    from csp.formats.argus import Metadata
+    from csp.formats.argus import hierarchies as declared
+
+    columns, metadata = data
+    if not isinstance(metadata, Metadata):
+        msg = "a pair of data must be what csp.formats.argus.read_microdata returns"
+        raise InputError(msg)
+    open_names = [name for name in names if name not in given]
+    if decimals is None and value is not None:
+        decimals = metadata.variable(value).decimals
+    return columns, given | declared(metadata, columns, open_names, total), decimals
+
+
+def _check_length(columns: Columns) -> int:
+    n = len(columns.arrays[0])
+    if n == 0:
+        msg = "the data has no records; a table needs at least one"
+        raise InputError(msg)
+    return n
+
+
+def _codes(column: NDArray[Any], name: str, missing: str | None) -> list[str]:
+    codes = text_codes(column)
+    if "" in codes:
+        if missing is None or not missing.strip():
+            row = codes.index("") + 1
+            msg = (
+                f"row {row}: the code in column {name!r} is missing; fill it, drop the record, or "
+                "give missing= a code for such records"
+            )
+            raise InputError(msg)
+        codes = [code or missing.strip() for code in codes]
+    return codes
+
+
+def _leaf_positions(codes: list[str], tree: Hierarchy, name: str) -> NDArray[np.int64]:
+    known: dict[str, int] = {}
+    for code in set(codes):
+        try:
+            known[code] = tree.position(code)
+        except InputError:
+            known[code] = -1
+    wrong = {c for c, p in known.items() if p < 0 or tree.children(p)}
+    if wrong:
+        row = next(i for i, code in enumerate(codes) if code in wrong)
+        code = codes[row]
+        if known[code] >= 0:
+            what = (
+                "adds up other codes of the hierarchy; records need a code of its lowest level "
+                "(or leave rows that are totals out)"
+            )
+        else:
+            try:
+                tree.position(code)
+            except InputError as error:
+                hint = str(error).partition("; ")[2]
+            what = "is not in its hierarchy; add it there or correct the record"
+            what += f" ({hint})" if hint else ""
+        msg = f"row {row + 1}: code {code!r} of column {name!r} {what}"
+        raise InputError(msg)
+    return np.fromiter((known[code] for code in codes), np.int64, len(codes))
+
+
+def _numbers(
+    column: NDArray[Any], name: str, decimals: int | None
+) -> tuple[NDArray[np.int64], int]:
+    try:
+        return to_units(column, decimals)
+    except NotUnits as error:
+        msg = f"row {error.index + 1}, column {name!r}: {error.reason}"
+        raise InputError(msg) from error
+
+
+def _weights(column: NDArray[Any], name: str) -> tuple[NDArray[np.int64], int]:
+    weights, scale = _numbers(column, name, None)
+    if (weights <= 0).any():
+        row = int(np.argmax(weights <= 0)) + 1
+        msg = (
+            f"row {row}: the weight in column {name!r} is not positive; correct or drop the record"
+        )
+        raise InputError(msg)
+    return weights, scale
+
+
+def _owners(column: NDArray[Any], name: str) -> NDArray[np.int64]:
+    """Give contributors numbers, in the sorted order of their identifiers."""
+    codes = text_codes(column)
+    if "" in codes:
+        msg = (
+            f"row {codes.index('') + 1}: the contributor in column {name!r} is missing; give each "
+            "record the identifier of its contributor"
+        )
+        raise InputError(msg)
+    number = {code: i for i, code in enumerate(sorted(set(codes)))}
+    return np.fromiter((number[code] for code in codes), np.int64, len(codes))
+
+
+def _check_owner_weights(
+    owner: NDArray[np.int64], weights: NDArray[np.int64], contributor: str, weight: str
+) -> None:
+    """Repeating a contributor needs one weight; an average of several would be a guess."""
+    _, first = np.unique(owner, return_index=True)
+    differ = weights != weights[first][owner]
+    if differ.any():
+        row = int(np.argmax(differ))
+        msg = (
+            f"rows {int(first[owner[row]]) + 1} and {row + 1}: one contributor (column "
+            f"{contributor!r}) has two weights (column {weight!r}); give it one"
+        )
+        raise InputError(msg)
