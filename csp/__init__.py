@@ -1,5 +1,6 @@
 """Statistical tables: what they are, what must be hidden, and proof that it is."""
 
+from csp.audit import Audit, Violation, audit, intervals
 from csp.contributors import Contributors
 from csp.errors import (
     CellveilError,
@@ -12,10 +13,12 @@ from csp.errors import (
 from csp.hierarchy import Hierarchy
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
+from csp.solve import Suppression, suppress
 from csp.table import Table
 
 __all__ = [
     "UNBOUNDED",
+    "Audit",
     "CellveilError",
     "CertificateError",
     "Contributors",
@@ -24,6 +27,11 @@ __all__ = [
     "NotAdditive",
     "Problem",
     "SolverError",
+    "Suppression",
     "Table",
     "Unprotectable",
+    "Violation",
+    "audit",
+    "intervals",
+    "suppress",
 ]

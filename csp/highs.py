@@ -112,6 +112,7 @@ def optimise(model: Any, *, time_limit: float | None = None, interruptible: bool
     status = highspy.HighsModelStatus
     words = {
         status.kOptimal: "optimal",
+        status.kModelEmpty: "optimal",
         status.kInfeasible: "infeasible",
         status.kUnbounded: "unbounded",
         status.kTimeLimit: "limit",

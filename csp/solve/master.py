@@ -161,6 +161,11 @@ class Master:
             rows = csr_array(vstack([rows, row]))
             right = np.append(right, -np.inf)
             top = np.append(top, (most + 0.5) / self.unit)
+        if not len(cells):
+            # Nothing left to choose: the empty choice satisfies the cuts, or nothing does.
+            if (right > 0).any() or (top < 0).any():
+                return Answer("infeasible", None, np.inf)
+            return Answer("optimal", self._problem.forced.astype(np.float64), 0.0)
         lower, upper = np.zeros(len(cells)), np.ones(len(cells))
         for i, v in fixed.items():
             if place[i] >= 0:

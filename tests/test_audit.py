@@ -1,0 +1,189 @@
+"""Intervals and audits against brute force that shares no code with them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csp import InputError, Problem, Table
+from csp.attacker import components, engine
+from csp.attacker.flow import FlowEngine, as_network, max_flow_plain
+from csp.attacker.lp import LpEngine
+from csp.audit import audit, interval_claims, intervals
+from csp.certificate import Certificate, Claim
+from csp.errors import CertificateError
+from tests import oracles
+from tests.strategies import frequency_2d, problems, small_tables
+
+FIGURE_2 = [[7, 11, 60], [10, 60, 11], [60, 12, 60]]  # paper 003, Figure 2
+
+
+def patterns(table: Table) -> st.SearchStrategy[np.ndarray]:
+    flags = st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)
+    return flags.map(lambda f: np.array(f))
+
+
+def test_figure_2_of_paper_003_is_between_0_and_17_and_safe_at_10() -> None:
+    table = Table.from_array(FIGURE_2)
+    pattern = np.zeros((4, 4), dtype=bool)
+    pattern[:2, :2] = True
+    lower, upper = intervals(table, pattern.ravel())
+    assert (lower[0], upper[0]) == (0, 17)
+    primary = np.arange(16) == 0
+    assert audit(Problem.of(table, primary, spl=10), pattern.ravel()).safe
+    assert audit(Problem.of(table, primary, spl=17), pattern.ravel()).safe
+    assert not audit(Problem.of(table, primary, spl=18), pattern.ravel()).safe
+
+
+@given(st.data())
+def test_rational_intervals_equal_the_exact_simplex_oracle(data: st.DataObject) -> None:
+    table = data.draw(small_tables())
+    pattern = data.draw(patterns(table))
+    ends = interval_claims(table, pattern, np.flatnonzero(pattern))
+    for i in np.flatnonzero(pattern).tolist():
+        low, high = oracles.rational_interval(table, pattern, i)
+        value = int(table.values[i])
+        assert ends[i][0].reach == (None if low is None else value - low)
+        assert ends[i][1].reach == (None if high is None else high - value)
+        assert all(end.exact or end.reach is None for end in ends[i])
+
+
+@given(st.data())
+def test_an_insider_sees_what_the_oracle_says(data: st.DataObject) -> None:
+    table = data.draw(small_tables())
+    pattern = data.draw(patterns(table))
+    hidden = np.flatnonzero(pattern).tolist()
+    if not hidden:
+        return
+    known = data.draw(st.sampled_from(hidden))
+    ends = interval_claims(table, pattern, hidden, known=(known,))
+    assert known not in ends
+    for i in hidden:
+        if i != known:
+            low, high = oracles.rational_interval(table, pattern, i, (known,))
+            value = int(table.values[i])
+            assert ends[i][0].reach == (None if low is None else value - low)
+            assert ends[i][1].reach == (None if high is None else high - value)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_integer_intervals_equal_enumeration(data: st.DataObject) -> None:
+    table = data.draw(small_tables())
+    pattern = data.draw(patterns(table)) & ~table.margins
+    lower, upper = intervals(table, pattern, integer=True)
+    tables = list(oracles.integer_tables(table, pattern))
+    assert tables
+    values = np.array(tables)
+    finite = np.isfinite(lower) & np.isfinite(upper)
+    assert (values.min(axis=0)[finite] == lower[finite]).all()
+    assert (values.max(axis=0)[finite] == upper[finite]).all()
+
+
+@given(st.data())
+def test_flow_and_lp_engines_agree_on_networks(data: st.DataObject) -> None:
+    table = data.draw(frequency_2d(max_side=4))
+    pattern = data.draw(patterns(table))
+    for view in components(table, pattern):
+        network = as_network(view)
+        assert network is not None
+        assert isinstance(engine(view), FlowEngine)
+        flow, lp = FlowEngine(view, network), LpEngine(view)
+        for j in range(len(view.cells)):
+            for sign in (1, -1):
+                assert flow.extreme(j, sign).reach == lp.extreme(j, sign).reach
+
+
+@given(st.integers(0, 10**6), st.integers(2, 7), st.integers(1, 14))
+def test_compiled_flow_equals_its_plain_twin(seed: int, nodes: int, arcs: int) -> None:
+    from csp.attacker.flow import _compiled
+
+    rng = np.random.default_rng(seed)
+    tail, head = rng.integers(0, nodes, arcs), rng.integers(0, nodes, arcs)
+    up, down = rng.integers(0, 9, arcs), rng.integers(0, 9, arcs)
+    ends = np.concatenate([tail, head])
+    order = np.argsort(ends, kind="stable")
+    start = np.searchsorted(ends[order], np.arange(nodes + 1))
+    to = np.concatenate([head, tail])[order]
+    results = []
+    for run in (max_flow_plain, _compiled()):
+        flow, reached = np.zeros(arcs, np.int64), np.zeros(nodes, dtype=bool)
+        pushed = run(start, order, to, up, down, flow, 0, nodes - 1, 0, 20, reached)
+        results.append((pushed, flow.tolist(), reached.tolist()))
+    assert results[0] == results[1]
+
+
+@settings(max_examples=150)
+@given(problems(singletons=None), st.data())
+def test_the_audit_verdict_equals_brute_force(problem: Problem, data: st.DataObject) -> None:
+    pattern = data.draw(patterns(problem.table)) | problem.forced
+    pattern &= problem.status != "z"
+    assert audit(problem, pattern).safe == oracles.is_safe(problem, pattern)
+    assert audit(problem, pattern, only_primary=True).safe == oracles.is_safe(problem, pattern)
+
+
+def three_way() -> tuple[Table, np.ndarray]:
+    table = Table.from_array(np.arange(8).reshape(2, 2, 2) + 1)
+    return table, ~table.margins
+
+
+def _changed(claim: Claim, **changes: object) -> Claim:
+    from dataclasses import replace
+
+    return replace(claim, **changes)  # type: ignore[arg-type]
+
+
+def test_a_certificate_with_a_broken_claim_is_refused() -> None:
+    table, pattern = three_way()
+    ends = interval_claims(table, pattern, np.flatnonzero(pattern))
+    claim = next(c for pair in ends.values() for c in pair if c.reach)
+    good = Certificate(table, pattern, (claim,))
+    good.verify()
+    assert claim.reach is not None
+    for broken in (
+        _changed(claim, reach=claim.reach + 1),
+        _changed(claim, reach=claim.reach - Fraction(1, 2)),
+        _changed(claim, steps=claim.steps * 2),
+        _changed(claim, cells=claim.cells[1:], steps=claim.steps[1:]),
+        _changed(claim, known=(int(claim.cells[-1]),)),
+    ):
+        with pytest.raises(CertificateError):
+            Certificate(table, pattern, (broken,)).verify()
+
+
+def test_fractional_ends_are_exact_and_integers_are_narrower() -> None:
+    # Sums over pairs of a triangle: a + b, b + c, a + c leave nothing; weights 2 leave a half.
+    from scipy.sparse import csr_array
+
+    relations = csr_array(np.array([[2, 1, -1, 0], [0, 1, 1, -1]]))
+    values = np.array([1, 1, 3, 4])
+    table = Table(values, relations, np.zeros(4), np.full(4, 9), tuple((c,) for c in "abcd"))
+    pattern = np.array([True, True, True, False])
+    lower, upper = intervals(table, pattern)
+    assert (lower[0], upper[0]) == (0, 2)
+    assert (lower[1], upper[1]) == (0, 2)
+    narrow = table.replace(upper=np.array([9, 1, 9, 9]))
+    assert intervals(narrow, pattern)[0][0] == 1
+    odd = table.replace(values=np.array([0, 2, 2, 4]), lower=np.array([0, 1, 0, 0]))
+    low, high = intervals(odd, pattern)
+    assert (low[0], high[0]) == (0, 1)
+    tight = odd.replace(upper=np.array([9, 9, 3, 9]), lower=np.zeros(4))
+    low, high = intervals(tight, pattern)
+    assert (low[0], high[0]) == (0, 1)
+
+
+def test_pattern_of_wrong_shape_is_named() -> None:
+    table = Table.from_array(FIGURE_2)
+    with pytest.raises(InputError, match="16 cells"):
+        intervals(table, np.zeros(9, dtype=bool))
+
+
+def test_misplaced_cells_are_violations() -> None:
+    table = Table.from_array(FIGURE_2)
+    problem = Problem.of(table, np.arange(16) == 0, spl=1, publish=table.margins)
+    kinds = {v.kind for v in audit(problem, table.margins).violations}
+    assert kinds == {"published", "suppressed"}

@@ -1,0 +1,33 @@
+"""Optima and canonical patterns against brute force over all patterns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csp import InputError, Problem, Table, Unprotectable
+from csp.audit import audit
+from csp.solve import suppress
+from tests import oracles
+from tests.strategies import problems
+
+
+def check(problem: Problem, method: str, best: tuple[bool, ...] | None) -> None:
+    if best is None:
+        with pytest.raises(Unprotectable):
+            suppress(problem, method=method)
+        return
+    found = suppress(problem, method=method)
+    assert found.cost == oracles.pattern_cost(problem, best) == found.bound
+    assert found.proven
+    assert found.canonical
+    assert found.gap == 0
+    assert found.pattern.tolist() == list(best)
+
+
+@settings(max_examples=200, deadline=None)
+@given(problems(singletons=None))
+def test_cut_loop_equals_brute_force(problem: Problem) -> None:
+    check(problem, "cuts", oracles.best_pattern(problem))
