@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from csp import InputError, Problem, Table, Unprotectable
 from csp.audit import audit
 from csp.solve import suppress
+from csp.solve.ilp import interval_ilp
 from tests import oracles
-from tests.strategies import problems
+from tests.strategies import frequency_2d, problems
 
 
 def check(problem: Problem, method: str, best: tuple[bool, ...] | None) -> None:
@@ -31,3 +32,19 @@ def check(problem: Problem, method: str, best: tuple[bool, ...] | None) -> None:
 @given(problems(singletons=None))
 def test_cut_loop_equals_brute_force(problem: Problem) -> None:
     check(problem, "cuts", oracles.best_pattern(problem))
+
+
+@settings(max_examples=25)
+@given(problems(singletons=None, max_free=7))
+def test_compact_program_equals_brute_force(problem: Problem) -> None:
+    check(problem, "compact", oracles.best_pattern(problem))
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_interval_program_equals_enumeration(data: st.DataObject) -> None:
+    table = data.draw(frequency_2d())
+    flags = st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)
+    pattern = np.array(data.draw(flags)) & ~table.margins
+    for i in np.flatnonzero(pattern)[:2].tolist():
+        assert interval_ilp(table, pattern, i) == oracles.integer_interval(table, pattern, i)
