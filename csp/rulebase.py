@@ -86,7 +86,7 @@ def as_rule(rule: Rule | str | Callable[[Table], Any]) -> Rule:
         return Custom(rule)
     name = getattr(rule, "__name__", type(rule).__name__)
     msg = (
-        f"{name} is not a rule; give a rule such as PPercent(10), a text such as 'P(10,1)|FREQ(3,10)', "
+        f"{name} is not a rule; give a rule such as PPercent(10), a text such as 'P(10,1)', "
         "or a function of a table"
     )
     raise InputError(msg)
