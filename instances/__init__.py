@@ -1,0 +1,164 @@
+"""Small tables with a history, and generators of tables by seed (`instances.synthetic`).
+
+Every file in the folder ``data`` names its source; tests state what is known of each.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.problem import Problem
+from csp.table import Table
+
+__all__ = ["load", "naive_pattern", "names", "path", "source"]
+
+DATA = Path(__file__).resolve().parent / "data"
+
+DEMO = (
+    "Synthetic business survey: regions in two levels by sector, turnover of enterprises, some of "
+    "them in several cells. Generated for this project."
+)
+
+
+def names() -> tuple[str, ...]:
+    """Names that `load` takes, in alphabetical order."""
+    return tuple(sorted([*(file.stem for file in DATA.glob("*.json")), "demo"]))
+
+
+def load(name: str) -> Table | Problem:
+    """One of the instances.
+
+    Parameters
+    ----------
+    name : str
+        ``"demo"``: Table; turnover by region (two levels) and sector, with contributors.
+        ``"figure2"``: Problem; Figure 2 of paper 003; one primary cell, width 10.
+        ``"linked"``: Problem; two linked tables that protecting by turns leaves unsafe.
+        ``"ones"``: Problem; every cell is known to be at least 1, so two ones that sum to two
+        are known.
+        ``"table1"``: Table; Table 1 and Example 2 of paper 003.
+        ``"three_singletons"``: Problem; contributors know their own cells.
+        ``"union"``: Problem; the sum of two suppressed cells is itself sensitive.
+        ``"zeros_and_ones"``: Problem; zeros under a small total are known because no count is
+        negative.
+
+    Returns
+    -------
+    Table or Problem
+
+    Raises
+    ------
+    InputError
+        If there is no such instance.
+
+    Examples
+    --------
+    >>> import instances
+    >>> instances.load("figure2")
+    Problem(Table(M x P: 16 cells, 8 relations), 1 primary, 8 may be suppressed)
+    """
+    if name == "demo":
+        return _demo()
+    spec = _spec(name)
+    tables = [_table(part) for part in spec.get("tables", [spec])]
+    table = tables[0]
+    if len(tables) > 1:
+        from csp.link import link
+
+        table = link(*tables)
+    if "lower" in spec:
+        table = table.replace(lower=np.full(table.n_cells, spec["lower"]))
+    if "primary" not in spec:
+        return table
+    primary = _mask(table, spec["primary"])
+    publish = table.margins if spec["publish"] == "margins" else _totals(table)
+    options: dict[str, Any] = {}
+    if "union" in spec:
+        from csp.rulestrings import parse_rules
+
+        options["union_rule"] = parse_rules(spec["union"])
+    if spec.get("singletons", False):
+        options["singletons"] = primary & (table.values == 1)
+    return Problem.of(table, primary, spl=spec["width"], publish=publish, **options)
+
+
+def naive_pattern(name: str) -> NDArray[np.bool_]:
+    """Return the pattern that came with an instance, as printed or as users reported it.
+
+    Raises
+    ------
+    InputError
+        If there is no such instance, or it came without a pattern.
+    """
+    if name == "demo" or "naive" not in _spec(name):
+        msg = f"instance {name!r} came without a pattern"
+        raise InputError(msg)
+    found = load(name)
+    return _mask(found.table if isinstance(found, Problem) else found, _spec(name)["naive"])
+
+
+def source(name: str) -> str:
+    """Where an instance comes from.
+
+    Raises
+    ------
+    InputError
+        If there is no such instance.
+    """
+    return DEMO if name == "demo" else str(_spec(name)["source"])
+
+
+def path(file: str) -> Path:
+    """Path of a file in the data folder, such as "demo.csv" and "demo.hrc".
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    found = DATA / file
+    if not found.is_file():
+        known = ", ".join(sorted(p.name for p in DATA.iterdir() if p.is_file()))
+        msg = f"no instance file {file!r}; there are {known}"
+        raise InputError(msg)
+    return found
+
+
+def _demo() -> Table:
+    from csp.hierarchy import Hierarchy
+
+    return Table.from_microdata(
+        path("demo.csv"),
+        ["region", "sector"],
+        "turnover",
+        contributor="enterprise",
+        hierarchies={"region": Hierarchy.from_hrc(path("demo.hrc"))},
+    )
+
+
+def _spec(name: str) -> dict[str, Any]:
+    if name not in names() or name == "demo":
+        msg = f"no instance {name!r}; there are {', '.join(names())}"
+        raise InputError(msg)
+    spec: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    return spec
+
+
+def _table(spec: dict[str, Any]) -> Table:
+    return Table.from_array(spec["cells"], names=spec["names"], codes=spec["codes"])
+
+
+def _totals(table: Table) -> NDArray[np.bool_]:
+    return np.array([label == table.roots for label in table.labels])
+
+
+def _mask(table: Table, labels: list[list[str]]) -> NDArray[np.bool_]:
+    mask = np.zeros(table.n_cells, dtype=bool)
+    mask[[table.position(label) for label in labels]] = True
+    return mask
