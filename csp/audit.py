@@ -92,7 +92,8 @@ def audit(
     integer : bool
         Judge levels on integer intervals (the attacker knows that cells are whole units).
     only_primary : bool
-        Leave out the intervals of secondary cells (their `lower` and `upper` stay at NaN).
+        Judge only: primary intervals are followed until their levels are reached, and the
+        intervals of secondary cells are left out (`lower` and `upper` are inner ends or NaN).
 
     Returns
     -------
@@ -114,7 +115,10 @@ def audit(
     suppressed = as_pattern(table, pattern)
     violations = list(_misplaced(problem, suppressed))
     targets = suppressed & problem.primary if only_primary else suppressed
-    ends = interval_claims(table, suppressed, np.flatnonzero(targets), integer=integer)
+    enough = _needs(problem) if only_primary else None
+    ends = interval_claims(
+        table, suppressed, np.flatnonzero(targets), integer=integer, enough=enough
+    )
     for p in np.flatnonzero(problem.primary & suppressed).tolist():
         violations += _short(problem, p, *ends[p])
     claims = [claim for pair in ends.values() for claim in pair]
@@ -197,6 +201,7 @@ def interval_claims(
     *,
     integer: bool = False,
     known: tuple[int, ...] = (),
+    enough: NDArray[np.int64] | None = None,
 ) -> dict[int, tuple[Claim, Claim]]:
     """Lower and upper claim of every target among the suppressed cells.
 
@@ -209,6 +214,8 @@ def interval_claims(
     integer : bool
     known : tuple of int
         Suppressed cells whose value this attacker knows.
+    enough : (n,) int64, optional
+        Units after which an end need not be followed further.
 
     Returns
     -------
@@ -227,12 +234,18 @@ def interval_claims(
         found: dict[int, list[Claim]] = {j: [] for j in here}
         for sign in (-1, 1):
             for j in here:
-                extreme = attacker.extreme(j, sign)
+                limit = None if enough is None else int(enough[view.cells[j]])
+                extreme = attacker.extreme(j, sign, limit)
                 if integer:
                     extreme = integer_extreme(view, j, sign, extreme)
                 found[j].append(claim_of(view, j, sign, extreme, known, integer=integer))
         ends |= {int(view.cells[j]): (pair[0], pair[1]) for j, pair in found.items()}
     return ends
+
+
+def _needs(problem: Problem) -> NDArray[np.int64]:
+    """Largest level of each cell: reaching it on one side settles every promise about it."""
+    return np.maximum(np.maximum(problem.lpl, problem.upl), problem.spl)
 
 
 def _misplaced(problem: Problem, pattern: NDArray[np.bool_]) -> Iterator[Violation]:

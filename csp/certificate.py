@@ -140,24 +140,37 @@ def _fault_of_witness(
 ) -> str | None:
     if claim.integer and claim.denominator != 1:
         return "its witness is not a table of whole units"
-    balance: dict[int, int] = {}
-    at = 0
-    for cell, step in zip(claim.cells.tolist(), claim.steps.tolist(), strict=True):
-        if not pattern[cell] or cell in claim.known:
-            return "its witness moves a cell whose value the attacker knows"
-        limit = int(up[cell] if step > 0 else down[cell])
-        if limit < UNBOUNDED and abs(step) > limit * claim.denominator:
-            return "its witness leaves the bounds of a cell"
-        if cell == claim.cell:
-            at = step
-        for k in range(columns.indptr[cell], columns.indptr[cell + 1]):
-            row = int(columns.indices[k])
-            balance[row] = balance.get(row, 0) + int(columns.data[k]) * step
-    if any(balance.values()):
+    cells, steps = claim.cells, claim.steps
+    if not pattern[cells].all() or np.isin(cells, claim.known).any():
+        return "its witness moves a cell whose value the attacker knows"
+    if not _fits(steps, claim.denominator, columns):
+        steps = steps.astype(object)  # Python integers: slower, never too small
+    limit = np.where(steps > 0, up[cells], down[cells])
+    bounded = limit < UNBOUNDED
+    far = np.abs(steps[bounded]) > limit[bounded].astype(steps.dtype) * claim.denominator
+    if np.any(far):
+        return "its witness leaves the bounds of a cell"
+    lengths = columns.indptr[cells + 1] - columns.indptr[cells]
+    first = np.repeat(columns.indptr[cells] - np.cumsum(lengths) + lengths, lengths)
+    where = first + np.arange(len(first))
+    rows, order = np.unique(columns.indices[where], return_inverse=True)
+    balance = np.zeros(len(rows), dtype=steps.dtype)
+    np.add.at(balance, order, columns.data[where] * np.repeat(steps, lengths))
+    if np.any(balance != 0):
         return "its witness breaks a relation"
+    at = sum(int(v) for v in steps[cells == claim.cell])
     if claim.reach is not None and claim.sign * at < claim.reach * claim.denominator:
         return "its witness does not reach the end"
     return None
+
+
+def _fits(steps: NDArray[Any], denominator: int, columns: Any) -> bool:
+    """Whether sums of the steps over a relation, and scaled bounds, stay within int64."""
+    if steps.dtype == object:
+        return False
+    largest = max(abs(int(steps.min(initial=0))), abs(int(steps.max(initial=0))))
+    weight = int(np.abs(columns.data).max(initial=1))
+    return largest * weight * max(1, len(steps)) < 2**62 and denominator < 2**8
 
 
 def _fault_of_proof(

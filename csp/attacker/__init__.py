@@ -19,8 +19,8 @@ __all__ = ["Engine", "Extreme", "View", "components", "engine", "integer_extreme
 class Engine(Protocol):
     """Anything that finds the ends of feasibility intervals."""
 
-    def extreme(self, j: int, sign: int) -> Extreme:
-        """Furthest deviation of cell j up (sign=1) or down (sign=-1)."""
+    def extreme(self, j: int, sign: int, enough: int | None = None) -> Extreme:
+        """Furthest deviation of cell j up (sign=1) or down (sign=-1), or `enough` of it."""
         ...
 
 

@@ -118,10 +118,17 @@ class FlowEngine:
         self._nodes, self._k = nodes, k
         self._up, self._down = np.minimum(view.up, ENDLESS), np.minimum(view.down, ENDLESS)
 
-    def extreme(self, j: int, sign: int) -> Extreme:
-        """Furthest deviation of cell j up (sign=1) or down (sign=-1); see `Extreme`."""
+    def extreme(self, j: int, sign: int, enough: int | None = None) -> Extreme:
+        """Furthest deviation of cell j up (sign=1) or down (sign=-1); see `Extreme`.
+
+        The search stops at `enough` units, and is then not exact.
+        """
         view, network = self._view, self._network
         own = int(self._up[j] if sign > 0 else self._down[j])
+        if enough is not None and enough < own:
+            own = stopped_at = enough
+        else:
+            stopped_at = -1
         free = network.tail[j] == network.head[j]
         flow = np.zeros(self._k, dtype=np.int64)
         multipliers = np.zeros(len(view.rows), dtype=np.int64)
@@ -145,6 +152,8 @@ class FlowEngine:
         if reach >= ENDLESS:
             return self._endless(j, sign)
         flow[j] = sign * reach
+        if reach == stopped_at:
+            return Extreme(Fraction(reach), flow, 1, None, 1, exact=False)
         return Extreme(Fraction(reach), flow, 1, multipliers, 1, exact=True)
 
     def _endless(self, j: int, sign: int) -> Extreme:

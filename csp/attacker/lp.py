@@ -43,8 +43,10 @@ class LpEngine:
         )
         self._last: int | None = None
 
-    def extreme(self, j: int, sign: int) -> Extreme:
+    def extreme(self, j: int, sign: int, enough: int | None = None) -> Extreme:
         """Furthest deviation of cell j up (sign=1) or down (sign=-1); see `Extreme`.
+
+        A simplex run cannot gain by stopping at `enough` units, so it goes to the end.
 
         Raises
         ------

@@ -141,7 +141,7 @@ def _round_up_relaxation(run: Run) -> None:
     if answer.x is None or run.left <= 0 or run.close_enough:
         return
     run.raise_bound(answer.bound)
-    if run.offer(answer.x > 1e-7).safe and run.best is not None:
+    if run.offer(answer.x > 1e-7).safe and run.best is not None and not run.close_enough:
         run.offer(clean(run.problem, run.separator, run.best, deadline=run.deadline))
     run.tell("cuts")
 
