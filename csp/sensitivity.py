@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["Sensitivity"]
 
 
+_NOT_GIVEN = np.zeros(0, dtype=bool)
+
+
+def _not_given() -> NDArray[np.bool_]:
+    return _NOT_GIVEN
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sensitivity:
     """Sensitive cells and the protection levels they require.
@@ -28,23 +35,30 @@ class Sensitivity:
     lpl, upl, spl : (n,) int64
         Lower, upper and sliding protection levels in table units; 0 at other cells.
     open : (n,) bool
-        Sensitive cells to which the rule gave no level: whoever uses them must choose one.
+        Sensitive cells to which the rule gave no level: whoever uses them must choose one. By
+        default those whose levels are all 0.
     """
 
     primary: NDArray[np.bool_]
     lpl: NDArray[np.int64]
     upl: NDArray[np.int64]
     spl: NDArray[np.int64]
-    open: NDArray[np.bool_]
+    open: NDArray[np.bool_] = field(default_factory=_not_given)
 
     def __post_init__(self) -> None:
         n = len(self.primary)
         for name in ("primary", "lpl", "upl", "spl", "open"):
+            if name == "open" and self.open is _NOT_GIVEN:
+                none = (self.lpl == 0) & (self.upl == 0) & (self.spl == 0)
+                object.__setattr__(self, "open", self.primary & none)
             kind = np.bool_ if name in ("primary", "open") else np.int64
             array: NDArray[Any] = np.array(getattr(self, name), dtype=kind)
             if array.shape != (n,):
                 msg = f"{name} has shape {array.shape}; {n} cells need ({n},)"
                 raise InputError(msg)
+            if name != "primary":
+                # The cell of another rule must not inherit a level that was not meant for it.
+                array[~self.primary] = 0
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 

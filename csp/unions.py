@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["union_sensitive"]
 
 
-def union_sensitive(rule: Rule, table: Table, cells: Sequence[int] | NDArray[np.int64]) -> bool:
+def union_sensitive(
+    rule: Rule, table: Table, cells: Sequence[int] | NDArray[np.integer[Any]]
+) -> bool:
     """Whether the sum of some cells, seen as one cell, would be sensitive.
 
     Two suppressed cells below a published total publish their sum. If that sum is itself a cell

@@ -30,7 +30,7 @@ from csp.rules import (
     union_sensitive,
 )
 from csp.table import Table
-from tests.strategies import cube
+from tests.strategies import cube, magnitude_tables
 
 
 def table_of(contributions, *, scale=0, known=None, lower=0, opposite=None, structural=None):
@@ -365,6 +365,21 @@ def test_union_adds_what_one_contributor_gave_to_several_cells() -> None:
     assert not union_sensitive(MinFrequency(5, width=1), apart, [0, 1])
 
 
+@given(magnitude_tables(known=8), st.integers(0, 8))
+def test_union_of_a_row_equals_its_margin(table, choice) -> None:
+    # eight people at most, all of them known: the margin tells what the union must be
+    rule = [PPercent(15), PPercent(15, 2), Dominance(1, 60), Dominance(2, 80), PQ(10, 30)][
+        choice % 5
+    ]
+    rule = rule if choice < 5 else MinFrequency(choice - 2, width=1)
+    found = rule(table).primary
+    for row in range(table.relations.shape[0]):
+        start, stop = table.relations.indptr[row : row + 2]
+        cells, signs = table.relations.indices[start:stop], table.relations.data[start:stop]
+        margin = int(cells[signs < 0][0])
+        assert union_sensitive(rule, table, cells[signs > 0]) == found[margin]
+
+
 def test_union_needs_different_cells() -> None:
     table = counts([1, 2], [3, 4])
     for cells in ([], [1, 1]):
@@ -449,3 +464,23 @@ def test_sensitivity_refuses_other_shapes() -> None:
     none = np.zeros(2, dtype=bool)
     with pytest.raises(InputError, match="shape"):
         Sensitivity(none, np.zeros(3), np.zeros(2), np.zeros(2), none)
+
+
+def test_a_sensitivity_of_ones_own() -> None:
+    def first_two(table):
+        primary = np.arange(table.n_cells) < 2
+        return Sensitivity(primary, np.full(3, 2), np.array([0, 4, 9]), np.zeros(3))
+
+    found = as_rule(first_two)(table_of([[5], [6], [7]]))
+    assert found.lpl.tolist() == [2, 2, 0]
+    assert found.upl.tolist() == [0, 4, 0]
+    assert not found.open.any()
+    none = np.zeros(3, dtype=np.int64)
+    assert Sensitivity(np.array([True, False, False]), none, none, none).open.tolist() == [
+        True,
+        False,
+        False,
+    ]
+    fixed = found
+    with pytest.raises(InputError, match="spoke of 3 cells"):
+        as_rule(lambda table: fixed)(table_of([[5], [6], [7], [8]]))
