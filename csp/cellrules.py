@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.numbers import exact
 from csp.rulebase import (
     Number,
     Rule,
@@ -39,7 +40,8 @@ class MinFrequency(Rule):
     zero_sensitive : bool
         Whether a cell with no contributors is sensitive too.
     width : Number, optional
-        Least width of the feasibility interval (sliding level), in table units.
+        Least width of the feasibility interval (sliding level), in table units of
+        ``10**-scale``.
     margin : Number, optional
         Level on both sides in percent of the value, at least one unit.
 
@@ -92,7 +94,8 @@ class Zero(Rule):
     Attributes
     ----------
     level : Number
-        Upper protection level, in table units.
+        Upper protection level as a number of the measure, as in τ-ARGUS: 20 means 20.00 in a
+        table with two decimals.
     """
 
     level: Number
@@ -112,7 +115,7 @@ class Zero(Rule):
         mask = table.values == 0
         if not is_count_table(table):
             mask &= count > 0
-        return Sensitivity.of(table, mask, level=whole_units(self.level))
+        return Sensitivity.of(table, mask, level=whole_units(exact(self.level) * 10**table.scale))
 
     def __str__(self) -> str:
         return f"ZERO({number_text(self.level)})"
@@ -129,7 +132,8 @@ class Manual(Rule):
     margin : Number, optional
         Level on both sides in percent of the value, at least one unit.
     width : Number, optional
-        Least width of the feasibility interval (sliding level), in table units.
+        Least width of the feasibility interval (sliding level), in table units of
+        ``10**-scale``.
     """
 
     cells: Sequence[Any] | NDArray[np.bool_]
