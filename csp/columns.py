@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -53,8 +55,8 @@ def read_columns(data: Any, names: Sequence[str]) -> Columns:
     Raises
     ------
     InputError
-        If the data is of an unknown kind, a file cannot be read, or a column is unknown (near
-        names are offered).
+        If the data is of an unknown kind or has two columns of one name, a file cannot be read,
+        or a column is unknown (near names are offered).
     """
     if isinstance(data, (str, PathLike)):
         return Columns(_from_file(Path(data), names), "")
@@ -66,7 +68,13 @@ def read_columns(data: Any, names: Sequence[str]) -> Columns:
             raise InputError(msg)
         return Columns(arrays, "")
     if type(data).__module__.split(".")[0] in {"duckdb", "_duckdb"} and hasattr(data, "fetchnumpy"):
-        return Columns(_from_relation(data, names), "")
+        import duckdb
+
+        try:
+            return Columns(_from_relation(data, names), "")
+        except duckdb.Error as error:
+            msg = "the DuckDB relation cannot be read; is its connection open, its query right?"
+            raise InputError(msg) from error
     return _from_frame(data, names)
 
 
@@ -79,12 +87,17 @@ def text_codes(column: NDArray[Any]) -> list[str]:
         return [str(code) for code in column.tolist()]
     known: dict[tuple[type, Any], str] = {}
     codes = []
-    for item in column.tolist():
-        key = (type(item), item)
-        code = known.get(key)
-        if code is None:
-            code = known[key] = _code(item)
-        codes.append(code)
+    try:
+        for item in column.tolist():
+            key = (type(item), item)
+            code = known.get(key)
+            if code is None:
+                code = known[key] = _code(item)
+            codes.append(code)
+    except TypeError as error:  # not hashable: a list, a dict, an array
+        kind = type(item).__name__
+        msg = f"row {len(codes) + 1}: a code is a {kind}; codes must be text or numbers"
+        raise InputError(msg) from error
     return codes
 
 
@@ -109,6 +122,9 @@ def _object_array(column: Any) -> NDArray[Any]:
 
 def _check_names(names: Sequence[str], known: Sequence[str]) -> None:
     for name in names:
+        if not isinstance(name, str):
+            msg = f"columns are named by text, not {name!r}; rename the column"
+            raise InputError(msg)
         if name not in known:
             near = get_close_matches(str(name), [str(k) for k in known], 3)
             listed = ", ".join(str(k) for k in known[:10]) + (", ..." if len(known) > 10 else "")
@@ -122,17 +138,25 @@ def _check_names(names: Sequence[str], known: Sequence[str]) -> None:
 def _from_frame(data: Any, names: Sequence[str]) -> Columns:
     import narwhals as nw
 
+    unreadable = nw.exceptions.NarwhalsError
     try:
         frame = nw.from_native(data)
+    except unreadable as error:
+        msg = f"the data frame cannot be read: {' '.join(str(error).split())}"
+        raise InputError(msg) from error
     except TypeError as error:
         msg = (
             f"data of type {type(data).__name__} is not understood; give a pandas, polars or "
             "pyarrow frame, a mapping of columns, or the path of a .csv or .parquet file"
         )
         raise InputError(msg) from error
-    _check_names(names, frame.collect_schema().names())
-    wanted = frame.select(list(dict.fromkeys(names)))
-    eager = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
+    try:
+        _check_names(names, frame.collect_schema().names())
+        wanted = frame.select(list(dict.fromkeys(names)))
+        eager = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
+    except unreadable as error:
+        msg = f"the data frame cannot be read: {' '.join(str(error).split())}"
+        raise InputError(msg) from error
     library = str(nw.get_native_namespace(frame).__name__)
     arrays = tuple(_from_series(eager[name]) for name in names)
     return Columns(arrays, library if library in LIBRARIES else "")
@@ -165,20 +189,48 @@ def _from_file(path: Path, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
         msg = f"{str(path)!r} is neither .csv nor .parquet; convert it to one of them"
         raise InputError(msg)
     with duckdb.connect() as connection:
-        # The text of a file decides, not a guess at its types: read numbers as they are written.
-        call = (
-            "read_parquet(?)"
-            if kind == ".parquet"
-            else "read_csv(?, all_varchar = true, header = true, skip = 0)"
-        )
         try:
-            relation = connection.sql(f"SELECT * FROM {call}", params=[str(path)])
+            if kind == ".parquet":
+                relation = connection.read_parquet(str(path))
+            else:
+                # The header decides how the file is read, not a guess at its rows: a torn row is
+                # an error then, and numbers stay the text they are.
+                header, separator = _header(path)
+                relation = connection.read_csv(
+                    str(path),
+                    header=True,
+                    sep=separator,
+                    quotechar='"',
+                    escapechar='"',
+                    columns=dict.fromkeys(header, "VARCHAR"),
+                    auto_detect=False,
+                )
             return _from_relation(relation, names)
         except duckdb.Error as error:
             line = re.search(r"Line: *([0-9]+)", str(error))
             where = f" at line {line[1]}" if line else ""
             msg = f"{str(path)!r} cannot be read as {kind[1:]}{where}; check the file"
             raise InputError(msg) from None  # the library's text may quote the data
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    """Column names of a text file, and its separator: the most frequent of the usual ones."""
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with opener(path, "rb") as file:
+            line = file.readline().decode("utf-8-sig").rstrip("\r\n")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        msg = f"cannot read the header of {str(path)!r} as UTF-8 text: {error}"
+        raise InputError(msg) from error
+    bare = re.sub(r'"[^"]*"', "", line)
+    separator = max(",;\t|", key=bare.count)
+    header = [name.strip() for name in next(csv.reader([line], delimiter=separator), [])]
+    twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
+    if not header or twice is not None:
+        what = "is empty" if twice is None else f"names column {twice!r} twice"
+        msg = f"the header (line 1) of {str(path)!r} {what}; name each column once"
+        raise InputError(msg)
+    return header, separator
 
 
 def _from_relation(relation: Any, names: Sequence[str]) -> tuple[NDArray[Any], ...]:

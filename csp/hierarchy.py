@@ -167,11 +167,13 @@ class Hierarchy:
         InputError
             If a code begins with the lead, has a line break, or the file cannot be written.
         """
-        from csp.formats.hrc import format_hrc, write_text
+        from csp.formats.files import atomic_writer
+        from csp.formats.hrc import format_hrc
 
         text = format_hrc(self, lead)
         if path is not None:
-            write_text(path, text)
+            with atomic_writer(path) as file:
+                file.write(text)
         return text
 
     # ---- facts ---------------------------------------------------------------------------------

@@ -124,12 +124,16 @@ def _from_objects(
     for i, item in enumerate(array):
         if is_missing(item):
             raise _missing(i)
-        text = item if isinstance(item, str) else str(item)
+        text = item if isinstance(item, str) else _text(item)
         found = known.get(text)
         if found is None:
             found = known[text] = _parse(text, i, decimals)
         mantissa[i], places[i] = found
     return mantissa, places
+
+
+def _text(item: Any) -> str:
+    return str(int(item)) if isinstance(item, (bool, np.bool_)) else str(item)
 
 
 def _parse(text: str, index: int, decimals: int | None) -> tuple[int, int]:

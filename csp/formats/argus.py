@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path, PureWindowsPath
@@ -18,6 +17,9 @@ from csp.formats.layout import Metadata, Variable, read_metadata
 from csp.hierarchy import Hierarchy
 
 __all__ = ["Metadata", "Variable", "hierarchies", "read_metadata", "read_microdata"]
+
+# Variables with one of these tags hold numbers.
+_NUMBERS = frozenset({"NUMERIC", "WEIGHT", "FREQUENCY", "MAXSCORE", "COSTVAR", "COST", "SHADOW"})
 
 
 def read_microdata(
@@ -52,7 +54,7 @@ def read_microdata(
     for variable, texts in zip(metadata.variables, fields(lines, metadata, name), strict=True):
         column = np.empty(len(texts), dtype=object)
         column[:] = [text or None for text in texts]
-        if "NUMERIC" in variable.flags or "WEIGHT" in variable.flags:
+        if variable.flags & _NUMBERS or variable.decimals is not None:
             column[:] = [text and text.replace(",", ".") for text in column]
         columns[variable.name] = column
     return columns, metadata
@@ -114,20 +116,8 @@ def hierarchies(
 
 def _records(path: Path) -> list[str]:
     """Lines of a plain or compressed file, without blank lines at its end."""
-    if path.suffix.lower() == ".gz":
-        try:
-            raw = gzip.decompress(path.read_bytes())
-        except (OSError, EOFError) as error:
-            msg = f"cannot read {str(path)!r}: {error}"
-            raise InputError(msg) from error
-        try:
-            text = raw.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            text = raw.decode("cp1252", errors="replace")
-    else:
-        text = read_text(path)
     # Not splitlines(): a form feed or a line separator inside a field does not end the record.
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = read_text(path).replace("\r\n", "\n").split("\n")
     while lines and not lines[-1].strip(" \t\x1a"):
         lines.pop()
     if not lines:

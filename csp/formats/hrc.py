@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
@@ -12,21 +14,26 @@ from csp.errors import InputError
 if TYPE_CHECKING:
     from csp.hierarchy import Hierarchy
 
-__all__ = ["format_hrc", "parse_hrc", "read_text", "write_text"]
+__all__ = ["format_hrc", "parse_hrc", "read_text"]
 
 
 def read_text(path: str | PathLike[str]) -> str:
-    """Text of a file in UTF-8 or, where its bytes are not UTF-8, in Windows-1252.
+    """Text of a plain or gzipped file in UTF-8 or, where it is not UTF-8, in Windows-1252.
 
     τ-ARGUS runs on Windows and writes its system's code page.
 
     Raises
     ------
     InputError
-        If the file cannot be read.
+        If the file cannot be read, or is text of neither kind.
     """
     try:
         raw = Path(path).read_bytes()
+        if raw.startswith(b"\x1f\x8b"):
+            raw = gzip.decompress(raw)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        msg = f"{str(path)!r} is a broken or truncated gzip file; copy it again"
+        raise InputError(msg) from error
     except OSError as error:
         msg = f"cannot read {str(path)!r}: {error.strerror or error}"
         raise InputError(msg) from error
@@ -38,25 +45,6 @@ def read_text(path: str | PathLike[str]) -> str:
         except UnicodeDecodeError as error:
             msg = f"{str(path)!r} is neither UTF-8 nor Windows-1252 text; save it as UTF-8"
             raise InputError(msg) from error
-
-
-def write_text(path: str | PathLike[str], text: str) -> None:
-    """Write a text file in UTF-8, whole or not at all.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-    """
-    target = Path(path)
-    draft = target.with_name(target.name + ".part")
-    try:
-        draft.write_bytes(text.encode("utf-8"))
-        draft.replace(target)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        msg = f"cannot write {str(path)!r}: {error.strerror or error}"
-        raise InputError(msg) from error
 
 
 def parse_hrc(

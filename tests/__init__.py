@@ -1,0 +1,1 @@
+"""Facts that can fail."""
