@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from csp.errors import InputError
+from csp.errors import InputError, NotAdditive
 from csp.formats.files import atomic_writer, read_plain_or_gz
 from csp.formats.jj import read_jj, write_jj
 from csp.numbers import MAX_VALUE, UNBOUNDED
@@ -168,6 +168,11 @@ def test_malformed(tmp_path, old, new, line, message) -> None:
     path = written(tmp_path, GOOD.replace(old, new, 1))
     with pytest.raises(InputError, match=rf"problem.jj', line {line}: .*({message})"):
         read_jj(path)
+
+
+def test_a_relation_that_fails_is_not_additive(tmp_path) -> None:
+    with pytest.raises(NotAdditive, match="line 7"):
+        read_jj(written(tmp_path, GOOD.replace("7 (1)", "7 (2)")))
 
 
 @pytest.mark.parametrize("lines", range(7))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, NotAdditive
 from csp.formats.files import atomic_writer, read_plain_or_gz
 from csp.numbers import MAX_VALUE, UNBOUNDED
 from csp.problem import STATUS, Problem
@@ -61,6 +61,8 @@ def read_jj(path: str | os.PathLike[str]) -> Problem:
     InputError
         For anything that breaks the layout or the rules of a problem; path, line number and what
         was expected are named.
+    NotAdditive
+        If a relation does not hold (line named).
     """
     lines = _Lines(path)
     if lines.whole("0, as in the first line of a JJ file") != 0:
@@ -179,11 +181,13 @@ class _Lines:
                 if not line.isascii() or "_" in line:
                     self.fail("a JJ file holds plain digits and letters only", number)
 
-    def fail(self, why: str, number: int | None = None) -> NoReturn:
+    def fail(
+        self, why: str, number: int | None = None, kind: type[InputError] = InputError
+    ) -> NoReturn:
         if number is None:
             number = self.lines[self.next - 1][0]
         msg = f"{self.path!r}, line {number}: {why}"
-        raise InputError(msg)
+        raise kind(msg)
 
     def take(self, count: int, expected: str) -> list[tuple[int, str]]:
         found = self.lines[self.next : self.next + count]
@@ -345,7 +349,9 @@ def _relations(lines: _Lines, place: dict[int, int], values: NDArray[np.int64]) 
                 lines.fail(f"coefficient of id {code} is zero or beyond {MAX_VALUE}", number)
             row[place[code]] = factor
         if sum(factor * exact[cell] for cell, factor in row.items()):
-            lines.fail("the relation does not hold for the values; mend the cells", number)
+            lines.fail(
+                "the relation does not hold for the values; mend the cells", number, NotAdditive
+            )
         cells = sorted(row)
         indices.extend(cells)
         data.extend(row[cell] for cell in cells)
