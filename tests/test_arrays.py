@@ -151,3 +151,12 @@ def test_what_is_no_number_is_refused(bad):
 def test_narrow_floats_stand_for_their_own_shortest_text():
     units, scale = to_units(np.array([0.1, 2.5], np.float32))
     assert (units.tolist(), scale) == ([1, 25], 1)
+
+
+def test_long_floats_are_read_by_their_shortest_text():
+    # Doubles here are an eighth apart, so two numbers of tenths may share one.
+    floats = [8e14 + k / 8 for k in range(4000)]
+    short = [x for x in floats if len(repr(x).partition(".")[2]) == 1]
+    units, scale = to_units(np.array(short))
+    assert len(short) > 1000
+    assert [Fraction(u, 10**scale) for u in units.tolist()] == [Fraction(repr(x)) for x in short]
