@@ -48,7 +48,7 @@ def ceil_fraction(number: Fraction) -> int:
 
 def units_text(units: int, scale: int) -> str:
     """Decimal text of an integer number of units of ``10**-scale``."""
-    return str(Decimal(units).scaleb(-scale)) if scale else str(units)
+    return f"{Decimal(units).scaleb(-scale):f}" if scale else str(units)
 
 
 def units_to_numbers(units: NDArray[np.int64], scale: int) -> NDArray[Any]:

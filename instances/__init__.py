@@ -80,7 +80,7 @@ def load(name: str) -> Table | Problem:
     publish = table.margins if spec["publish"] == "margins" else _totals(table)
     options: dict[str, Any] = {}
     if "union" in spec:
-        from csp.rulestrings import parse_rules
+        from csp.rules.words import parse_rules
 
         options["union_rule"] = parse_rules(spec["union"])
     if spec.get("singletons", False):

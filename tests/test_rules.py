@@ -134,7 +134,7 @@ def test_zero_rule() -> None:
 def test_units_of_levels() -> None:
     table = table_of([[0, 0], [7, 3]], scale=2)
     assert Zero("0.5")(table).upl[0] == 50  # a number of the measure, as in tau-ARGUS
-    assert MinFrequency(3, width=5)(table).spl.tolist() == [5, 5]  # table units
+    assert MinFrequency(3, width=5)(table).spl.tolist() == [500, 500]
 
 
 def test_manual_by_label_and_by_mask() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from csp.contributors import Contributors
 from csp.errors import InputError
 from csp.numbers import ceil_fraction, exact
-from csp.sensitivity import Sensitivity
+from csp.rules.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from csp.table import Table
@@ -79,7 +79,7 @@ def as_rule(rule: Rule | str | Callable[[Table], Any]) -> Rule:
     if isinstance(rule, Rule):
         return rule
     if isinstance(rule, str):
-        from csp.rulestrings import parse_rules
+        from csp.rules.words import parse_rules
 
         return parse_rules(rule)
     if callable(rule) and not isinstance(rule, type):
@@ -208,9 +208,9 @@ def percent_of_value(table: Table, percent: Number | None) -> NDArray[Any]:
     return level
 
 
-def whole_units(level: Number | None) -> int:
-    """Level in table units, rounded up; 0 for None."""
-    return 0 if level is None else ceil_fraction(exact(level))
+def whole_units(level: Number | None, scale: int) -> int:
+    """Level of the measure in units of ``10**-scale``, rounded up; 0 for None."""
+    return 0 if level is None else ceil_fraction(exact(level) * 10**scale)
 
 
 # ---- parameters ----------------------------------------------------------------------------

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.numbers import exact
-from csp.rulebase import (
+from csp.rules.base import (
     Number,
     Rule,
     counts_of,
@@ -21,7 +20,7 @@ from csp.rulebase import (
     set_parameter,
     whole_units,
 )
-from csp.sensitivity import Sensitivity
+from csp.rules.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from csp.table import Table
@@ -40,8 +39,8 @@ class MinFrequency(Rule):
     zero_sensitive : bool
         Whether a cell with no contributors is sensitive too.
     width : Number, optional
-        Least width of the feasibility interval (sliding level), in table units of
-        ``10**-scale``.
+        Least width of the feasibility interval (sliding level), as a number of the measure: 20
+        means 20.00 in a table with two decimals.
     margin : Number, optional
         Level on both sides in percent of the value, at least one unit.
 
@@ -74,7 +73,7 @@ class MinFrequency(Rule):
         mask = count < threshold
         if not self.zero_sensitive:
             mask &= count > 0
-        wide = whole_units(self.width)
+        wide = whole_units(self.width, table.scale)
         if self.width is None and self.margin is None and is_count_table(table):
             wide = threshold
         return Sensitivity.of(table, mask, level=percent_of_value(table, self.margin), spl=wide)
@@ -115,7 +114,7 @@ class Zero(Rule):
         mask = table.values == 0
         if not is_count_table(table):
             mask &= count > 0
-        return Sensitivity.of(table, mask, level=whole_units(exact(self.level) * 10**table.scale))
+        return Sensitivity.of(table, mask, level=whole_units(self.level, table.scale))
 
     def __str__(self) -> str:
         return f"ZERO({number_text(self.level)})"
@@ -132,8 +131,8 @@ class Manual(Rule):
     margin : Number, optional
         Level on both sides in percent of the value, at least one unit.
     width : Number, optional
-        Least width of the feasibility interval (sliding level), in table units of
-        ``10**-scale``.
+        Least width of the feasibility interval (sliding level), as a number of the measure: 20
+        means 20.00 in a table with two decimals.
     """
 
     cells: Sequence[Any] | NDArray[np.bool_]
@@ -167,7 +166,7 @@ class Manual(Rule):
             i = int(np.argmax(mask & table.structural))
             msg = f"cell {table.cell(i)} is known to be empty, so it cannot be secret; leave it out"
             raise InputError(msg)
-        wide = whole_units(self.width)
+        wide = whole_units(self.width, table.scale)
         return Sensitivity.of(table, mask, level=percent_of_value(table, self.margin), spl=wide)
 
     def __str__(self) -> str:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from csp.contributors import Contributors
 from csp.errors import InputError
 from csp.numbers import exact
-from csp.rulebase import Number, Rule, number_text, set_parameter, sides_of
-from csp.sensitivity import Sensitivity
+from csp.rules.base import Number, Rule, number_text, set_parameter, sides_of
+from csp.rules.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from csp.table import Table
