@@ -1,0 +1,183 @@
+"""The public algorithm with its parameters: rules, levels, costs, and what may be suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.numbers import MAX_VALUE, ceil_fraction, exact
+from csp.problem import Problem
+from csp.rules import Rule, as_rule
+from csp.rules.base import Number, counts_of, is_count_table
+from csp.table import Table
+
+if TYPE_CHECKING:
+    from csp.protect import Protected
+
+__all__ = ["Mechanism"]
+
+Cost = str | Callable[[Table], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """Everything about the protection that an adversary is assumed to know.
+
+    Attributes
+    ----------
+    rules : Rule, str or callable
+        What makes a cell sensitive; text is read in τ-ARGUS's words.
+    width : Number, optional
+        Every primary feasibility interval is at least this wide (a number of the measure, so 10
+        means 10.00 where cells have two decimals), on top of the levels that the rules require.
+    strict : bool
+        Wider than `width`, by at least one unit of the table (paper 003, Definition 3, in place
+        of Definition 4).
+    cost : {"unit", "value"} or callable
+        Cost of a secondary cell: 1, its value (at least one unit), or a function of the table
+        that returns a whole number for each cell.
+    margins : {"suppress", "publish"}
+        "suppress": the rules apply to margins and they may be suppressed. "publish": margins are
+        public, neither tested nor suppressible.
+    singletons : bool
+        Protect each primary cell also from the one contributor of any other cell, who knows the
+        value of that cell.
+    unions : bool
+        Sums of suppressed cells that a relation publishes must pass the rules too.
+    integer : bool or None
+        Whether the attacker knows that cells are whole units. None: in tables of counts.
+    defence : None
+        Reserved for defences against the algorithm itself being known.
+
+    Examples
+    --------
+    >>> from csp import Mechanism, MinFrequency, Table
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> protected = Mechanism(MinFrequency(10), width=10, margins="publish").protect(table)
+    >>> protected
+    Protected(16 cells: 1 primary, 3 secondary, proven optimum; safe against outsider)
+    """
+
+    rules: Rule | str | Callable[[Table], Any]
+    width: Number | None = None
+    strict: bool = False
+    cost: Cost = "unit"
+    margins: str = "suppress"
+    singletons: bool = False
+    unions: bool = False
+    integer: bool | None = None
+    defence: None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", as_rule(self.rules))
+        if self.width is not None and exact(self.width) < 0:
+            msg = f"width {self.width!r} is negative; give 0 or more"
+            raise InputError(msg)
+        if self.strict and self.width is None:
+            msg = "strict=True asks for intervals wider than width; give width= as well"
+            raise InputError(msg)
+        if self.margins not in ("suppress", "publish"):
+            msg = f"margins {self.margins!r} is not 'suppress' or 'publish'"
+            raise InputError(msg)
+        if not callable(self.cost) and self.cost not in ("unit", "value"):
+            msg = f"cost {self.cost!r} is not 'unit', 'value' or a function of the table"
+            raise InputError(msg)
+        if self.defence is not None:
+            msg = "no defence is available in this version; leave defence=None"
+            raise InputError(msg)
+
+    def problem(self, table: Table) -> Problem:
+        """The cell suppression problem that this mechanism poses for a table.
+
+        Parameters
+        ----------
+        table : Table
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        InputError
+            If a sensitive cell has no protection level (then give width=), or the rules cannot
+            read the table.
+        """
+        rule = as_rule(self.rules)
+        found = rule(table)
+        publish = table.margins if self.margins == "publish" else np.zeros(table.n_cells, bool)
+        primary = found.primary & ~publish
+        spl = found.spl
+        if self.width is not None:
+            least = ceil_fraction(exact(self.width) * 10**table.scale) + int(self.strict)
+            spl = np.maximum(spl, least)
+        elif (found.open & primary).any():
+            i = int(np.argmax(found.open & primary))
+            msg = (
+                f"cell {table.cell(i)} is sensitive, but the rules give it no protection level "
+                f"({int((found.open & primary).sum())} such cells); give Mechanism a width=, or "
+                "the rule a margin= or width="
+            )
+            raise InputError(msg)
+        cost, cost_scale = self._costs(table)
+        return Problem.of(
+            table,
+            primary,
+            lpl=np.where(primary, found.lpl, 0),
+            upl=np.where(primary, found.upl, 0),
+            spl=np.where(primary, spl, 0),
+            cost=cost,
+            publish=publish,
+            cost_scale=cost_scale,
+            singletons=_singletons(table) if self.singletons else None,
+            union_rule=rule if self.unions else None,
+        )
+
+    def protect(self, table: Table, **options: Any) -> Protected:
+        """Suppress, audit and release a table.
+
+        Parameters
+        ----------
+        table : Table
+        **options
+            method, time_limit, gap, seed and progress of `csp.suppress`.
+
+        Returns
+        -------
+        Protected
+
+        Raises
+        ------
+        Unprotectable
+            If a primary cell misses its levels even with everything suppressed.
+        CertificateError
+            If the result does not pass the audit; nothing is returned then.
+        """
+        from csp.protect import protect_table
+
+        return protect_table(self, table, **options)
+
+    def attacker_is_integer(self, table: Table) -> bool:
+        """Whether the attacker knows that the cells of this table are whole units."""
+        return is_count_table(table) if self.integer is None else self.integer
+
+    def _costs(self, table: Table) -> tuple[NDArray[np.int64], int]:
+        if callable(self.cost):
+            cost = np.asarray(self.cost(table))
+            if cost.shape != (table.n_cells,):
+                msg = f"cost gave an array of shape {cost.shape}; {table.n_cells} cells need one each"
+                raise InputError(msg)
+            return cost, 0
+        if self.cost == "unit":
+            return np.ones(table.n_cells, dtype=np.int64), 0
+        # A free cell would be suppressed at will, so a zero costs one unit.
+        return np.clip(np.abs(table.values), 1, MAX_VALUE), table.scale
+
+
+def _singletons(table: Table) -> NDArray[np.bool_]:
+    return counts_of(table) == 1

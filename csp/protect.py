@@ -1,0 +1,215 @@
+"""One call from a table to its audited release."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.audit import Audit, audit
+from csp.errors import CertificateError, InputError
+from csp.mechanism import Mechanism
+from csp.numbers import units_to_numbers
+from csp.problem import Problem
+from csp.release import Release
+from csp.rules import Rule
+from csp.solve import Suppression, suppress
+from csp.table import Table
+
+__all__ = ["Protected", "protect", "protect_table"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Protected:
+    """A table with an audited suppression pattern.
+
+    Attributes
+    ----------
+    table : Table
+        The true table; it does not leave this object unless asked for with ``reveal=True``.
+    mechanism : Mechanism
+    problem : Problem
+    suppression : Suppression
+    audit : Audit
+        Of this very pattern; always safe.
+    release : Release
+        What may be published.
+    """
+
+    table: Table
+    mechanism: Mechanism
+    problem: Problem
+    suppression: Suppression
+    audit: Audit
+    release: Release
+
+    @property
+    def pattern(self) -> NDArray[np.bool_]:
+        """Suppressed cells, shape (n,)."""
+        return self.suppression.pattern
+
+    def __repr__(self) -> str:
+        facts = self.summary()
+        quality = "proven optimum" if facts["proven"] else f"gap {100 * facts['gap']:.2f} %"
+        return (
+            f"Protected({facts['cells']} cells: {facts['primary']} primary, "
+            f"{facts['secondary']} secondary, {quality}; "
+            f"safe against {', '.join(self.audit.guards)})"
+        )
+
+    def to_frame(
+        self, library: str | None = None, *, reveal: bool = False, intervals: bool = False
+    ) -> Any:
+        """Result as a data frame, one row a cell.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            That of the caller's data by default, or the first that is installed.
+        reveal : bool
+            Put suppressed values into ``value`` and tell primary ("u") from secondary ("x")
+            cells in ``status``. For internal files only.
+        intervals : bool
+            Add columns ``lower`` and ``upper``: what any outsider can infer.
+
+        Returns
+        -------
+        data frame
+            A column for each dimension; ``value`` (missing where suppressed); ``status`` (s
+            published, x suppressed, z published by force); ``published`` (bool).
+        """
+        from csp.frames import columns_to_frame
+
+        table, hidden = self.table, self.pattern
+        columns: dict[str, Any] = {
+            name: [label[d] for label in table.labels] for d, name in enumerate(table.names)
+        }
+        numbers = units_to_numbers(table.values, table.scale).tolist()
+        open_values = [
+            None if gone and not reveal else v for v, gone in zip(numbers, hidden, strict=True)
+        ]
+        status = np.where(hidden, "x", np.where(self.problem.status == "z", "z", "s"))
+        if reveal:
+            status = np.where(self.problem.primary, "u", status)
+        columns |= {"value": open_values, "status": status.tolist(), "published": (~hidden).tolist()}
+        if intervals:
+            unit = 10.0**table.scale
+            columns |= {
+                "lower": (self.audit.lower / unit).tolist(),
+                "upper": (self.audit.upper / unit).tolist(),
+            }
+        return columns_to_frame(columns, table.frame if library is None else library)
+
+    def to_jj(self, path: str | os.PathLike[str], *, reveal: bool = False) -> None:
+        """Write the problem with its pattern (status x) as a JJ file.
+
+        Raises
+        ------
+        InputError
+            Unless ``reveal=True``: a JJ file holds every value, suppressed ones too. Also if the
+            file cannot be written, or the mechanism has singletons or unions, which JJ files
+            cannot say.
+        """
+        from csp.formats.jj import write_jj
+
+        if not reveal:
+            msg = "a JJ file holds every cell value, suppressed ones too; pass reveal=True to write it"
+            raise InputError(msg)
+        secondary = self.pattern & (self.problem.status == "s")
+        write_jj(replace(self.problem, status=np.where(secondary, "x", self.problem.status)), path)
+
+    def summary(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Facts about the result as plain data, ready for JSON.
+
+        Parameters
+        ----------
+        reveal : bool
+            Add cost, bound and the share of the value suppressed. With costs by value these are
+            sums of suppressed cells, which can disclose them.
+
+        Returns
+        -------
+        dict
+        """
+        hidden, run = self.pattern, self.suppression
+        facts: dict[str, Any] = {
+            "dimensions": list(self.table.names),
+            "cells": self.table.n_cells,
+            "relations": int(self.table.relations.shape[0]),
+            "primary": int(self.problem.primary.sum()),
+            "secondary": int((hidden & ~self.problem.primary).sum()),
+            "published": int((~hidden).sum()),
+            "rules": str(self.mechanism.rules),
+            "width": None if self.mechanism.width is None else str(self.mechanism.width),
+            "strict": self.mechanism.strict,
+            "margins": self.mechanism.margins,
+            "safe": self.audit.safe,
+            "guards": list(self.audit.guards),
+            "integer_attacker": self.audit.integer,
+            "claims_verified": len(self.audit.certificate.claims),
+            "method": run.method,
+            "proven": run.proven,
+            "canonical": run.canonical,
+            "gap": run.gap,
+            "stopped": run.stopped,
+            "seconds": round(run.seconds, 3),
+        }
+        if reveal:
+            scale = 10**self.problem.cost_scale
+            sizes = np.abs(self.table.values).astype(np.float64)
+            facts |= {
+                "cost": run.cost / scale if scale > 1 else run.cost,
+                "bound": run.bound / scale if scale > 1 else run.bound,
+                "share_suppressed": float(sizes[hidden].sum() / max(1.0, sizes.sum())),
+            }
+        return facts
+
+
+def protect(
+    table: Table, rules: Rule | str | Callable[[Table], Any], *,
+    method: str = "auto", time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
+    progress: Callable[[Any], None] | None = None, **mechanism: Any,
+) -> Protected:  # fmt: skip
+    """Protect a table in one call: ``Mechanism(rules, ...).protect(table, ...)``.
+
+    Parameters
+    ----------
+    table : Table
+    rules : Rule, str or callable
+        Such as ``"P(10,1)|FREQ(3,10)"``.
+    method, time_limit, gap, seed, progress
+        See `csp.suppress`.
+    **mechanism
+        Further parameters of `Mechanism`.
+
+    Returns
+    -------
+    Protected
+    """
+    return Mechanism(rules, **mechanism).protect(
+        table, method=method, time_limit=time_limit, gap=gap, seed=seed, progress=progress
+    )
+
+
+def protect_table(mechanism: Mechanism, table: Table, **options: Any) -> Protected:
+    """Pose, solve, audit and release; see `Mechanism.protect`.
+
+    Raises
+    ------
+    Unprotectable
+        If a primary cell misses its levels even with everything suppressed.
+    CertificateError
+        If the pattern does not pass the audit.
+    """
+    problem = mechanism.problem(table)
+    integer = mechanism.attacker_is_integer(table)
+    found = suppress(problem, integer=integer, **options)
+    checked = audit(problem, found.pattern, integer=integer)
+    if not checked.safe:
+        msg = f"the pattern does not pass its audit: {checked.violations[0].words}; nothing is released"
+        raise CertificateError(msg)
+    return Protected(table, mechanism, problem, found, checked, Release.of(table, found.pattern))
