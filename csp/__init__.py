@@ -1,36 +1,80 @@
-"""Statistical tables: what they are, what must be hidden, and proof that it is."""
+"""Statistical tables: what they are, what must be hidden, and proof that it is.
 
-from csp.audit import Audit, Violation, audit, intervals
-from csp.contributors import Contributors
-from csp.errors import (
-    CellveilError,
-    CertificateError,
-    InputError,
-    NotAdditive,
-    SolverError,
-    Unprotectable,
-)
-from csp.formats.jj import read_jj, write_jj
-from csp.hierarchy import Hierarchy
-from csp.link import link
-from csp.mechanism import Mechanism
-from csp.numbers import UNBOUNDED
-from csp.problem import Problem
-from csp.protect import Protected, protect
-from csp.release import Release
-from csp.rules import (
-    PQ,
-    Dominance,
-    Manual,
-    MinFrequency,
-    PPercent,
-    Rule,
-    Sensitivity,
-    Zero,
-    parse_rules,
-)
-from csp.solve import Progress, Suppression, suppress
-from csp.table import Table
+Names are loaded when first used, so that ``import csp`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from csp.auditing import Audit, Violation, audit, intervals
+    from csp.contributors import Contributors
+    from csp.errors import (
+        CellveilError,
+        CertificateError,
+        InputError,
+        NotAdditive,
+        SolverError,
+        Unprotectable,
+    )
+    from csp.formats.jj import read_jj, write_jj
+    from csp.hierarchy import Hierarchy
+    from csp.linked import link
+    from csp.mechanism import Mechanism
+    from csp.numbers import UNBOUNDED
+    from csp.problem import Problem
+    from csp.protected import Protected, protect
+    from csp.release import Release
+    from csp.rules import (
+        PQ,
+        Dominance,
+        Manual,
+        MinFrequency,
+        PPercent,
+        Rule,
+        Sensitivity,
+        Zero,
+        parse_rules,
+    )
+    from csp.solve import Progress, Suppression, suppress
+    from csp.table import Table
+
+_HOMES = {
+    "csp.auditing": ("Audit", "Violation", "audit", "intervals"),
+    "csp.contributors": ("Contributors",),
+    "csp.errors": (
+        "CellveilError",
+        "CertificateError",
+        "InputError",
+        "NotAdditive",
+        "SolverError",
+        "Unprotectable",
+    ),
+    "csp.formats.jj": ("read_jj", "write_jj"),
+    "csp.hierarchy": ("Hierarchy",),
+    "csp.linked": ("link",),
+    "csp.mechanism": ("Mechanism",),
+    "csp.numbers": ("UNBOUNDED",),
+    "csp.problem": ("Problem",),
+    "csp.protected": ("Protected", "protect"),
+    "csp.release": ("Release",),
+    "csp.rules": (
+        "PQ",
+        "Dominance",
+        "Manual",
+        "MinFrequency",
+        "PPercent",
+        "Rule",
+        "Sensitivity",
+        "Zero",
+        "parse_rules",
+    ),
+    "csp.solve": ("Progress", "Suppression", "suppress"),
+    "csp.table": ("Table",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "PQ",
@@ -68,3 +112,16 @@ __all__ = [
     "suppress",
     "write_jj",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        msg = f"module 'csp' has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -17,7 +17,7 @@ from csp.rules.base import Number, counts_of, is_count_table
 from csp.table import Table
 
 if TYPE_CHECKING:
-    from csp.protect import Protected
+    from csp.protected import Protected
 
 __all__ = ["Mechanism"]
 
@@ -158,7 +158,7 @@ class Mechanism:
         CertificateError
             If the result does not pass the audit; nothing is returned then.
         """
-        from csp.protect import protect_table
+        from csp.protected import protect_table
 
         return protect_table(self, table, **options)
 
@@ -170,7 +170,9 @@ class Mechanism:
         if callable(self.cost):
             cost = np.asarray(self.cost(table))
             if cost.shape != (table.n_cells,):
-                msg = f"cost gave an array of shape {cost.shape}; {table.n_cells} cells need one each"
+                msg = (
+                    f"cost gave an array of shape {cost.shape}; {table.n_cells} cells need one each"
+                )
                 raise InputError(msg)
             return cost, 0
         if self.cost == "unit":

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 
-__all__ = ["MAX_VALUE", "UNBOUNDED", "ceil_fraction", "exact", "units_to_numbers", "units_text"]
+__all__ = ["MAX_VALUE", "UNBOUNDED", "ceil_fraction", "exact", "units_text", "units_to_numbers"]
 
 UNBOUNDED = 2**62
 """Stands for "no upper bound" (negated: no lower bound) in integer bound arrays."""

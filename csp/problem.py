@@ -139,8 +139,10 @@ class Problem:
             msg = f"cell {table.cell(i)} is primary and must be published; drop one of the two"
             raise InputError(msg)
         status = np.where(mask, "u", np.where(fixed, "z", "s"))
-        spread = {k: np.broadcast_to(np.asarray(v), (n,)) for k, v in
-                  {"lpl": lpl, "upl": upl, "spl": spl, "cost": cost}.items()}
+        spread = {
+            k: np.broadcast_to(np.asarray(v), (n,))
+            for k, v in {"lpl": lpl, "upl": upl, "spl": spl, "cost": cost}.items()
+        }
         return cls(table, mask, status=status, **spread, **options)
 
 
@@ -160,7 +162,9 @@ def _integers(problem: Problem, name: str) -> NDArray[np.int64]:
         msg = f"{name} of cell {problem.table.cell(i)} is not a whole number of units"
         raise InputError(msg)
     try:
-        big = np.array([int(v) for v in raw.ravel()], dtype=object) if raw.dtype.kind in "Of" else raw
+        big = (
+            np.array([int(v) for v in raw.ravel()], dtype=object) if raw.dtype.kind in "Of" else raw
+        )
         if raw.dtype.kind == "u" or raw.dtype.kind in "Of":
             beyond = np.array([abs(int(v)) > MAX_VALUE * 2**9 for v in big.ravel()], dtype=bool)
             if beyond.any():

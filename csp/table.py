@@ -219,7 +219,9 @@ class Table:
         )
 
     @classmethod
-    def from_microdata(cls, data: Any, by: Sequence[str], value: str | None = None, **options: Any) -> Table:
+    def from_microdata(
+        cls, data: Any, by: Sequence[str], value: str | None = None, **options: Any
+    ) -> Table:
         """Table of counts or sums of microdata; see `csp.tabulate.tabulate` for the options."""
         from csp.tabulate import tabulate
 
@@ -245,7 +247,9 @@ def _check_labels(table: Table) -> None:
         seen: set[tuple[str, ...]] = set()
         for label in table.labels:
             if label in seen:
-                msg = f"cell {_cell_name(table.names, label)} occurs twice; each cell may occur once"
+                msg = (
+                    f"cell {_cell_name(table.names, label)} occurs twice; each cell may occur once"
+                )
                 raise InputError(msg)
             seen.add(label)
 

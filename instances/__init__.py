@@ -69,7 +69,7 @@ def load(name: str) -> Table | Problem:
     tables = [_table(part) for part in spec.get("tables", [spec])]
     table = tables[0]
     if len(tables) > 1:
-        from csp.link import link
+        from csp.linked import link
 
         table = link(*tables)
     if "lower" in spec:

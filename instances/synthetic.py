@@ -88,7 +88,7 @@ def linked(
     InputError
         If a side is less than 1.
     """
-    from csp.link import link
+    from csp.linked import link
 
     records = _counts((regions, sizes, sectors), seed, mean, sd)
     return link(

@@ -13,7 +13,7 @@ from csp import InputError, Problem, Table
 from csp.attacker import components, engine
 from csp.attacker.flow import FlowEngine, as_network, max_flow_plain
 from csp.attacker.lp import LpEngine
-from csp.audit import audit, interval_claims, intervals
+from csp.auditing import audit, interval_claims, intervals
 from csp.certificate import Certificate, Claim
 from csp.errors import CertificateError
 from tests import oracles

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csp import UNBOUNDED, Contributors, Hierarchy, InputError, Table
-from csp.link import link
+from csp.linked import link
 
 ROWS = st.lists(
     st.tuples(

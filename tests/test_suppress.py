@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csp import InputError, Problem, Table, Unprotectable
-from csp.audit import audit
+from csp import Problem, Unprotectable
 from csp.solve import suppress
 from csp.solve.ilp import interval_ilp
 from tests import oracles

@@ -55,7 +55,7 @@ def as_network(view: View) -> Network | None:
     columns = csc_array(view.matrix)
     columns.sort_indices()
     degree = np.diff(columns.indptr)
-    if degree.size and degree.max() > 2 or np.any(np.abs(columns.data) != 1):
+    if (degree.size and degree.max() > 2) or np.any(np.abs(columns.data) != 1):
         return None
     r = view.matrix.shape[0]
     first = columns.indptr[:-1]
@@ -177,7 +177,7 @@ _kernel: Any = None
 
 def _compiled() -> Any:
     """Compile `max_flow_plain` once; numba caches it on disk."""
-    global _kernel  # noqa: PLW0603 - compiled on first use so that importing stays cheap
+    global _kernel
     if _kernel is None:
         import numba
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.rules.cells import Manual
 from csp.contributors import Contributors
 from csp.errors import InputError
 from csp.numbers import UNBOUNDED
 from csp.rules.base import AnyOf, Rule
+from csp.rules.cells import Manual
 
 if TYPE_CHECKING:
     from csp.table import Table

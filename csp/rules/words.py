@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from csp.rules.cells import Manual, MinFrequency, Zero
-from csp.rules.concentration import PQ, Dominance, PPercent
 from csp.errors import InputError
 from csp.numbers import exact
 from csp.rules.base import AnyOf, Rule
+from csp.rules.cells import Manual, MinFrequency, Zero
+from csp.rules.concentration import PQ, Dominance, PPercent
 
 __all__ = ["parse_rules"]
 

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from csp.audit import Audit
+from csp.auditing import Audit
 from csp.errors import SolverError, Unprotectable
 from csp.problem import Problem
 from csp.solve.heuristic import clean

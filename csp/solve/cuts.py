@@ -42,7 +42,11 @@ class Cut:
     @property
     def key(self) -> bytes:
         """Equal for equal cuts."""
-        return self.cells.tobytes() + np.round(self.weights, 9).tobytes() + np.float64(self.right).tobytes()
+        return (
+            self.cells.tobytes()
+            + np.round(self.weights, 9).tobytes()
+            + np.float64(self.right).tobytes()
+        )
 
     def slack(self, x: NDArray[np.float64]) -> float:
         """Left side minus right side at a point; negative where the point is cut off."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker.view import room
-from csp.audit import as_pattern, audit
+from csp.auditing import as_pattern, audit
 from csp.errors import SolverError, Unprotectable
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
@@ -285,7 +285,9 @@ def _solve(model: Any, solver: Any, time_limit: float | None = None) -> str:
         return words.get(name, name)
     # PuLP 3 returns a number, PuLP 4 an object whose status has a name.
     status = getattr(outcome, "status", outcome)
-    text = str(getattr(status, "name", pulp.LpStatus[status] if isinstance(status, int) else status))
+    text = str(
+        getattr(status, "name", pulp.LpStatus[status] if isinstance(status, int) else status)
+    )
     for word in ("optimal", "infeasible", "unbounded"):
         if text.lower() == word:
             return word

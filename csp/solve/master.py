@@ -98,7 +98,9 @@ class Master:
         x = self._full(np.clip(np.asarray(solution.col_value), 0.0, 1.0))
         reduced = np.zeros(self._problem.table.n_cells)
         reduced[self._free] = np.asarray(solution.col_dual) * self.unit
-        return Answer("optimal", x, float(self._lp.getInfo().objective_function_value) * self.unit, reduced)
+        return Answer(
+            "optimal", x, float(self._lp.getInfo().objective_function_value) * self.unit, reduced
+        )
 
     def search(
         self,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.audit import Audit, audit
+from csp.auditing import Audit, audit
 from csp.certificate import Claim
 from csp.errors import SolverError
 from csp.problem import Problem

@@ -105,9 +105,7 @@ class Separator:
 
     # ---- one requirement -----------------------------------------------------------------------
 
-    def _met(
-        self, p: int, kind: str, need: int, high: NDArray[Any], low: NDArray[Any]
-    ) -> bool:
+    def _met(self, p: int, kind: str, need: int, high: NDArray[Any], low: NDArray[Any]) -> bool:
         j = self._place[p]
         reach = {"up": high[j], "down": -low[j], "slide": high[j] - low[j]}[kind]
         return bool(reach * self._unit >= need * (1 - 1e-9) - 1e-7 * self._unit)
@@ -228,9 +226,7 @@ class Separator:
         self, columns: NDArray[np.int32], costs: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if len(self._priced):
-            self._model.changeColsCost(
-                len(self._priced), self._priced, np.zeros(len(self._priced))
-            )
+            self._model.changeColsCost(len(self._priced), self._priced, np.zeros(len(self._priced)))
         self._model.changeColsCost(len(columns), columns, costs)
         self._priced = columns
         self.solved += 1

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.audit import Audit, audit
+from csp.auditing import Audit, audit
 from csp.errors import CertificateError, InputError
 from csp.mechanism import Mechanism
 from csp.numbers import units_to_numbers
@@ -95,7 +95,11 @@ class Protected:
         status = np.where(hidden, "x", np.where(self.problem.status == "z", "z", "s"))
         if reveal:
             status = np.where(self.problem.primary, "u", status)
-        columns |= {"value": open_values, "status": status.tolist(), "published": (~hidden).tolist()}
+        columns |= {
+            "value": open_values,
+            "status": status.tolist(),
+            "published": (~hidden).tolist(),
+        }
         if intervals:
             unit = 10.0**table.scale
             columns |= {

@@ -278,12 +278,18 @@ def _short(problem: Problem, p: int, low: Claim, high: Claim) -> list[Violation]
                 f"{_amount(Fraction(need), scale)} required"
             )
             cells = (p, *low.known)
-            found.append(Violation("singleton" if low.known else kind, cells, need, attained, words))
+            found.append(
+                Violation("singleton" if low.known else kind, cells, need, attained, words)
+            )
     return found
 
 
 def _amount(units: Fraction, scale: int) -> str:
-    return units_text(int(units), scale) if units.denominator == 1 else f"{float(units) / 10**scale:.6g}"
+    return (
+        units_text(int(units), scale)
+        if units.denominator == 1
+        else f"{float(units) / 10**scale:.6g}"
+    )
 
 
 def _singletons(
@@ -335,7 +341,9 @@ def _unions(
         if len(cells) < 2 or np.any(signs != signs[0]):
             continue
         if union_sensitive(rule, table, cells):
-            names = ", ".join(table.cell(int(c)) for c in cells[:4]) + (", ..." if len(cells) > 4 else "")
+            names = ", ".join(table.cell(int(c)) for c in cells[:4]) + (
+                ", ..." if len(cells) > 4 else ""
+            )
             words = f"the sum of {len(cells)} suppressed cells is published and sensitive: {names}"
             found.append(Violation("union", tuple(int(c) for c in cells), 0, Fraction(0), words))
     return found

@@ -52,7 +52,7 @@ def link(*tables: Table) -> Table:
     Examples
     --------
     >>> from csp import Table
-    >>> from csp.link import link
+    >>> from csp.linked import link
     >>> one = Table.from_array([[1, 2], [3, 4]], names=["region", "size"])
     >>> two = Table.from_array([[2, 1], [4, 3]], names=["region", "sector"])
     >>> both = link(one, two)
