@@ -322,7 +322,7 @@ def _singletons(
 def _unions(
     problem: Problem, pattern: NDArray[np.bool_], ends: dict[int, tuple[Claim, Claim]]
 ) -> list[Violation]:
-    """Sums of suppressed cells that a relation publishes, and that the rule calls sensitive."""
+    """Find sums of suppressed cells that a relation publishes and the rule calls sensitive."""
     from csp.rules import union_sensitive
 
     table, rule = problem.table, problem.union_rule

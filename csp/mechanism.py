@@ -92,7 +92,7 @@ class Mechanism:
             raise InputError(msg)
 
     def problem(self, table: Table) -> Problem:
-        """The cell suppression problem that this mechanism poses for a table.
+        """Pose the cell suppression problem of a table.
 
         Parameters
         ----------
@@ -182,4 +182,4 @@ class Mechanism:
 
 
 def _singletons(table: Table) -> NDArray[np.bool_]:
-    return counts_of(table) == 1
+    return np.asarray(counts_of(table) == 1)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.numbers import MAX_VALUE
+from csp.numbers import MAX_VALUE, UNBOUNDED, units_text
 from csp.table import Table
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ STATUS = {
     "z": "must be published",
 }
 """Cell status letters of sdcTable and what they mean here."""
+
+
+_NOBODY = np.zeros(0, dtype=bool)
+
+
+def _nobody() -> NDArray[np.bool_]:
+    return _NOBODY
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -46,7 +53,7 @@ class Problem:
         Letters of `STATUS`; "u" exactly at the primary cells.
     cost_scale : int
         Decimal places of the costs.
-    singletons : (n,) bool
+    singletons : (n,) bool, optional
         Cells with one contributor, who knows the value. Every primary cell must keep its levels
         even for one such contributor (other than its own). All False: the attacker is an
         outsider.
@@ -68,7 +75,7 @@ class Problem:
     cost: NDArray[np.int64]
     status: NDArray[np.str_]
     cost_scale: int = 0
-    singletons: NDArray[np.bool_] | None = None
+    singletons: NDArray[np.bool_] = field(default_factory=_nobody)
     union_rule: Rule | None = None
 
     def __post_init__(self) -> None:
@@ -76,7 +83,8 @@ class Problem:
             _freeze(self, name, np.array(getattr(self, name), dtype=kind))
         for name in ("lpl", "upl", "spl", "cost"):
             _freeze(self, name, _integers(self, name))
-        flags = np.zeros(self.table.n_cells, bool) if self.singletons is None else self.singletons
+        none = self.singletons is None or self.singletons is _NOBODY
+        flags = np.zeros(self.table.n_cells, bool) if none else self.singletons
         _freeze(self, "singletons", np.array(flags, dtype=bool))
         _check_status(self)
         _check_levels(self)
@@ -90,12 +98,12 @@ class Problem:
     @property
     def forced(self) -> NDArray[np.bool_]:
         """Cells that every pattern suppresses: primary, or suppressed beforehand."""
-        return np.isin(self.status, ("u", "x", "w"))
+        return np.asarray(np.isin(self.status, ("u", "x", "w")))
 
     @property
     def free(self) -> NDArray[np.bool_]:
         """Cells that a pattern may suppress or publish."""
-        return self.status == "s"
+        return np.asarray(self.status == "s")
 
     @classmethod
     def of(
@@ -139,11 +147,16 @@ class Problem:
             msg = f"cell {table.cell(i)} is primary and must be published; drop one of the two"
             raise InputError(msg)
         status = np.where(mask, "u", np.where(fixed, "z", "s"))
-        spread = {
-            k: np.broadcast_to(np.asarray(v), (n,))
-            for k, v in {"lpl": lpl, "upl": upl, "spl": spl, "cost": cost}.items()
-        }
-        return cls(table, mask, status=status, **spread, **options)
+        return cls(
+            table,
+            mask,
+            lpl=np.broadcast_to(np.asarray(lpl), (n,)),
+            upl=np.broadcast_to(np.asarray(upl), (n,)),
+            spl=np.broadcast_to(np.asarray(spl), (n,)),
+            cost=np.broadcast_to(np.asarray(cost), (n,)),
+            status=status,
+            **options,
+        )
 
 
 def _freeze(problem: Problem, name: str, array: NDArray[Any]) -> None:
@@ -157,26 +170,25 @@ def _freeze(problem: Problem, name: str, array: NDArray[Any]) -> None:
 
 def _integers(problem: Problem, name: str) -> NDArray[np.int64]:
     raw = np.asarray(getattr(problem, name))
-    if raw.dtype.kind == "f" and not np.all(np.mod(raw, 1) == 0):
-        i = int(np.argmax(np.mod(raw, 1) != 0))
-        msg = f"{name} of cell {problem.table.cell(i)} is not a whole number of units"
-        raise InputError(msg)
+    if raw.dtype.kind in "ib":
+        return raw.astype(np.int64)
+    whole = [_whole(v) for v in raw.ravel().tolist()]
+    for i, v in enumerate(whole):
+        if v is None or abs(v) >= UNBOUNDED:
+            wrong = "is not a whole number of units" if v is None else "does not fit into 62 bits"
+            mend = "round it up" if v is None else "divide all of them by a common factor"
+            where = problem.table.cell(i) if raw.ndim == 1 and i < problem.table.n_cells else i
+            msg = f"{name} of cell {where} {wrong}; {mend}"
+            raise InputError(msg)
+    return np.array(whole, dtype=np.int64).reshape(raw.shape)
+
+
+def _whole(number: Any) -> int | None:
+    """Return the number as an integer, or None if it is not one."""
     try:
-        big = (
-            np.array([int(v) for v in raw.ravel()], dtype=object) if raw.dtype.kind in "Of" else raw
-        )
-        if raw.dtype.kind == "u" or raw.dtype.kind in "Of":
-            beyond = np.array([abs(int(v)) > MAX_VALUE * 2**9 for v in big.ravel()], dtype=bool)
-            if beyond.any():
-                raise OverflowError
-        return big.astype(np.int64)
-    except (OverflowError, ValueError) as error:
-        i = next((k for k, v in enumerate(raw.ravel()) if not abs(float(v)) < 2.0**62), 0)
-        msg = (
-            f"{name} of cell {problem.table.cell(i)} does not fit into 62 bits; "
-            "divide all of them by a common factor"
-        )
-        raise InputError(msg) from error
+        return int(number) if number == int(number) else None
+    except (OverflowError, ValueError, TypeError):
+        return None
 
 
 def _check_status(problem: Problem) -> None:
@@ -184,7 +196,8 @@ def _check_status(problem: Problem) -> None:
     unknown = ~np.isin(problem.status, list(STATUS))
     if unknown.any():
         i = int(np.argmax(unknown))
-        msg = f"status {str(problem.status[i])!r} of cell {table.cell(i)} is not one of {', '.join(STATUS)}"
+        letter = str(problem.status[i])
+        msg = f"status {letter!r} of cell {table.cell(i)} is not one of {', '.join(STATUS)}"
         raise InputError(msg)
     differ = problem.primary != (problem.status == "u")
     if differ.any():
@@ -210,8 +223,9 @@ def _check_levels(problem: Problem) -> None:
         if outside.any():
             i = int(np.argmax(outside))
             bound = "lower" if name == "lpl" else "upper"
+            by = units_text(int(getattr(problem, name)[i] - room[i]), table.scale)
             msg = (
-                f"{name} of cell {table.cell(i)} reaches beyond its {bound} bound by "
-                f"{int(getattr(problem, name)[i] - room[i])} units; lower the level or widen the bound"
+                f"{name} of cell {table.cell(i)} reaches beyond its {bound} bound by {by}; "
+                "lower the level or widen the bound"
             )
             raise InputError(msg)

@@ -64,7 +64,7 @@ class Protected:
     def to_frame(
         self, library: str | None = None, *, reveal: bool = False, intervals: bool = False
     ) -> Any:
-        """Result as a data frame, one row a cell.
+        """Return the result as a data frame, one row a cell.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Protected:
         from csp.formats.jj import write_jj
 
         if not reveal:
-            msg = "a JJ file holds every cell value, suppressed ones too; pass reveal=True to write it"
+            msg = "a JJ file holds every value, suppressed ones too; pass reveal=True to write it"
             raise InputError(msg)
         secondary = self.pattern & (self.problem.status == "s")
         write_jj(replace(self.problem, status=np.where(secondary, "x", self.problem.status)), path)
@@ -214,6 +214,6 @@ def protect_table(mechanism: Mechanism, table: Table, **options: Any) -> Protect
     found = suppress(problem, integer=integer, **options)
     checked = audit(problem, found.pattern, integer=integer)
     if not checked.safe:
-        msg = f"the pattern does not pass its audit: {checked.violations[0].words}; nothing is released"
+        msg = f"the pattern fails its audit, nothing is released: {checked.violations[0].words}"
         raise CertificateError(msg)
     return Protected(table, mechanism, problem, found, checked, Release.of(table, found.pattern))

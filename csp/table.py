@@ -123,7 +123,7 @@ class Table:
         return _cell_name(self.names, self.labels[index])
 
     def relation(self, row: int) -> str:
-        """A relation in words: its total and how many cells add up to it."""
+        """Describe a relation in words: its total and how many cells add up to it."""
         start, stop = self.relations.indptr[row : row + 2]
         cells = self.relations.indices[start:stop]
         signs = self.relations.data[start:stop]

@@ -39,7 +39,8 @@ def _exact_product(matrix: Any, vector: NDArray[Any]) -> NDArray[Any]:
     biggest = max(abs(int(vector.min())), abs(int(vector.max()))) if len(vector) else 0
     span = int(np.abs(matrix.data).max(initial=1)) * max(matrix.shape)
     if biggest * span < 2**62:
-        return matrix @ vector.astype(np.int64)
+        product: NDArray[Any] = matrix @ vector.astype(np.int64)
+        return product
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     out = np.array([0] * matrix.shape[0], dtype=object)
     terms = matrix.data.astype(object) * vector.astype(object)[matrix.indices]
@@ -49,12 +50,12 @@ def _exact_product(matrix: Any, vector: NDArray[Any]) -> NDArray[Any]:
 
 def is_deviation(view: View, numerators: NDArray[Any], denominator: int) -> bool:
     """Whether a rational vector satisfies every relation and bound of a view, exactly."""
-    limits = (view.up, view.down)
+    up, down = view.up, view.down
     if denominator != 1 or numerators.dtype == object:
         numerators = numerators.astype(object)
-        limits = tuple(bound.astype(object) * denominator for bound in limits)
-    beyond = (numerators > limits[0]) & (view.up < UNBOUNDED)
-    beyond |= (-numerators > limits[1]) & (view.down < UNBOUNDED)
+        up, down = up.astype(object) * denominator, down.astype(object) * denominator
+    beyond = (numerators > up) & (view.up < UNBOUNDED)
+    beyond |= (-numerators > down) & (view.down < UNBOUNDED)
     if np.any(beyond):
         return False
     return not np.any(_exact_product(view.matrix, numerators))

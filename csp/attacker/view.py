@@ -101,7 +101,7 @@ def components(
     list of View
         Ordered by their first cell.
     """
-    from scipy.sparse import bmat, csr_array
+    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     open_cells = np.array(pattern, dtype=bool)
@@ -113,13 +113,12 @@ def components(
     part = csr_array(table.relations[:, cells])
     rows = np.flatnonzero(np.diff(part.indptr))
     part = csr_array(part[rows])
-    graph = bmat([[None, part], [part.T, None]]) if len(rows) else None
-    if graph is None:
-        names = np.arange(len(cells))
-        row_names = np.empty(0, np.int64)
-    else:
-        _, both = connected_components(graph, directed=False)
-        row_names, names = both[: len(rows)], both[len(rows) :]
+    # Rows and cells are the two sides of one graph; cells without a row are parts of their own.
+    size = len(rows) + len(cells)
+    ends = (np.repeat(np.arange(len(rows)), np.diff(part.indptr)), len(rows) + part.indices)
+    graph = csr_array((np.ones(len(ends[0])), ends), shape=(size, size))
+    _, both = connected_components(graph, directed=False)
+    row_names, names = np.split(both.astype(np.int64), [len(rows)])
     # Sorting once by component and cutting at the borders keeps thousands of parts cheap.
     _, first, member = np.unique(names, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))

@@ -42,11 +42,8 @@ class Cut:
     @property
     def key(self) -> bytes:
         """Equal for equal cuts."""
-        return (
-            self.cells.tobytes()
-            + np.round(self.weights, 9).tobytes()
-            + np.float64(self.right).tobytes()
-        )
+        weights = np.round(np.append(self.weights, self.right), 9)
+        return self.cells.tobytes() + weights.tobytes()
 
     def slack(self, x: NDArray[np.float64]) -> float:
         """Left side minus right side at a point; negative where the point is cut off."""

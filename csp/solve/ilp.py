@@ -75,8 +75,8 @@ def interval_ilp(
         if word == "unbounded":
             ends.append(None)
         elif word == "optimal":
-            value = float(pulp.value(x[cell]))
-            ends.append(round(value) if integer else value)
+            end = float(pulp.value(x[cell]))
+            ends.append(round(end) if integer else end)
         else:
             msg = f"the interval of cell {table.cell(cell)} ended as {word}"
             raise SolverError(msg)
@@ -201,7 +201,7 @@ def _deviation(
 
 
 def _far(problem: Problem) -> int:
-    """A room beyond what any witness of a small table needs."""
+    """Return a room beyond what any witness of a small table needs."""
     rooms = np.concatenate(room(problem.table))
     finite = int(rooms[rooms < UNBOUNDED].max(initial=1))
     levels = [int(v.max(initial=0)) for v in (problem.lpl, problem.upl, problem.spl)]
@@ -282,16 +282,14 @@ def _solve(model: Any, solver: Any, time_limit: float | None = None) -> str:
             "kUnbounded": "unbounded",
             "kUnboundedOrInfeasible": "unbounded",
         }
-        return words.get(name, name)
+        return words.get(name, str(name))
     # PuLP 3 returns a number, PuLP 4 an object whose status has a name.
     status = getattr(outcome, "status", outcome)
-    text = str(
-        getattr(status, "name", pulp.LpStatus[status] if isinstance(status, int) else status)
-    )
+    text = pulp.LpStatus[status] if isinstance(status, int) else getattr(status, "name", "")
     for word in ("optimal", "infeasible", "unbounded"):
         if text.lower() == word:
             return word
-    return text
+    return str(text)
 
 
 def _limits(table: Table, i: int) -> tuple[int | None, int | None]:

@@ -62,13 +62,13 @@ class Separator:
         self._cells: NDArray[np.int64] = np.empty(0, np.int64)
         self._place = np.full(problem.table.n_cells, -1)
         self._rows: NDArray[np.int64] = np.empty(0, np.int64)
-        self._priced: NDArray[np.int64] = np.empty(0, np.int32)
+        self._priced: NDArray[np.int32] = np.empty(0, np.int32)
         self.solved = 0
 
     def misses(
         self, x: NDArray[np.float64], *, whole: bool, deadline: float, most: int | None = None
     ) -> list[Miss]:
-        """Requirements that the point misses.
+        """Find the requirements that the point misses.
 
         Parameters
         ----------
@@ -134,11 +134,11 @@ class Separator:
 
     def _multipliers(self, g: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
         """Row multipliers of the whole table as small rationals (any choice is valid)."""
-        for numerators, divisor in rationalise(g):
-            break
-        else:
+        answer = next(rationalise(g), None)
+        if answer is None:
             divisor = 1 if np.abs(g).max(initial=0.0) > 2.0**30 else 27720
-            numerators = np.rint(np.clip(g, -(2.0**50), 2.0**50) * divisor).astype(np.int64)
+            answer = np.rint(np.clip(g, -(2.0**50), 2.0**50) * divisor).astype(np.int64), divisor
+        numerators, divisor = answer
         full = np.zeros(self._problem.table.relations.shape[0], np.int64)
         full[self._rows] = numerators
         return full, divisor
@@ -181,9 +181,9 @@ class Separator:
     def _set_support(self, x: NDArray[np.float64]) -> None:
         support = x > _SUPPORT
         inside = self._place >= 0
-        if self._model is not None and not (support & ~inside).any():
-            if support.sum() > 0.7 * inside.sum():
-                return
+        held = self._model is not None and not (support & ~inside).any()
+        if held and support.sum() > 0.7 * inside.sum():
+            return
         from scipy.sparse import csr_array
 
         self._cells = np.flatnonzero(support)
