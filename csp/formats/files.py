@@ -15,7 +15,7 @@ from typing import TextIO
 
 from csp.errors import InputError
 
-__all__ = ["atomic_writer", "read_plain_or_gz"]
+__all__ = ["atomic_path", "atomic_writer", "check_writable", "read_plain_or_gz"]
 
 
 @contextmanager
@@ -41,16 +41,35 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         If the file cannot be written: no such folder, no permission, a full disk, or a name that
         belongs to something else than a file.
     """
+    gz = Path(os.path.realpath(path)).suffix == ".gz"
+    with atomic_path(path) as draft, draft.open("xb") as raw:
+        packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if gz else raw
+        with packed, io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
+            yield text
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Name of a new file to fill, which replaces `path` at the end of the ``with`` block.
+
+    For libraries that write a file by its name; `atomic_writer` is the one for text.
+
+    Yields
+    ------
+    Path
+        In the same folder; the file does not exist yet.
+
+    Raises
+    ------
+    InputError
+        As `atomic_writer`.
+    """
     # A link is followed, so that the link survives and the file behind it is replaced.
     target = Path(os.path.realpath(path))
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-    gz = target.suffix == ".gz"
+    draft = _draft(target)
     mode = _mode(target, path)
     try:
-        with draft.open("xb") as raw:
-            packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if gz else raw
-            with packed, io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
-                yield text
+        yield draft
         if mode is not None:
             draft.chmod(mode)
         draft.replace(target)
@@ -63,6 +82,31 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Find out before long work whether a file can be written; changes nothing.
+
+    Raises
+    ------
+    InputError
+        As `atomic_writer`, except for a disk that is full by then.
+    """
+    target = Path(os.path.realpath(path))
+    _mode(target, path)
+    draft = _draft(target)
+    try:
+        draft.open("xb").close()
+    except OSError as error:
+        msg = f"cannot write {str(path)!r}: {error.strerror or error}"
+        raise InputError(msg) from error
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _draft(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
 
 
 def _mode(target: Path, path: str | os.PathLike[str]) -> int | None:

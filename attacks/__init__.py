@@ -1,0 +1,3 @@
+"""Attacks on released tables."""
+
+__all__: list[str] = []

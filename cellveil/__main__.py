@@ -1,0 +1,5 @@
+"""Run the command line as ``python -m cellveil``."""
+
+from cellveil.cli import main
+
+main()

@@ -1,0 +1,523 @@
+"""The command ``cellveil``: protect, suppress, audit, demo, doctor.
+
+Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input. Heavy modules are imported inside the
+commands, so that help and version answer at once.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["app", "main"]
+
+SAFE, UNSAFE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+RESULTS = (".csv", ".csv.gz", ".parquet")
+TEXTS = (".csv", ".csv.gz")
+JJ = (".jj", ".jj.gz")
+
+
+class _Front(TyperGroup):
+    """Turns what goes wrong on purpose into one message and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        debug = bool(ctx.params.get("debug"))
+        try:
+            return super().invoke(ctx)
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except KeyboardInterrupt:
+            _say("Interrupted before there was a result; nothing was written.")
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if debug:
+                raise
+            found = _message(error)
+            if found is None:
+                raise
+            message, code = found
+            _say(f"Error: {message}")
+            raise typer.Exit(code) from None
+
+
+def _message(error: Exception) -> tuple[str, int] | None:
+    """Message and exit code for an error; None for the parser's own, which it shows itself."""
+    if hasattr(error, "exit_code"):  # usage errors of the parser
+        return None
+    try:
+        from csp.errors import CellveilError, InputError
+    except ImportError:
+        return "csp cannot be imported, or is another project's; run 'cellveil doctor'", UNSAFE
+    if isinstance(error, InputError):
+        return str(error), BAD_INPUT
+    if isinstance(error, CellveilError):
+        return str(error), UNSAFE
+    # An unforeseen message may quote a cell, so only its kind is shown.
+    kind = type(error).__name__
+    return f"{kind} inside cellveil; 'cellveil --debug ...' shows where. Please report it.", UNSAFE
+
+
+app = typer.Typer(
+    name="cellveil",
+    cls=_Front,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # its tracebacks show local variables: cell values
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+class Cost(StrEnum):
+    """What suppressing a cell costs."""
+
+    UNIT = "unit"
+    VALUE = "value"
+
+
+class Margins(StrEnum):
+    """What happens to margins."""
+
+    SUPPRESS = "suppress"
+    PUBLISH = "publish"
+
+
+class Negative(StrEnum):
+    """How negative contributions are read."""
+
+    ERROR = "error"
+    ABS = "abs"
+    SHIFT = "shift"
+    SPLIT = "split"
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it with the flag)
+    if wanted:
+        from cellveil import __version__
+
+        typer.echo(f"cellveil {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def front(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option(help="Show tracebacks of errors.")] = False,
+) -> None:
+    """Protect statistical tables by cell suppression, and prove what remains hidden.
+
+    Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input.
+    """
+    del version, debug  # read by their callback and by the group
+
+
+Method = Annotated[str, typer.Option(help="auto, cuts, or compact (small tables).")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(help="Seconds; then the best audited pattern is taken.", show_default="none"),
+]
+Gap = Annotated[float, typer.Option(help="Stop within this share of the optimum; 0.01 is 1 %.")]
+Summary = Annotated[Path | None, typer.Option(help="Facts about the result as JSON.")]
+Reveal = Annotated[
+    bool,
+    typer.Option("--reveal", help="Let suppressed values into the output. Never publish that."),
+]
+Integer = Annotated[
+    bool, typer.Option("--integer", help="The attacker knows that cells are whole units.")
+]
+
+
+@app.command()
+def protect(
+    data: Annotated[
+        Path, typer.Argument(help=".csv, .csv.gz, .parquet, or .asc with its layout (--rda).")
+    ],
+    *,
+    by: Annotated[str, typer.Option(help="Columns of the table's dimensions: Size,Region.")],
+    rules: Annotated[
+        str, typer.Option(help="What is sensitive, in tau-ARGUS's words: P(10,1)|FREQ(3,10).")
+    ],
+    value: Annotated[
+        str | None, typer.Option(help="Column to sum; without it records are counted.")
+    ] = None,
+    contributor: Annotated[str | None, typer.Option(help="Column that says who reports.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of sampling weights.")] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=FILE.hrc; once for each hierarchy.")
+    ] = None,
+    rda: Annotated[Path | None, typer.Option(help="tau-ARGUS record layout of the data.")] = None,
+    aggregated: Annotated[
+        bool, typer.Option("--aggregated", help="The data has one row a cell.")
+    ] = False,
+    count: Annotated[
+        str | None, typer.Option(help="With --aggregated: column of contributor counts.")
+    ] = None,
+    top: Annotated[
+        str | None, typer.Option(help="With --aggregated: columns of largest contributions.")
+    ] = None,
+    primary: Annotated[
+        Path | None, typer.Option(help="File of cells sensitive by hand, for MAN(...).")
+    ] = None,
+    width: Annotated[
+        str | None, typer.Option(help="Least width of every sensitive cell's interval.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Wider than --width.")] = False,
+    cost: Annotated[
+        Cost, typer.Option(help="Keep few cells, or little value, from print.")
+    ] = Cost.UNIT,
+    margins: Annotated[
+        Margins, typer.Option(help="May margins be suppressed, or are they public?")
+    ] = Margins.SUPPRESS,
+    singletons: Annotated[
+        bool, typer.Option("--singletons", help="Guard against single contributors of a cell.")
+    ] = False,
+    unions: Annotated[
+        bool, typer.Option("--unions", help="Sums of suppressed cells must pass the rules too.")
+    ] = False,
+    integer: Integer = False,
+    negative: Annotated[
+        Negative, typer.Option(help="How negative contributions are read.")
+    ] = Negative.ERROR,
+    decimals: Annotated[
+        int | None, typer.Option(help="Decimal places of values.", show_default="as found")
+    ] = None,
+    total: Annotated[str, typer.Option(help="Code of totals.")] = "Total",
+    missing: Annotated[
+        str | None, typer.Option(help="Code for records without one.", show_default="refused")
+    ] = None,
+    method: Method = "auto",
+    time_limit: TimeLimit = None,
+    gap: Gap = 0.0,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Published table: .csv, .csv.gz or .parquet."),
+    ] = None,
+    summary: Summary = None,
+    jj: Annotated[
+        Path | None, typer.Option(help="Problem with its pattern as JJ file; needs --reveal.")
+    ] = None,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Add what an outsider can infer of each cell.")
+    ] = False,
+    reveal: Reveal = False,
+) -> None:
+    """Protect the table of some data: find its sensitive cells, suppress, audit, publish.
+
+    Without -o the published table is printed.
+    """
+    from cellveil.inputs import Source, read_rules, read_table, split_names
+    from cellveil.outputs import check_outputs, result_columns, write_columns, write_json
+    from cellveil.progress import Meter
+    from cellveil.show import guarantee, quality, sizes
+    from csp.mechanism import Mechanism
+
+    names = split_names(by, "--by")
+    rule, keep = read_rules(rules, primary, names)
+    source = Source(
+        data, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
+        split_names(top, "--top") if top else (), str(negative), decimals, total, missing, keep,
+    )  # fmt: skip
+    mechanism = Mechanism(
+        rule, width=width, strict=strict, cost=str(cost), margins=str(margins),
+        singletons=singletons, unions=unions, integer=True if integer else None,
+    )  # fmt: skip
+    _needs_reveal("--jj", jj, reveal=reveal)
+    check_outputs(
+        {"-o": output, "--summary": summary, "--jj": jj},
+        [data, rda, primary, *(Path(text.partition("=")[2]) for text in hierarchy or ())],
+        {"-o": RESULTS, "--summary": (".json",), "--jj": JJ},
+    )
+    with Meter("tabulating", counts=cost is Cost.UNIT) as meter:
+        table = read_table(source)
+        with _unprotectable_explained(table, reveal=reveal):
+            result = mechanism.protect(
+                table, method=method, time_limit=time_limit, gap=gap, progress=meter
+            )
+        columns = result_columns(result, reveal=reveal, intervals=intervals)
+    if jj is not None:
+        result.to_jj(jj, reveal=True)
+    if summary is not None:
+        write_json(summary, result.summary(reveal=reveal))
+    if output is not None:
+        write_columns(output, columns)
+    else:
+        _print_result(result, columns, reveal=reveal, intervals=intervals)
+    asked = str(rule) if width is None else f"{rule} at width {width}"
+    _say(sizes(table, result.problem, result.suppression))
+    _say(quality(result.suppression, _cost_words(cost)))
+    for line in guarantee(result.audit, f"what {asked} requires"):
+        _say(line)
+    _wrote(output, summary, jj)
+
+
+@app.command()
+def suppress(
+    problem: Annotated[Path, typer.Argument(help="Suppression problem: .jj or .jj.gz.")],
+    *,
+    method: Method = "auto",
+    time_limit: TimeLimit = None,
+    gap: Gap = 0.0,
+    integer: Integer = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Pattern: .csv, or .jj with --reveal."),
+    ] = None,
+    summary: Summary = None,
+    reveal: Reveal = False,
+) -> None:
+    """Find the cheapest safe pattern of a problem in a JJ file.
+
+    The pattern has columns id and status: s published, x suppressed, z published by force.
+    """
+    from dataclasses import replace
+
+    from cellveil.inputs import is_jj
+    from cellveil.outputs import (
+        check_outputs,
+        pattern_columns,
+        write_columns,
+        write_csv,
+        write_json,
+    )
+    from cellveil.progress import Meter
+    from cellveil.show import facts_of, quality, sizes
+    from csp.formats.jj import read_jj, write_jj
+    from csp.solve import suppress as solve
+
+    to_jj = output is not None and is_jj(output)
+    _needs_reveal("-o", output if to_jj else None, reveal=reveal)
+    check_outputs(
+        {"-o": output, "--summary": summary}, [problem], {"-o": TEXTS + JJ, "--summary": (".json",)}
+    )
+    with Meter("reading") as meter:
+        posed = read_jj(problem)
+        with _unprotectable_explained(posed.table, reveal=reveal):
+            found = solve(
+                posed, method=method, time_limit=time_limit, gap=gap, integer=integer,
+                progress=meter,
+            )  # fmt: skip
+    if summary is not None:
+        write_json(summary, facts_of(found, posed, reveal=reveal))
+    columns = pattern_columns(posed, found.pattern, reveal=reveal)
+    if output is None:
+        write_csv(sys.stdout, columns)
+    elif to_jj:
+        secondary = found.pattern & (posed.status == "s")
+        letters = posed.status.copy()
+        letters[secondary] = "x"
+        write_jj(replace(posed, status=letters), output)
+    else:
+        write_columns(output, columns)
+    _say(sizes(posed.table, posed, found))
+    _say(quality(found, "cost is that of the file"))
+    if reveal:
+        facts = facts_of(found, posed, reveal=True)
+        _say(f"Cost {facts['cost']}, bound {facts['bound']}.")
+    _wrote(output, summary)
+
+
+@app.command()
+def audit(
+    problem: Annotated[Path, typer.Argument(help="Suppression problem: .jj or .jj.gz.")],
+    pattern: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Columns id and status (.csv), or a .jj; u and x are suppressed. "
+            "Without it the status in the problem counts.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    integer: Integer = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Interval of each cell, if the pattern is safe."),
+    ] = None,
+    summary: Summary = None,
+    reveal: Reveal = False,
+) -> None:
+    """Check what an outsider can infer from a pattern: exit code 0 safe, 1 unsafe."""
+    from cellveil.inputs import read_pattern
+    from cellveil.outputs import (
+        check_outputs,
+        interval_columns,
+        pattern_columns,
+        write_columns,
+        write_json,
+    )
+    from cellveil.progress import Meter
+    from cellveil.show import guarantee, violation_words
+    from csp.auditing import audit as check
+    from csp.formats.jj import read_jj
+
+    check_outputs(
+        {"-o": output, "--summary": summary},
+        [problem, pattern],
+        {"-o": RESULTS, "--summary": (".json",)},
+    )
+    with Meter("reading") as meter:
+        posed = read_jj(problem)
+        hidden = read_pattern(pattern, posed)
+        meter.phase("auditing")
+        found = check(posed, hidden, integer=integer)
+    words = [violation_words(posed, v, reveal=reveal) for v in found.violations]
+    if summary is not None:
+        facts = {
+            "safe": found.safe,
+            "violations": words,
+            "guards": list(found.guards),
+            "integer_attacker": found.integer,
+            "cells": posed.table.n_cells,
+            "primary": int(posed.primary.sum()),
+            "suppressed": int(hidden.sum()),
+            "claims_verified": len(found.certificate.claims),
+        }
+        write_json(summary, facts)
+    # The intervals of an unsafe pattern are what must not be known.
+    wrote = output if found.safe or reveal else None
+    if wrote is not None:
+        columns = pattern_columns(posed, hidden, reveal=reveal)
+        write_columns(wrote, columns | interval_columns(found, posed.table.scale))
+    if found.safe:
+        for line in guarantee(found, "its protection levels", options=False):
+            _tell(line)
+    else:
+        broken = len(words)
+        _tell(f"Unsafe: {broken} promise{'s' if broken > 1 else ''} broken.")
+        for line in words:
+            _tell(f"  {line}")
+        if output is not None and wrote is None:
+            _say(f"{output} was not written: intervals of an unsafe pattern need --reveal.")
+    _wrote(wrote, summary)
+    raise typer.Exit(SAFE if found.safe else UNSAFE)
+
+
+@app.command()
+def demo() -> None:
+    """Protect and audit a bundled table, and show what that means."""
+    from cellveil.demo import run_demo
+
+    run_demo(_console())
+
+
+@app.command()
+def doctor() -> None:
+    """Check that this installation works: versions, name clashes, solvers, caches."""
+    from cellveil.doctor import run_doctor
+
+    raise typer.Exit(SAFE if run_doctor() else UNSAFE)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()
+
+
+# ---- helpers -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _unprotectable_explained(table: Any, *, reveal: bool) -> Iterator[None]:
+    """Reword an Unprotectable: its amounts would tell the cell."""
+    from csp.errors import Unprotectable
+
+    try:
+        yield
+    except Unprotectable as error:
+        if not error.cell:
+            raise
+        cell = table.cell(table.position(error.cell))
+        shown = "; ".join(error.relations[:3]) + ("; ..." if len(error.relations) > 3 else "")
+        msg = (
+            f"cell {cell} cannot be protected, even with everything suppressed that may be. "
+            f"Blocked by {shown or 'its own bounds'}. Let more cells be suppressed (margins, cells "
+            "that must be published), lower the level, or merge categories"
+        )
+        if reveal and error.interval is not None:
+            low, high = (None if end is None else float(str(end)) for end in error.interval)
+            from cellveil.show import ends_words
+
+            msg += f". Its best interval is {ends_words(low, high, table.scale)}"
+        elif not reveal:
+            msg += "; --reveal shows its best interval"
+        raise Unprotectable(
+            msg, cell=error.cell, interval=error.interval, relations=error.relations
+        ) from error
+
+
+def _needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
+    if path is not None and not reveal:
+        from csp.errors import InputError
+
+        msg = (
+            f"{option} {str(path)!r}: a JJ file holds every cell value, suppressed ones too; "
+            "add --reveal to write it"
+        )
+        raise InputError(msg)
+
+
+def _cost_words(cost: Cost) -> str:
+    return "each cell costs 1" if cost is Cost.UNIT else "each cell costs its value"
+
+
+def _print_result(result: Any, columns: Any, *, reveal: bool, intervals: bool) -> None:
+    """Table for the eye on a terminal, comma-separated text for a pipe."""
+    if not sys.stdout.isatty():
+        from cellveil.outputs import write_csv
+
+        write_csv(sys.stdout, columns)
+        return
+    from cellveil.show import intervals_grid, published_grid
+
+    console = _console()
+    console.print(published_grid(result, console, reveal=reveal))
+    if intervals:
+        console.print(intervals_grid(result))
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False)
+
+
+def _say(line: str) -> None:
+    """Speak to the person at the terminal, apart from the result on stdout."""
+    typer.echo(_wrapped(line, sys.stderr), err=True)
+
+
+def _tell(line: str) -> None:
+    """Write a line of the result."""
+    typer.echo(_wrapped(line, sys.stdout))
+
+
+def _wrapped(line: str, stream: TextIO) -> str:
+    if not stream.isatty():
+        return line  # one message, one line: easy to search in a log
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(
+        line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _wrote(*paths: Path | None) -> None:
+    written = [str(path) for path in paths if path is not None]
+    if written:
+        _say(f"Wrote {', '.join(written)}.")

@@ -1,0 +1,56 @@
+"""The bundled table, protected, audited and explained."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.rule import Rule as Line
+from rich.text import Text
+
+import instances
+from cellveil.show import cross_for, guarantee, intervals_grid, published_grid, quality, sizes
+from csp.mechanism import Mechanism
+from csp.table import Table
+
+__all__ = ["run_demo"]
+
+RULES = "P(10,1)|FREQ(3,10)"
+
+RULES_IN_WORDS = (
+    "P(10,1): nobody among the contributors of a cell may be able to estimate the largest one to "
+    "within 10 %. FREQ(3,10): a cell needs three contributors; one with fewer must stay uncertain "
+    "by 10 % either way."
+)
+
+OWN_DATA = (
+    "cellveil protect survey.csv --by region,sector --value turnover --contributor enterprise \\\n"
+    "    --hierarchy region=region.hrc --rules 'P(10,1)|FREQ(3,10)' -o published.csv"
+)
+
+
+def run_demo(console: Console) -> None:
+    """Protect the demo table and show table, intervals and guarantee."""
+    table = instances.load("demo")
+    assert isinstance(table, Table)
+    protected = Mechanism(RULES).protect(table)
+    cross = cross_for(console)
+    console.print(Text("Turnover by region and sector of a made-up business survey", "bold"))
+    console.print(f"Rules: {RULES}", style="dim")
+    console.print(RULES_IN_WORDS)
+    console.print()
+    console.print(published_grid(protected, console))
+    console.print(f"{cross} suppressed    - no contributor")
+    console.print(sizes(table, protected.problem, protected.suppression))
+    console.print()
+    _heading(console, "What anybody can work out about the suppressed cells")
+    console.print(intervals_grid(protected))
+    _heading(console, "What is proved")
+    for line in guarantee(protected.audit, "what its rule requires"):
+        console.print(line)
+    console.print(quality(protected.suppression, "each cell costs 1"))
+    console.print()
+    _heading(console, "The same on your own data (one row a record)")
+    console.print(OWN_DATA, soft_wrap=True)
+
+
+def _heading(console: Console, words: str) -> None:
+    console.print(Line(Text(words, "bold"), align="left"))

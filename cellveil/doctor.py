@@ -1,0 +1,220 @@
+"""Is this installation sound? One line a check: ok, warning or problem, and how to mend it."""
+
+from __future__ import annotations
+
+import operator
+import platform
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import cellveil
+
+__all__ = ["Check", "checks", "run_doctor"]
+
+DISTRIBUTION = "cellveil"
+
+MODULES = {
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "highspy": "highspy",
+    "pulp": "pulp",
+    "networkx": "networkx",
+    "sympy": "sympy",
+    "python-flint": "flint",
+    "numba": "numba",
+    "duckdb": "duckdb",
+    "narwhals": "narwhals",
+    "typer": "typer",
+    "rich": "rich",
+}
+"""Distributions that cellveil needs, and the name each is imported by."""
+
+WRONG = {"highspy": "1.14.0"}
+"""Releases that give wrong answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Outcome of one check: state is "ok", "warning" or "problem"."""
+
+    state: str
+    words: str
+
+
+def run_doctor() -> bool:
+    """Print every check; True if none is a problem."""
+    well = True
+    for check in checks():
+        well &= check.state != "problem"
+        style = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW}.get(
+            check.state, typer.colors.RED
+        )
+        typer.echo(typer.style(f"{check.state:8}", fg=style) + check.words)
+    typer.echo("All is well." if well else "There are problems; mend them from the top.")
+    return well
+
+
+def checks() -> Iterator[Check]:
+    """Yield all checks, those that the others rest on first."""
+    yield _python()
+    yield _self()
+    for name, module in MODULES.items():
+        yield _library(name, module)
+    ours = _import_name()
+    yield ours
+    if ours.state == "problem":
+        return  # another project's csp can solve nothing
+    yield _guarded("solvers", _solvers)
+    yield _guarded("compiled loops", _compiled)
+
+
+# ---- versions ------------------------------------------------------------------------------------
+
+
+def _python() -> Check:
+    return Check("ok", f"python {platform.python_version()} ({sys.executable})")
+
+
+def _self() -> Check:
+    words = f"cellveil {cellveil.__version__} ({_house()})"
+    if cellveil.__version__ == "unknown":
+        return Check("warning", f"{words}: not installed; run pip install . in its folder")
+    return Check("ok", words)
+
+
+def _library(name: str, module: str) -> Check:
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Check("problem", f"{name} is not installed; run pip install {name}")
+    try:
+        import_module(module)
+    except Exception as error:  # noqa: BLE001, RUF100 (a broken library may raise anything)
+        kind = type(error).__name__
+        return Check(
+            "problem",
+            f"{name} {version} does not import ({kind}); run pip install --force-reinstall {name}",
+        )
+    if version == WRONG.get(name):
+        return Check("problem", f"{name} {version} returns wrong optima; run pip install -U {name}")
+    wanted = _wanted(name)
+    if not all(_holds(version, clause) for clause in wanted):
+        asked = ",".join(wanted)
+        return Check(
+            "warning",
+            f"{name} {version}: cellveil asks for {asked}; run pip install '{name}{asked}'",
+        )
+    return Check("ok", f"{name} {version}")
+
+
+def _wanted(name: str) -> list[str]:
+    """Clauses like ">=1.26" that the installed cellveil asks of a distribution."""
+    try:
+        lines = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        return []
+    for line in lines:
+        found = re.fullmatch(r"([A-Za-z0-9_.-]+)\s*([^;]*)", line.strip())
+        if found and found[1].lower() == name:
+            return [clause.strip() for clause in found[2].split(",") if clause.strip()]
+    return []
+
+
+def _holds(version: str, clause: str) -> bool:
+    found = re.fullmatch(r"(>=|<=|!=|==|<|>)\s*([0-9.]+)", clause)
+    if found is None:
+        return True
+    compare: dict[str, Callable[[Any, Any], bool]] = {
+        ">=": operator.ge, "<=": operator.le, "!=": operator.ne,
+        "==": operator.eq, "<": operator.lt, ">": operator.gt,
+    }  # fmt: skip
+    return compare[found[1]](_parts(version), _parts(found[2]))
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    parts = [int(part) for part in re.findall(r"[0-9]+", version.partition("+")[0])[:3]]
+    return (*parts, *[0] * (3 - len(parts)))
+
+
+# ---- the import name -----------------------------------------------------------------------------
+
+
+def _house() -> Path:
+    """Folder that holds cellveil, and should hold csp."""
+    return Path(cellveil.__file__).resolve().parent.parent
+
+
+def _import_name() -> Check:
+    owners = set(metadata.packages_distributions().get("csp", []))
+    others = sorted(owners - {DISTRIBUTION})
+    mend = (
+        "make a fresh virtual environment for cellveil (python -m venv), or pip uninstall the "
+        "other and pip install --force-reinstall cellveil"
+    )
+    spec = find_spec("csp")
+    origin = Path(spec.origin).resolve() if spec is not None and spec.origin else None
+    if origin != _house() / "csp" / "__init__.py":
+        where = "nowhere" if origin is None else str(origin.parent)
+        whose = f" (installed by {', '.join(others)})" if others else ""
+        return Check("problem", f"csp is imported from {where}{whose}, not from {_house()}; {mend}")
+    if others:
+        return Check(
+            "problem", f"the import name csp is also installed by {', '.join(others)}; {mend}"
+        )
+    return Check("ok", f"csp is ours ({origin.parent})")
+
+
+# ---- solving -------------------------------------------------------------------------------------
+
+
+def _guarded(what: str, check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except Exception as error:  # noqa: BLE001, RUF100 (whatever fails is the finding)
+        return Check("problem", f"{what}: {type(error).__name__}: {error}")
+
+
+def _solvers() -> Check:
+    """Figure 2 of paper 003, whose only optimum has four cells, by two roads."""
+    import instances
+    from csp import Problem, suppress
+
+    problem = instances.load("figure2")
+    assert isinstance(problem, Problem)
+    cuts = suppress(problem, method="cuts")
+    compact = suppress(problem, method="compact")
+    same = cuts.cost == compact.cost and (cuts.pattern == compact.pattern).all()
+    if not (same and cuts.proven and compact.proven and int(cuts.pattern.sum()) == 4):
+        return Check(
+            "problem",
+            "HiGHS and PuLP do not agree on a table of 16 cells; "
+            "run pip install -U highspy pulp scipy numpy",
+        )
+    return Check("ok", "HiGHS and PuLP find the same proven optimum of a small table")
+
+
+def _compiled() -> Check:
+    import numba
+
+    try:
+        # Asking for a cache makes numba look for a folder that it can write to.
+        loop = numba.njit(cache=True)(_nothing)
+    except RuntimeError:
+        return Check(
+            "problem",
+            "numba finds no folder for compiled code; set NUMBA_CACHE_DIR to one that is writable",
+        )
+    return Check("ok", f"compiled loops are kept in {loop.stats.cache_path}")
+
+
+def _nothing() -> int:
+    """Stand in for a loop to compile; never called."""
+    return 0

@@ -1,0 +1,226 @@
+"""From the words of a command line to tables, rules and patterns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.columns import read_columns, text_codes
+from csp.errors import InputError
+from csp.formats.jj import read_jj
+from csp.hierarchy import Hierarchy
+from csp.problem import STATUS, Problem
+from csp.rules import PQ, AnyOf, Dominance, PPercent, Rule, parse_rules
+from csp.table import Table
+
+__all__ = ["Source", "is_jj", "read_pattern", "read_rules", "read_table", "split_names"]
+
+RESERVED = ("value", "status", "published", "lower", "upper")
+"""Columns of the result; a dimension of the same name would be lost among them."""
+
+HIDDEN = ("u", "x", "w")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a table comes from, in the words of ``cellveil protect``."""
+
+    data: Path
+    by: tuple[str, ...]
+    value: str | None = None
+    contributor: str | None = None
+    weight: str | None = None
+    hierarchy: tuple[str, ...] = ()
+    rda: Path | None = None
+    aggregated: bool = False
+    count: str | None = None
+    top: tuple[str, ...] = ()
+    negative: str = "error"
+    decimals: int | None = None
+    total: str = "Total"
+    missing: str | None = None
+    keep: int = field(default=5)
+
+    def __post_init__(self) -> None:
+        clash = [name for name in self.by if name in RESERVED]
+        if clash:
+            msg = (
+                f"the result has a column {clash[0]!r} of its own; rename that dimension "
+                f"(names in use: {', '.join(RESERVED)})"
+            )
+            raise InputError(msg)
+        if self.aggregated:
+            micro = {
+                "--contributor": self.contributor, "--weight": self.weight,
+                "--missing": self.missing, "--negative": self.negative != "error",
+            }  # fmt: skip
+            self._refuse(micro, "--aggregated data has one row a cell, not one a record; leave out")
+            if self.value is None:
+                msg = "--aggregated needs --value: the column that holds the cells"
+                raise InputError(msg)
+        else:
+            cells = {"--count": self.count, "--top": self.top}
+            self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
+        if self.rda is None and ".asc" in [s.lower() for s in self.data.suffixes[-2:]]:
+            msg = f"{str(self.data)!r} has fixed columns; name its record layout with --rda"
+            raise InputError(msg)
+
+    @staticmethod
+    def _refuse(options: dict[str, Any], why: str) -> None:
+        given = [name for name, option in options.items() if option]
+        if given:
+            msg = f"{why} {', '.join(given)}"
+            raise InputError(msg)
+
+
+def read_table(source: Source) -> Table:
+    """Table of a file.
+
+    Raises
+    ------
+    InputError
+        For anything that csp cannot read as a table; file, row, column or code are named.
+    """
+    if not source.data.is_file():
+        msg = f"there is no file {str(source.data)!r}"
+        raise InputError(msg)
+    data: Any = source.data
+    hierarchies = _hierarchies(source)
+    if source.rda is not None:
+        from csp.formats import argus
+
+        columns, layout = argus.read_microdata(source.data, source.rda)
+        data = (columns, layout)
+        if source.aggregated:
+            known = {variable.name for variable in layout.variables}
+            wanted = [n for n in source.by if n in known and n not in hierarchies]
+            hierarchies |= argus.hierarchies(layout, columns, wanted, source.total)
+            data = columns
+    if source.aggregated:
+        assert source.value is not None
+        return Table.from_frame(
+            data, source.by, source.value, count=source.count, top=source.top,
+            hierarchies=hierarchies, total=source.total, decimals=source.decimals,
+        )  # fmt: skip
+    return Table.from_microdata(
+        data, source.by, source.value, contributor=source.contributor, weight=source.weight,
+        hierarchies=hierarchies, negative=source.negative, top=source.keep,
+        decimals=source.decimals, total=source.total, missing=source.missing,
+    )  # fmt: skip
+
+
+def _hierarchies(source: Source) -> dict[str, Hierarchy]:
+    found: dict[str, Hierarchy] = {}
+    for text in source.hierarchy:
+        name, equals, path = text.partition("=")
+        if not equals or not name.strip() or not path.strip():
+            msg = f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc"
+            raise InputError(msg)
+        if name.strip() in found:
+            msg = f"--hierarchy names {name.strip()!r} twice; a dimension has one hierarchy"
+            raise InputError(msg)
+        found[name.strip()] = Hierarchy.from_hrc(Path(path.strip()), total=source.total)
+    return found
+
+
+def split_names(text: str, option: str) -> tuple[str, ...]:
+    """Column names of a list with commas.
+
+    Raises
+    ------
+    InputError
+        If a name is empty.
+    """
+    names = tuple(name.strip() for name in text.split(","))
+    if "" in names:
+        msg = f"{option} {text!r} has an empty name; write it like Size,Region"
+        raise InputError(msg)
+    return names
+
+
+def read_rules(text: str, primary: Path | None, by: Sequence[str]) -> tuple[Rule, int]:
+    """Rules of a text, and how many of the largest contributions they look at (5 at least).
+
+    Raises
+    ------
+    InputError
+        If the text cannot be read, or only one of MAN(...) and a file of cells is given.
+    """
+    if primary is None and re.search(r"\bMAN\s*\(", text, re.IGNORECASE):
+        msg = "MAN(...) speaks of cells named by hand; name them in a file and give it as --primary"
+        raise InputError(msg)
+    labels: list[tuple[str, ...]] = []
+    if primary is not None:
+        columns = read_columns(primary, by).arrays
+        labels = list(zip(*(text_codes(column) for column in columns), strict=True))
+        if not labels:
+            msg = f"{str(primary)!r} names no cells; give one row a cell, or leave out --primary"
+            raise InputError(msg)
+    rule = parse_rules(text, manual=labels)
+    parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
+    needed = [int(part.n) for part in parts if isinstance(part, Dominance)]
+    needed += [int(part.n) + 1 for part in parts if isinstance(part, (PPercent, PQ))]
+    return rule, max(5, *needed, 0)
+
+
+def is_jj(path: Path) -> bool:
+    """Whether a name ends with .jj or .jj.gz."""
+    return ".jj" in [s.lower() for s in path.suffixes[-2:]]
+
+
+def read_pattern(path: Path | None, problem: Problem) -> NDArray[np.bool_]:
+    """Suppressed cells of a problem that came from a JJ file.
+
+    Parameters
+    ----------
+    path : Path or None
+        A file with columns id and status, or a JJ file with the same ids. None takes the status
+        of the problem itself.
+    problem : Problem
+
+    Returns
+    -------
+    (n,) bool
+        True where the status is u, x or w.
+
+    Raises
+    ------
+    InputError
+        For ids that are unknown, occur twice or are missing, and unknown letters (row named).
+    """
+    if path is None:
+        return problem.forced
+    if is_jj(path):
+        other = read_jj(path)
+        codes = [label[0] for label in other.table.labels]
+        letters = other.status.tolist()
+    else:
+        columns = read_columns(path, ["id", "status"]).arrays
+        codes, letters = text_codes(columns[0]), text_codes(columns[1])
+    place = {label[0]: i for i, label in enumerate(problem.table.labels)}
+    pattern = np.zeros(len(place), dtype=bool)
+    first: dict[str, int] = {}
+    for row, (code, letter) in enumerate(zip(codes, letters, strict=True), start=1):
+        where = f"{str(path)!r}, row {row}"
+        if code not in place:
+            msg = f"{where}: no cell has id {code!r}"
+            raise InputError(msg)
+        if code in first:
+            msg = f"{where}: id {code!r} already stands in row {first[code]}; name each cell once"
+            raise InputError(msg)
+        if letter not in STATUS:
+            msg = f"{where}: status {letter!r} of id {code!r} is not one of {', '.join(STATUS)}"
+            raise InputError(msg)
+        first[code] = row
+        pattern[place[code]] = letter in HIDDEN
+    if len(first) < len(place):
+        code = next(code for code in place if code not in first)
+        msg = f"{str(path)!r} says nothing of cell id {code!r}; it must name every cell"
+        raise InputError(msg)
+    return pattern

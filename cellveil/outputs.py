@@ -1,0 +1,204 @@
+"""Results as files, whole or not at all; without a suppressed value unless asked for.
+
+Columns are taken from the release, which holds no suppressed value; the true table is read only
+with ``reveal=True``.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.auditing import Audit
+from csp.errors import InputError
+from csp.formats.files import atomic_path, atomic_writer, check_writable
+from csp.numbers import units_text
+from csp.problem import Problem
+from csp.protected import Protected
+
+__all__ = [
+    "check_outputs",
+    "end_text",
+    "interval_columns",
+    "pattern_columns",
+    "result_columns",
+    "write_columns",
+    "write_csv",
+    "write_json",
+]
+
+Columns = dict[str, Sequence[Any]]
+
+
+def check_outputs(
+    outputs: Mapping[str, Path | None],
+    inputs: Sequence[Path | None],
+    kinds: Mapping[str, tuple[str, ...]],
+) -> None:
+    """Check before any work that all results can be written.
+
+    Parameters
+    ----------
+    outputs : mapping of option to path or None
+    inputs : sequence of path or None
+        Files that must not be overwritten.
+    kinds : mapping of option to suffixes
+        What each name must end with.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be written, has another suffix, is an input, or is named twice.
+    """
+    read = {path.resolve() for path in inputs if path is not None}
+    taken: dict[Path, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if not path.name.lower().endswith(kinds[option]):
+            msg = f"{option} {str(path)!r} must end with {' or '.join(kinds[option])}"
+            raise InputError(msg)
+        target = path.resolve()
+        if target in read:
+            msg = f"{option} {str(path)!r} would overwrite a file that is read; choose another name"
+            raise InputError(msg)
+        if target in taken:
+            msg = f"{taken[target]} and {option} are the same file {str(path)!r}; choose two names"
+            raise InputError(msg)
+        taken[target] = option
+        check_writable(path)
+
+
+# ---- columns -------------------------------------------------------------------------------------
+
+
+def result_columns(
+    protected: Protected, *, reveal: bool = False, intervals: bool = False
+) -> Columns:
+    """Columns of a protected table: dimensions, value, status, published, perhaps intervals.
+
+    Values are decimal text, so that no digit is lost on the way into a file.
+    """
+    release = protected.release
+    units = protected.table.values if reveal else release.published
+    shown = [
+        units_text(v, release.scale) if reveal or not hidden else None
+        for v, hidden in zip(units.tolist(), release.pattern.tolist(), strict=True)
+    ]
+    status = _status(protected.problem, release.pattern, reveal=reveal)
+    columns: Columns = {
+        name: [label[d] for label in release.labels] for d, name in enumerate(release.names)
+    }
+    columns |= {"value": shown, "status": status, "published": (~release.pattern).tolist()}
+    if intervals:
+        columns |= interval_columns(protected.audit, release.scale)
+    return columns
+
+
+def pattern_columns(
+    problem: Problem, pattern: NDArray[np.bool_], *, reveal: bool = False
+) -> Columns:
+    """Columns id and status of a pattern for a problem from a JJ file."""
+    return {
+        "id": [label[0] for label in problem.table.labels],
+        "status": _status(problem, pattern, reveal=reveal),
+    }
+
+
+def interval_columns(audit: Audit, scale: int) -> Columns:
+    """Columns lower and upper: what any outsider can infer of each cell."""
+    return {
+        "lower": [end_text(end, scale) for end in audit.lower.tolist()],
+        "upper": [end_text(end, scale) for end in audit.upper.tolist()],
+    }
+
+
+def end_text(end: float, scale: int) -> str:
+    """Decimal text of an interval's end; inf where there is none."""
+    if np.isinf(end):
+        return "inf" if end > 0 else "-inf"
+    return units_text(int(end), scale) if end == int(end) else repr(end / 10**scale)
+
+
+def _status(problem: Problem, pattern: NDArray[np.bool_], *, reveal: bool) -> list[str]:
+    # Telling primary from secondary cells tells that a rule holds for them.
+    letters = np.where(pattern, "x", np.where(problem.status == "z", "z", "s"))
+    if reveal:
+        letters = np.where(problem.primary & pattern, "u", letters)
+    found: list[str] = letters.tolist()
+    return found
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def write_columns(path: Path, columns: Columns) -> None:
+    """Write columns as .csv, .csv.gz or .parquet, by the name.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    if path.name.lower().endswith(".parquet"):
+        _write_parquet(path, columns)
+        return
+    with atomic_writer(path) as out:
+        write_csv(out, columns)
+
+
+def write_csv(out: TextIO, columns: Columns) -> None:
+    """Write columns as comma-separated text with a header."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    words = {True: "true", False: "false"}
+    plain = [
+        [words[item] if isinstance(item, bool) else item for item in column]
+        for column in columns.values()
+    ]
+    writer.writerows(zip(*plain, strict=True))
+
+
+def write_json(path: Path, facts: Mapping[str, Any]) -> None:
+    """Write facts as JSON.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    with atomic_writer(path) as out:
+        json.dump(facts, out, indent=2, ensure_ascii=False)
+        out.write("\n")
+
+
+def _write_parquet(path: Path, columns: Columns) -> None:
+    import duckdb
+
+    arrays = {name: _array(name, column) for name, column in columns.items()}
+    with atomic_path(path) as draft, duckdb.connect() as connection:
+        try:
+            connection.register("arrays", arrays)
+            connection.table("arrays").write_parquet(str(draft))
+        except duckdb.IOException as error:
+            msg = f"cannot write {str(path)!r}: {str(error).splitlines()[0]}"
+            raise InputError(msg) from error
+
+
+def _array(name: str, column: Sequence[Any]) -> NDArray[Any]:
+    if name == "published":
+        return np.array(column, dtype=bool)
+    if name in ("value", "lower", "upper"):
+        gaps = [item is None for item in column]
+        whole = all(item is None or item.lstrip("-").isdigit() for item in column)
+        kind = np.int64 if whole else np.float64
+        return np.ma.array([kind(item or 0) for item in column], mask=gaps, dtype=kind)
+    array = np.empty(len(column), dtype=object)
+    array[:] = column
+    return array

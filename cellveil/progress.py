@@ -1,0 +1,99 @@
+"""A progress line on stderr for long work, and only where a person looks at it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from csp.solve import Progress
+
+__all__ = ["Meter"]
+
+DELAY = 0.7
+"""Seconds of work before anything is shown."""
+
+WORDS = {
+    "protectable": "can every cell be protected?",
+    "cuts": "cutting off unsafe patterns",
+    "search": "searching for cheaper patterns",
+    "tie-break": "choosing among the cheapest",
+}
+
+
+class Meter:
+    """Progress of a run: phase, gap and, where costs are counts, the cells suppressed so far.
+
+    Parameters
+    ----------
+    phase : str
+        What happens first.
+    counts : bool
+        Whether the cost is the number of secondary cells. Otherwise it may be a sum of suppressed
+        values, which is never shown.
+    """
+
+    def __init__(self, phase: str, *, counts: bool = False) -> None:
+        self.counts = counts
+        self._phase = phase
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(DELAY, self._show)
+        self._timer.daemon = True
+        self._bar: Any = None
+        self._over = False
+
+    def __enter__(self) -> Meter:
+        if sys.stderr.isatty():
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._lock:
+            self._over = True
+            self._timer.cancel()
+            if self._bar is not None:
+                self._bar.stop()
+
+    def phase(self, words: str) -> None:
+        """Say what is being done now."""
+        with self._lock:
+            self._phase = words
+            if self._bar is not None:
+                self._bar.update(0, description=words)
+
+    def __call__(self, state: Progress) -> None:
+        """Take the state of a suppression run."""
+        self.phase(WORDS.get(state.phase, state.phase))
+        with self._lock:
+            if self._bar is None or state.best is None:
+                return
+            cells = f", {state.best} secondary cells" if self.counts else ""
+            facts = f"gap {100 * state.gap:.2f} %{cells}"
+            self._bar.update(0, total=1.0, completed=1.0 - state.gap, facts=facts)
+
+    def _show(self) -> None:
+        """Start the line; runs on the timer's thread."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        with self._lock:
+            if self._over:
+                return
+            self._bar = Progress(
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=24),
+                TextColumn("{task.fields[facts]}", markup=False),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._bar.add_task(self._phase, total=None, facts="")
+            self._bar.start()

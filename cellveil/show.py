@@ -1,0 +1,302 @@
+"""Protected tables and audits as people read them in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from cellveil.outputs import end_text
+from csp.auditing import Audit, Violation
+from csp.numbers import units_text
+from csp.problem import Problem
+from csp.protected import Protected
+from csp.solve import Suppression
+from csp.table import Table
+
+__all__ = [
+    "cross_for",
+    "ends_words",
+    "facts_of",
+    "guarantee",
+    "intervals_grid",
+    "outline",
+    "published_grid",
+    "quality",
+    "sizes",
+    "violation_words",
+]
+
+EMPTY = "-"
+"""Shown for cells that nobody contributes to."""
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def published_grid(protected: Protected, console: Console, *, reveal: bool = False) -> Grid:
+    """Lay out the published table: crossed if it has two dimensions and fits, else a row a cell.
+
+    Suppressed cells are a cross; with `reveal` they show their value in red.
+    """
+    table = protected.table
+    shown = _texts(protected, console, reveal=reveal)
+    if len(table.names) == 2 and table.n_cells == np.prod([len(_codes(table, d)) for d in (0, 1)]):
+        for down, across in ((0, 1), (1, 0)):
+            grid, least = _crossed(table, shown, down, across)
+            if least <= console.width:
+                return grid
+    grid = _plain(table)
+    grid.add_column("value", justify="right")
+    for label, text in zip(table.labels, shown, strict=True):
+        grid.add_row(*map(Text, label), text)
+    return grid
+
+
+def intervals_grid(protected: Protected) -> Grid:
+    """Lay out what any outsider can infer of each suppressed cell."""
+    table, audit = protected.table, protected.audit
+    grid = _plain(table)
+    grid.add_column("at least", justify="right")
+    grid.add_column("at most", justify="right")
+    for i in np.flatnonzero(protected.pattern).tolist():
+        ends = (_end(float(audit.lower[i]), table.scale), _end(float(audit.upper[i]), table.scale))
+        grid.add_row(*map(Text, table.labels[i]), *map(Text, ends))
+    return grid
+
+
+def outline(table: Table, d: int) -> list[tuple[str, int]]:
+    """Codes of a dimension with their depth: parents before their children, the total last."""
+    parents = _parents(table, d)
+    codes = _codes(table, d)
+    root = table.roots[d]
+    below: dict[str, list[str]] = {}
+    for code in codes:
+        below.setdefault(parents.get(code, ""), []).append(code)
+    tops = [code for code in below.get("", []) if code != root]
+    tops += below.get(root, []) if root else []
+    ordered: list[tuple[str, int]] = []
+    stack = [(code, 0) for code in reversed(tops)]
+    while stack:
+        code, depth = stack.pop()
+        ordered.append((code, depth))
+        stack.extend((child, depth + 1) for child in reversed(below.get(code, [])))
+    return [*ordered, *([(root, 0)] if root in codes else [])]
+
+
+def _codes(table: Table, d: int) -> list[str]:
+    return list(dict.fromkeys(label[d] for label in table.labels))
+
+
+def _parents(table: Table, d: int) -> dict[str, str]:
+    """Parent of each code, read from the relations that run along one dimension only."""
+    parents: dict[str, str] = {}
+    relations = table.relations
+    for row in range(relations.shape[0]):
+        span = slice(relations.indptr[row], relations.indptr[row + 1])
+        cells, signs = relations.indices[span], relations.data[span]
+        totals = cells[signs < 0]
+        if len(totals) != 1:
+            continue
+        total = table.labels[int(totals[0])]
+        for cell in cells[signs > 0].tolist():
+            label = table.labels[cell]
+            if [k for k in range(len(label)) if label[k] != total[k]] == [d]:
+                parents[label[d]] = total[d]
+    return parents
+
+
+def _crossed(table: Table, shown: Sequence[Text], down: int, across: int) -> tuple[Grid, int]:
+    """Cross table, and the least width at which no number is broken."""
+    place = {label: i for i, label in enumerate(table.labels)}
+    rows, columns = outline(table, down), outline(table, across)
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    heads = ["  " * depth + code for code, depth in rows]
+    first = max(len(head) for head in (*heads, table.names[down]))
+    grid.add_column(Text(table.names[down]), min_width=first, no_wrap=True)
+    least = first + 2
+    body: list[list[Text]] = [[] for _ in rows]
+    for column, _ in columns:
+        for line, (code, _) in zip(body, rows, strict=True):
+            label = (code, column) if down == 0 else (column, code)
+            line.append(shown[place[label]])
+        width = max(5, *(len(line[-1]) for line in body))
+        strong = "bold" if column == table.roots[across] or _has_children(columns, column) else ""
+        grid.add_column(
+            Text(column, style=strong), justify="right", min_width=width, overflow="fold"
+        )
+        least += width + 2
+    for head, (code, _), line in zip(heads, rows, body, strict=True):
+        total = code == table.roots[down] or _has_children(rows, code)
+        grid.add_row(Text(head), *line, style="bold" if total else "")
+    return grid, least
+
+
+def _has_children(codes: Sequence[tuple[str, int]], code: str) -> bool:
+    at = next(i for i, (name, _) in enumerate(codes) if name == code)
+    return at + 1 < len(codes) and codes[at + 1][1] > codes[at][1]
+
+
+def _plain(table: Table) -> Grid:
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for name in table.names:
+        grid.add_column(Text(name))
+    return grid
+
+
+def _texts(protected: Protected, console: Console, *, reveal: bool) -> list[Text]:
+    table, release = protected.table, protected.release
+    cross = cross_for(console)
+    nobody = np.zeros(table.n_cells, bool) if table.structural is None else table.structural
+    shown = []
+    for i, hidden in enumerate(release.pattern.tolist()):
+        if hidden and not reveal:
+            shown.append(Text(cross, style="bold red"))
+        elif hidden:
+            shown.append(Text(_number(int(table.values[i]), table.scale), style="red"))
+        elif nobody[i]:
+            shown.append(Text(EMPTY))
+        else:
+            shown.append(Text(_number(int(release.published[i]), release.scale)))
+    return shown
+
+
+def cross_for(console: Console) -> str:
+    """Symbol of a suppressed cell that the terminal's encoding can show."""
+    return "×" if console.encoding.lower().startswith("utf") else "x"
+
+
+def _number(units: int, scale: int) -> str:
+    whole, point, rest = units_text(units, scale).partition(".")
+    return f"{int(whole):,}{point}{rest}" if whole not in ("-0", "") else whole + point + rest
+
+
+def ends_words(low: float | None, high: float | None, scale: int) -> str:
+    """Interval in words; None stands for no limit."""
+    texts = ("no limit" if end is None else _end(end, scale) for end in (low, high))
+    return "from {} to {}".format(*texts)
+
+
+def _end(end: float, scale: int) -> str:
+    if np.isinf(end):
+        return "no limit"
+    if end == int(end):
+        return _number(int(end), scale)
+    text = end_text(end, scale)
+    return f"{float(text):,.{scale + 2}f}"
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+def sizes(table: Table, problem: Problem, suppression: Suppression) -> str:
+    """How many cells are published, sensitive and suppressed with them."""
+    hidden = int(suppression.pattern.sum())
+    primary = int(problem.primary.sum())
+    more = hidden - primary
+    by = " x ".join(table.names)
+    return (
+        f"{table.n_cells} cells by {by}: {table.n_cells - hidden} published, "
+        f"{hidden} suppressed ({primary} sensitive, {more} more to protect them)."
+    )
+
+
+def quality(run: Suppression, cost: str) -> str:
+    """How good a pattern is, and why the search ended."""
+    ended = {
+        "time": "The time limit ended the search. ",
+        "interrupt": "Interrupted: this is the best audited pattern so far. ",
+    }.get(run.stopped, "")
+    if run.proven:
+        tie = "" if run.canonical else " (equally cheap patterns were not compared)"
+        return f"{ended}Proven optimum: no safe pattern costs less, where {cost}{tie}."
+    return (
+        f"{ended}Not proven optimal: the cheapest safe pattern costs at most "
+        f"{100 * run.gap:.2f} % less, where {cost}."
+    )
+
+
+def guarantee(audit: Audit, floor: str, *, options: bool = True) -> Iterator[str]:
+    """Say what the audit proved and what it did not look at.
+
+    Parameters
+    ----------
+    audit : Audit
+        Safe.
+    floor : str
+        What no interval falls below, such as "its protection levels".
+    options : bool
+        Whether to name the options that would look further.
+    """
+    whole = ", that every cell is a whole number of units" if audit.integer else ""
+    yield (
+        "Audited safe: an outsider who knows every published cell, which cells are missing, how "
+        f"cells add up, what bounds them beforehand (such as zero){whole}, cannot narrow any "
+        f"sensitive cell below {floor}. Proved in exact arithmetic, without the optimiser "
+        f" ({len(audit.certificate.claims)} interval ends)."
+    )
+    if "singletons" in audit.guards:
+        yield "The same holds for the only contributor of another cell, who knows that cell."
+    if "unions" in audit.guards:
+        yield "Sums of suppressed cells that the published totals give away pass the rules too."
+    further = (
+        ("contributors who know their own cell", "--singletons", "singletons" in audit.guards),
+        ("sensitive sums of suppressed cells", "--unions", "unions" in audit.guards),
+        ("an attacker who knows that cells are whole units", "--integer", audit.integer),
+    )
+    missed = [
+        f"{words} ({option})" if options else words for words, option, done in further if not done
+    ]
+    missed.append("what the choice of this very pattern may give away")
+    yield f"Not considered: {'; '.join(missed)}."
+
+
+def violation_words(problem: Problem, violation: Violation, *, reveal: bool = False) -> str:
+    """Say which promise is broken for which cell; amounts only with `reveal`.
+
+    Amounts are left out because they tell the cell: the room below it, down to zero, is its
+    value, and a required level is a known share of it.
+    """
+    if reveal or violation.kind in ("published", "suppressed", "union"):
+        return violation.words
+    cell = problem.table.cell(violation.cells[0])
+    if violation.kind == "singleton":
+        other = problem.table.cell(violation.cells[1])
+        return f"cell {cell} is too narrow for the contributor of cell {other}"
+    what = {
+        "lower": "can be bounded too closely from below",
+        "upper": "can be bounded too closely from above",
+        "sliding": "has an interval that is too narrow",
+    }[violation.kind]
+    if violation.kind == "sliding" and violation.attained == 0:
+        what = "can be worked out exactly"
+    return f"cell {cell} {what}"
+
+
+def facts_of(run: Suppression, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
+    """Facts about a pattern as plain data; cost and bound only with `reveal`."""
+    scale = 10**problem.cost_scale
+    facts: dict[str, Any] = {
+        "cells": problem.table.n_cells,
+        "relations": int(problem.table.relations.shape[0]),
+        "primary": int(problem.primary.sum()),
+        "secondary": int((run.pattern & ~problem.primary).sum()),
+        "published": int((~run.pattern).sum()),
+        "method": run.method,
+        "proven": run.proven,
+        "canonical": run.canonical,
+        "gap": run.gap,
+        "stopped": run.stopped,
+        "seconds": round(run.seconds, 3),
+    }
+    if reveal:
+        facts |= {
+            "cost": run.cost / scale if scale > 1 else run.cost,
+            "bound": run.bound / scale if scale > 1 else run.bound,
+        }
+    return facts

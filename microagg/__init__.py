@@ -1,0 +1,3 @@
+"""Microaggregation of numerical microdata."""
+
+__all__: list[str] = []
