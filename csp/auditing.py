@@ -19,6 +19,7 @@ from csp.certificate import Certificate, Claim, claim_of
 from csp.errors import InputError
 from csp.numbers import units_text
 from csp.problem import Problem
+from csp.singletons import insiders
 from csp.table import Table
 
 __all__ = ["Audit", "Violation", "audit", "interval_claims", "intervals"]
@@ -38,6 +39,8 @@ class Violation:
         Width or distance required and attained, in units; 0 where it does not apply.
     words : str
         The violation in words; holds no cell value.
+    relation : int or None
+        For "union": the relation that publishes the sum.
     """
 
     kind: str
@@ -45,6 +48,7 @@ class Violation:
     need: int
     attained: Fraction
     words: str
+    relation: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -125,7 +129,7 @@ def audit(
     guards = ["outsider"]
     if problem.singletons is not None and problem.singletons.any():
         guards.append("singletons")
-        found, extra = _singletons(problem, suppressed, ends, integer=integer)
+        found, extra = _singletons(problem, suppressed, ends, integer=integer, enough=enough)
         violations += found
         claims += extra
     if problem.union_rule is not None:
@@ -298,22 +302,25 @@ def _singletons(
     ends: dict[int, tuple[Claim, Claim]],
     *,
     integer: bool,
+    enough: NDArray[np.int64] | None,
 ) -> tuple[list[Violation], list[Claim]]:
-    """Every primary cell against every single contributor of another cell."""
+    """Check every primary cell against the contributors who are alone in another cell."""
     assert problem.singletons is not None
     violations: list[Violation] = []
     claims: list[Claim] = []
-    primaries = np.flatnonzero(problem.primary & pattern).tolist()
-    for s in np.flatnonzero(problem.singletons & pattern).tolist():
-        # A witness that leaves the known cell where it is serves this attacker's case as well.
-        open_cases = [
-            p for p in primaries
-            if p != s and (s in ends[p][0].cells or s in ends[p][1].cells)
-        ]  # fmt: skip
-        if not open_cases:
+    targets: dict[int, list[int]] = {}
+    for p, watchers in insiders(problem).items():
+        if not pattern[p]:
             continue
-        seen = interval_claims(problem.table, pattern, open_cases, integer=integer, known=(s,))
-        for p in open_cases:
+        for s in watchers:
+            # A witness that leaves the known cell where it is serves this attacker as well.
+            if pattern[s] and (s in ends[p][0].cells or s in ends[p][1].cells):
+                targets.setdefault(s, []).append(p)
+    for s, cells in targets.items():
+        seen = interval_claims(
+            problem.table, pattern, cells, integer=integer, known=(s,), enough=enough
+        )
+        for p in cells:
             violations += _short(problem, p, *seen[p])
             claims += seen[p]
     return violations, claims
@@ -345,7 +352,7 @@ def _unions(
                 ", ..." if len(cells) > 4 else ""
             )
             words = f"the sum of {len(cells)} suppressed cells is published and sensitive: {names}"
-            found.append(Violation("union", tuple(int(c) for c in cells), 0, Fraction(0), words))
+            found.append(Violation("union", tuple(cells.tolist()), 0, Fraction(0), words, row))
     return found
 
 

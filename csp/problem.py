@@ -55,8 +55,8 @@ class Problem:
         Decimal places of the costs.
     singletons : (n,) bool, optional
         Cells with one contributor, who knows the value. Every primary cell must keep its levels
-        even for one such contributor (other than its own). All False: the attacker is an
-        outsider.
+        even for one such contributor, unless that contributor takes part in it (see
+        `csp.singletons`). All False by default: the attacker is an outsider.
     union_rule : Rule or None
         If given, a sum of suppressed cells that a relation publishes must pass this rule too.
 

@@ -321,9 +321,28 @@ def is_safe(
     for s, flag in enumerate(problem.singletons):
         if flag and mask[s]:
             insider = Outsider(problem.table, mask, (s,))
-            if not all(_reaches(problem, insider, p) for p in primaries if p != s):
+            others = [p for p in primaries if not takes_part(problem.table, s, p)]
+            if not all(_reaches(problem, insider, p) for p in others):
                 return False
     return True
+
+
+def takes_part(table: Any, s: int, p: int) -> bool:
+    """Whether the only contributor of cell s contributes to cell p: they share a filled cell."""
+    n = len(table.values)
+    inside = [[i == j for j in range(n)] for i in range(n)]  # inside[i][j]: j is part of i
+    for row in rows_of(table):
+        for total in (i for i, a in row.items() if a < 0):
+            for part in (i for i, a in row.items() if a > 0):
+                inside[total][part] = True
+    for k in range(n):
+        for i in range(n):
+            if inside[i][k]:
+                inside[i] = [a or b for a, b in zip(inside[i], inside[k], strict=True)]
+    people = table.contributors
+    filled = table.values if people is None else people.count
+    shared = any(inside[s][c] and inside[p][c] and filled[c] for c in range(n))
+    return shared or inside[p][s]
 
 
 def pattern_cost(problem: Any, pattern: Sequence[Any]) -> int:

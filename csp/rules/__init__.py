@@ -15,7 +15,7 @@ from csp.rules.base import AnyOf, Custom, Rule, as_rule
 from csp.rules.cells import Manual, MinFrequency, Zero
 from csp.rules.concentration import PQ, Dominance, PPercent
 from csp.rules.sensitivity import Sensitivity
-from csp.rules.unions import union_sensitive
+from csp.rules.unions import every_union_sensitive, union_sensitive
 from csp.rules.words import parse_rules
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Sensitivity",
     "Zero",
     "as_rule",
+    "every_union_sensitive",
     "parse_rules",
     "union_sensitive",
 ]

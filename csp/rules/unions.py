@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from csp.contributors import Contributors
 from csp.errors import InputError
-from csp.numbers import UNBOUNDED
-from csp.rules.base import AnyOf, Rule
-from csp.rules.cells import Manual
+from csp.numbers import UNBOUNDED, exact
+from csp.rules.base import AnyOf, Rule, counts_of, sides_of
+from csp.rules.cells import Manual, MinFrequency, Zero
+from csp.rules.concentration import PQ, Dominance, PPercent
 
 if TYPE_CHECKING:
     from csp.table import Table
 
-__all__ = ["union_sensitive"]
+__all__ = ["every_union_sensitive", "union_sensitive"]
 
 
 def union_sensitive(
@@ -56,6 +57,62 @@ def union_sensitive(
     single = _one_cell(table, chosen)
     parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
     return any(bool(part(single).primary[0]) for part in parts if not isinstance(part, Manual))
+
+
+def every_union_sensitive(
+    rule: Rule,
+    table: Table,
+    base: Sequence[int] | NDArray[np.integer[Any]],
+    cells: Sequence[int] | NDArray[np.integer[Any]],
+) -> bool:
+    """Whether every union that holds `base` and stays within `cells` is surely sensitive.
+
+    Growing a union can raise neither its largest contributions nor the rest beside them above
+    those of the largest union, nor lower its largest below those of the smallest. So a rule that
+    compares a ratio of the largest with the rest is settled by the largest of the smallest union
+    and the rest of the largest one.
+
+    Parameters
+    ----------
+    rule : Rule
+    table : Table
+    base, cells : sequence of int
+        Positions of cells; `base` within `cells`, at least one.
+
+    Returns
+    -------
+    bool
+        False also where this reasoning does not decide (custom rules, for instance).
+    """
+    small = np.asarray(base, dtype=np.int64)
+    large = np.asarray(cells, dtype=np.int64)
+    low, high = _one_cell(table, small), _one_cell(table, large)
+    parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
+    empty = bool((table.values[large] == 0).all())
+    return any(_surely(part, low, high, empty=empty) for part in parts)
+
+
+def _surely(rule: Rule, low: Table, high: Table, *, empty: bool) -> bool:
+    if isinstance(rule, MinFrequency):
+        some = rule.zero_sensitive or int(counts_of(low)[0]) > 0
+        return some and int(counts_of(high)[0]) < int(rule.n)
+    if isinstance(rule, Zero):
+        return empty and (high.contributors is None or int(counts_of(low)[0]) > 0)
+    if isinstance(rule, Dominance):
+        n, ratio = int(rule.n), 100 / exact(rule.k) - 1
+        count = n
+    elif isinstance(rule, PPercent | PQ):
+        n = int(rule.n) + 1
+        ratio = exact(rule.p) / (100 if isinstance(rule, PPercent) else exact(rule.q))
+        count = 1
+    else:
+        return False
+    pairs = zip(sides_of(low.contributors), sides_of(high.contributors), strict=True)
+    return any(
+        ratio * sum(few.top[0, :count].tolist())
+        > int(many.total[0]) - sum(many.top[0, :n].tolist())
+        for few, many in pairs
+    )
 
 
 def _one_cell(table: Table, cells: NDArray[np.int64]) -> Table:

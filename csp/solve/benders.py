@@ -16,8 +16,9 @@ from csp.errors import SolverError, Unprotectable
 from csp.problem import Problem
 from csp.solve.heuristic import clean
 from csp.solve.result import ProgressCallback, Suppression
-from csp.solve.run import Run, answer_pattern, contenders
+from csp.solve.run import Run, answer_pattern, contenders, too_dear
 from csp.solve.tiebreak import break_ties
+from csp.solve.unions import union_cuts_beforehand
 
 __all__ = ["solve_by_cuts"]
 
@@ -89,6 +90,7 @@ def _everything(run: Run) -> None:
     result = run.offer(problem.forced | problem.free)
     if any(v.kind != "union" for v in result.violations):
         raise _unprotectable(problem, result)
+    run.master.add(union_cuts_beforehand(problem))
 
 
 def _unprotectable(problem: Problem, result: Audit) -> Unprotectable:
@@ -150,11 +152,11 @@ def _integer_phase(run: Run) -> None:
     """Close the gap by integer programs and cuts, until proof, gap or time."""
     problem = run.problem
     while not run.close_enough and run.left > 0:
-        budget = None if run.best_cost is None else run.best_cost - run.step
+        budget = None if run.best_cost is None else run.best_cost - run.step - run.constant
         answer = run.master.search(
             problem.cost.astype(np.float64),
             candidates=contenders(run, budget),
-            budget=None if budget is None else budget - run.constant,
+            budget=budget,
             step=run.step,
             time_limit=None if run.left == np.inf else run.left,
         )
@@ -168,6 +170,8 @@ def _integer_phase(run: Run) -> None:
         if answer.x is None:
             return
         pattern = answer.x > 0.5
+        if too_dear(run, pattern, budget):
+            continue
         if answer_pattern(run, pattern) is None:
             support = run.master.relax().x
             if support is not None:

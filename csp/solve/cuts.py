@@ -18,7 +18,7 @@ from csp.attacker.view import room
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
 
-__all__ = ["Cut", "Cutter", "needy", "no_good", "round_up", "smallest_step", "union_cut"]
+__all__ = ["Cut", "Cutter", "needy", "no_good", "over_budget", "round_up", "smallest_step"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class Cut:
         Free cells, ascending.
     weights : (k,) float64
     right : float
-    kind : {"capacity", "bridgeless", "union", "cover"}
+    kind : {"capacity", "bridgeless", "union", "cover", "budget"}
     """
 
     cells: NDArray[np.int64]
@@ -177,23 +177,21 @@ def no_good(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
     return Cut(cells, np.ones(len(cells)), 1.0, "cover")
 
 
-def union_cut(problem: Problem, pattern: NDArray[np.bool_], cells: tuple[int, ...]) -> Cut:
-    """Cut off a pattern in which a relation publishes the sum of exactly these cells.
+def over_budget(problem: Problem, pattern: NDArray[np.bool_], budget: int) -> Cut:
+    """Cut off a pattern whose free cells cost more than a budget, and all that hold its core.
 
-    Either a cell of the sum is published, or a further cell is suppressed that may join it. This
-    holds for inclusion-minimal patterns, whose secondary cells all move, so that publishing a
-    cell outside the sum cannot fix one inside; a cell suppressed beforehand may be fixed so, and
-    then any cell of the pattern may be published instead.
+    Costs that span many orders of magnitude get past the solver's tolerance in the row that
+    limits them; exact sums do not.
     """
-    members = np.zeros(len(pattern), dtype=bool)
-    members[list(cells)] = True
-    if (members & problem.forced & ~needy(problem)).any():
-        members = pattern
-    outside = problem.free & ~pattern
-    inside = problem.free & members
-    where = np.flatnonzero(outside | inside)
-    weights = np.where(inside[where], -1.0, 1.0)
-    return Cut(where, weights, 1.0 - float(inside.sum()), "union")
+    chosen = np.flatnonzero(problem.free & pattern)
+    total = sum(problem.cost[chosen].tolist())
+    core = []
+    for i in chosen[np.argsort(problem.cost[chosen], kind="stable")].tolist():
+        if total - int(problem.cost[i]) > budget:
+            total -= int(problem.cost[i])
+        else:
+            core.append(i)
+    return Cut(np.sort(np.array(core)), -np.ones(len(core)), 1.0 - len(core), "budget")
 
 
 def smallest_step(costs: NDArray[np.int64]) -> int:

@@ -21,8 +21,9 @@ from csp.auditing import as_pattern, audit
 from csp.errors import SolverError, Unprotectable
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
-from csp.solve.cuts import union_cut
+from csp.singletons import insiders
 from csp.solve.result import Suppression
+from csp.solve.unions import union_cut
 from csp.table import Table
 
 __all__ = ["interval_ilp", "solve_compact"]
@@ -161,10 +162,10 @@ def _compact(problem: Problem, *, integer: bool) -> _Compact:
     cost = pulp.lpSum(int(problem.cost[i]) * x[i] for i in free)
     program.setObjective(cost)
     primaries = np.flatnonzero(problem.primary).tolist()
-    singles = np.flatnonzero(problem.singletons).tolist()
+    watchers = insiders(problem)
     big = _far(problem)
     for p in primaries:
-        for known in [(), *((s,) for s in singles if s != p)]:
+        for known in [(), *((s,) for s in watchers[p])]:
             high = _deviation(program, problem, x, p, known, "h", big, integer=integer)
             low = _deviation(program, problem, x, p, known, "l", big, integer=integer)
             program += high >= int(problem.upl[p])
@@ -239,7 +240,7 @@ def _safe_solution(
             msg = "the solver's tolerances admitted an unsafe pattern; use method 'cuts'"
             raise SolverError(msg)
         for violation in unions:
-            cut = union_cut(problem, pattern, violation.cells)
+            cut = union_cut(problem, pattern, violation)
             pairs = zip(cut.cells.tolist(), cut.weights.tolist(), strict=True)
             model.program += pulp.lpSum(w * model.x[i] for i, w in pairs) >= cut.right
 

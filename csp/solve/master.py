@@ -59,6 +59,8 @@ class Master:
         self.cuts: list[Cut] = []
         self._keys: set[bytes] = set()
         self._lp: Any = None
+        self._matrix: Any = None
+        self._right: NDArray[np.float64] = np.empty(0)
         self._loaded = 0
 
     def add(self, cuts: list[Cut]) -> int:
@@ -73,10 +75,11 @@ class Master:
 
     def relax(self) -> Answer:
         """Solve the linear relaxation, warm from the last time."""
+        from scipy.sparse import csr_array, vstack
+
         k = len(self._free)
         if self._lp is None:
-            from scipy.sparse import csr_array
-
+            self._matrix = csr_array((0, k))
             self._lp = build(
                 new_model(presolve="off", solver="simplex", random_seed=self._seed),
                 cost=self.cost / self.unit, lower=np.zeros(k), upper=np.ones(k),
@@ -90,17 +93,21 @@ class Master:
                 len(rows.data), rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32),
                 rows.data.astype(np.float64),
             )  # fmt: skip
+            self._matrix = csr_array(vstack([self._matrix, rows]))
+            self._right = np.append(self._right, [c.right for c in new])
             self._loaded = len(self.cuts)
         word = optimise(self._lp)
         if word != "optimal":
             return Answer(word, None, np.inf)
         solution = self._lp.getSolution()
         x = self._full(np.clip(np.asarray(solution.col_value), 0.0, 1.0))
+        # Any non-negative multipliers of the cuts give a valid bound, so the solver's tolerances
+        # cannot push it above a true cost (Neumaier and Shcherbina 2004).
+        y = np.maximum(np.asarray(solution.row_dual), 0.0) * self.unit
         reduced = np.zeros(self._problem.table.n_cells)
-        reduced[self._free] = np.asarray(solution.col_dual) * self.unit
-        return Answer(
-            "optimal", x, float(self._lp.getInfo().objective_function_value) * self.unit, reduced
-        )
+        reduced[self._free] = self.cost - self._matrix.T @ y
+        bound = float(self._right @ y + np.minimum(reduced, 0.0).sum())
+        return Answer("optimal", x, bound, reduced)
 
     def search(
         self,
@@ -158,11 +165,12 @@ class Master:
         if budget is not None:
             caps.insert(0, (self._problem.cost.astype(np.float64), float(budget)))
         for weights, most in caps:
-            # Totals are whole: half a unit more forgives float noise and admits nothing else.
-            row = csr_array(weights[cells][None, :] / self.unit)
-            rows = csr_array(vstack([rows, row]))
+            # Totals are whole, so half a unit more admits nothing new. Scaled to a million, the
+            # row is as sharp as the solver's absolute tolerance lets it be; callers check sums.
+            sharp = 2.0**20 / max(1.0, float(weights[cells].max(initial=0.0)))
+            rows = csr_array(vstack([rows, csr_array(weights[cells][None, :] * sharp)]))
             right = np.append(right, -np.inf)
-            top = np.append(top, (most + 0.5) / self.unit)
+            top = np.append(top, (most + 0.5) * sharp)
         if not len(cells):
             # Nothing left to choose: the empty choice satisfies the cuts, or nothing does.
             if (right > 0).any() or (top < 0).any():
@@ -173,7 +181,9 @@ class Master:
             if place[i] >= 0:
                 lower[place[i]] = upper[place[i]] = v
         cost = objective[cells]
-        scale = float(np.median(cost[cost > 0])) if (cost > 0).any() else 1.0
+        # One unit of the objective is the smallest difference that counts, unless the largest
+        # coefficient would then pass what a float solver can tell apart.
+        scale = max(step, float(cost.max(initial=0.0)) / 2.0**31)
         model = build(
             new_model(random_seed=self._seed, mip_abs_gap=0.999 * step / scale),
             cost=cost / scale, lower=lower, upper=upper, rows=rows,

@@ -12,12 +12,13 @@ from csp.auditing import Audit, audit
 from csp.certificate import Claim
 from csp.errors import SolverError
 from csp.problem import Problem
-from csp.solve.cuts import Cut, Cutter, no_good, round_up, smallest_step, union_cut
+from csp.solve.cuts import Cut, Cutter, no_good, over_budget, round_up, smallest_step
 from csp.solve.master import Master
 from csp.solve.result import Progress, ProgressCallback
 from csp.solve.separation import Separator
+from csp.solve.unions import union_cut
 
-__all__ = ["Run", "answer_pattern", "contenders"]
+__all__ = ["Run", "answer_pattern", "contenders", "too_dear"]
 
 
 @dataclass(slots=True)
@@ -97,15 +98,26 @@ class Run:
 
 
 def contenders(run: Run, budget: int | None) -> NDArray[np.bool_]:
-    """Free cells that can be in a pattern of at most this cost, by their reduced costs."""
+    """Free cells that can be in a pattern whose free cells cost at most this much.
+
+    Reduced costs of the relaxation exclude the others.
+    """
     if budget is None:
         return run.problem.free
     answer = run.master.relax()
     if answer.x is None or answer.reduced is None:
         return run.problem.free
-    room = budget - run.constant - answer.bound
+    room = budget - answer.bound
     slack = 1e-6 * max(1.0, abs(answer.bound))
     return run.problem.free & (answer.reduced <= room + slack)
+
+
+def too_dear(run: Run, pattern: NDArray[np.bool_], budget: int | None) -> bool:
+    """Whether a proposed pattern exceeds the budget for the free cells; it is cut off then."""
+    if budget is None or run.cost_of(pattern) - run.constant <= budget:
+        return False
+    run.master.add([over_budget(run.problem, pattern, budget)])
+    return True
 
 
 def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
@@ -142,7 +154,7 @@ def _cuts_of(run: Run, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
     rows = run.problem.table.relations.shape[0]
     for violation in result.violations:
         if violation.kind == "union":
-            cuts.append(union_cut(run.problem, pattern, violation.cells))
+            cuts.append(union_cut(run.problem, pattern, violation))
             continue
         known = violation.cells[1:]
         ends = claims[violation.cells[0], tuple(known)]

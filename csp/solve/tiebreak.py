@@ -7,17 +7,20 @@ is worth 2**i. Large tables: the pattern of least total of a hash of the cells' 
 from __future__ import annotations
 
 import hashlib
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.problem import Problem
-from csp.solve.run import Run, answer_pattern, contenders
+from csp.solve.run import Run, answer_pattern, contenders, too_dear
 
 __all__ = ["BINARY_UP_TO", "break_ties", "label_hash"]
 
 BINARY_UP_TO = 2000
 """Number of cells up to which patterns are compared as binary numbers (part of the mechanism)."""
+
+Outcome = Literal["done", "time", "cheaper"]
 
 _CHUNK = 16
 _HASH_ROUNDS = 3
@@ -31,10 +34,12 @@ def break_ties(run: Run) -> bool:
     bool
         Whether it is the preferred one; False if the time ran out.
     """
-    run.tell("tie-break")
-    if run.problem.table.n_cells <= BINARY_UP_TO:
-        return _smallest_number(run)
-    return _smallest_hash(run)
+    decide = _smallest_number if run.problem.table.n_cells <= BINARY_UP_TO else _smallest_hash
+    while True:
+        run.tell("tie-break")
+        outcome = decide(run)
+        if outcome != "cheaper":
+            return outcome == "done"
 
 
 def label_hash(problem: Problem, turn: int) -> NDArray[np.int64]:
@@ -57,17 +62,15 @@ def label_hash(problem: Problem, turn: int) -> NDArray[np.int64]:
     return out
 
 
-def _smallest_number(run: Run) -> bool:
+def _smallest_number(run: Run) -> Outcome:
     """Decide the cells from the highest down, sixteen at a time.
 
     Cells above the highest suppressed one are already as they should be, so a search is needed
     only where the incumbent has a bit to lose.
     """
     assert run.best is not None
-    candidates = contenders(run, run.best_cost)
+    candidates = _candidates(run)
     fixed: dict[int, int] = {}
-    # The pattern itself satisfies all cuts, but reduced costs are floats: keep it in any case.
-    candidates |= run.best & run.problem.free
     undecided = np.flatnonzero(candidates)[::-1]
     while len(undecided):
         bits = run.best[undecided]
@@ -78,49 +81,71 @@ def _smallest_number(run: Run) -> bool:
         fixed |= dict.fromkeys(undecided[:first].tolist(), 0)
         objective = np.zeros(run.problem.table.n_cells)
         objective[chunk] = 2.0 ** np.arange(len(chunk))[::-1]
-        if not _minimise(run, objective, candidates, fixed):
-            return False
+        outcome = _minimise(run, objective, candidates, fixed)
+        if outcome != "done":
+            return outcome
         fixed |= {int(i): int(run.best[i]) for i in chunk}
         undecided = undecided[first + _CHUNK :]
-    return True
+    return "done"
 
 
-def _smallest_hash(run: Run) -> bool:
+def _smallest_hash(run: Run) -> Outcome:
     """Minimise several hash totals one after the other; equal totals of all of them mean chance."""
-    budget: list[tuple[NDArray[np.float64], float]] = []
-    candidates = contenders(run, run.best_cost)
+    limits: list[tuple[NDArray[np.float64], float]] = []
+    candidates = _candidates(run)
     for turn in range(_HASH_ROUNDS):
         objective = np.where(run.problem.free, label_hash(run.problem, turn), 0).astype(np.float64)
-        if not _minimise(run, objective, candidates, {}, budget):
-            return False
+        outcome = _minimise(run, objective, candidates, {}, limits)
+        if outcome != "done":
+            return outcome
         assert run.best is not None
-        budget.append((objective, float(objective[run.best].sum())))
-    return True
+        limits.append((objective, float(objective[run.best].sum())))
+    return "done"
+
+
+def _candidates(run: Run) -> NDArray[np.bool_]:
+    """Free cells that may occur in a cheapest pattern."""
+    assert run.best is not None
+    assert run.best_cost is not None
+    # The incumbent is one of the cheapest, but reduced costs are floats: keep it in any case.
+    return contenders(run, run.best_cost - run.constant) | (run.best & run.problem.free)
 
 
 def _minimise(
     run: Run, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
     fixed: dict[int, int], limits: list[tuple[NDArray[np.float64], float]] | None = None,
-) -> bool:  # fmt: skip
-    """Least objective among the cheapest safe patterns; the incumbent is replaced by it."""
+) -> Outcome:  # fmt: skip
+    """Least objective among the cheapest safe patterns; the incumbent is replaced by it.
+
+    Returns
+    -------
+    {"done", "time", "cheaper"}
+        "cheaper": costs too far apart for the solver had hidden a cheaper pattern, which is the
+        incumbent now; everything decided so far must be decided anew.
+    """
     assert run.best is not None
     assert run.best_cost is not None
+    budget = run.best_cost - run.constant
     while run.left > 0:
         answer = run.master.search(
             objective,
             candidates=candidates,
             fixed=fixed,
-            budget=run.best_cost - run.constant,
+            budget=budget,
             limits=limits or [],
             start=run.best,
             time_limit=None if run.left == np.inf else run.left,
         )
         if answer.x is None or answer.word != "optimal":
-            return False
+            return "time"
         pattern = answer.x > 0.5
         if objective[pattern].sum() >= objective[run.best].sum():
-            return True
-        if run.cost_of(pattern) == run.best_cost and answer_pattern(run, pattern) is not None:
-            run.best = pattern
-            return True
-    return False
+            return "done"
+        if too_dear(run, pattern, budget) or answer_pattern(run, pattern) is None:
+            continue
+        if run.cost_of(pattern) < budget + run.constant:
+            run.bound = min(run.bound, run.cost_of(pattern))
+            return "cheaper"
+        run.best = pattern
+        return "done"
+    return "time"
