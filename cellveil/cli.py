@@ -377,7 +377,7 @@ def audit(
         hidden = read_pattern(pattern, posed)
         meter.phase("auditing")
         found = check(posed, hidden, integer=integer)
-    words = [violation_words(posed, v, reveal=reveal) for v in found.violations]
+    words = violation_words(posed, found.violations, reveal=reveal)
     if summary is not None:
         facts = {
             "safe": found.safe,
@@ -399,8 +399,7 @@ def audit(
         for line in guarantee(found, "its protection levels", options=False):
             _tell(line)
     else:
-        broken = len(words)
-        _tell(f"Unsafe: {broken} promise{'s' if broken > 1 else ''} broken.")
+        _tell("Unsafe. An outsider learns what must not be known:")
         for line in words:
             _tell(f"  {line}")
         if output is not None and wrote is None:
@@ -444,7 +443,8 @@ def _unprotectable_explained(table: Any, *, reveal: bool) -> Iterator[None]:
         if not error.cell:
             raise
         cell = table.cell(table.position(error.cell))
-        shown = "; ".join(error.relations[:3]) + ("; ..." if len(error.relations) > 3 else "")
+        rest = len(error.relations) - 3
+        shown = "; ".join(error.relations[:3]) + (f"; and {rest} more" if rest > 0 else "")
         msg = (
             f"cell {cell} cannot be protected, even with everything suppressed that may be. "
             f"Blocked by {shown or 'its own bounds'}. Let more cells be suppressed (margins, cells "

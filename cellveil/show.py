@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -199,9 +200,9 @@ def sizes(table: Table, problem: Problem, suppression: Suppression) -> str:
     hidden = int(suppression.pattern.sum())
     primary = int(problem.primary.sum())
     more = hidden - primary
-    by = " x ".join(table.names)
+    by = "" if table.names == ("cell",) else f" by {' x '.join(table.names)}"
     return (
-        f"{table.n_cells} cells by {by}: {table.n_cells - hidden} published, "
+        f"{table.n_cells} cells{by}: {table.n_cells - hidden} published, "
         f"{hidden} suppressed ({primary} sensitive, {more} more to protect them)."
     )
 
@@ -238,7 +239,7 @@ def guarantee(audit: Audit, floor: str, *, options: bool = True) -> Iterator[str
         "Audited safe: an outsider who knows every published cell, which cells are missing, how "
         f"cells add up, what bounds them beforehand (such as zero){whole}, cannot narrow any "
         f"sensitive cell below {floor}. Proved in exact arithmetic, without the optimiser "
-        f" ({len(audit.certificate.claims)} interval ends)."
+        f"({len(audit.certificate.claims)} interval ends)."
     )
     if "singletons" in audit.guards:
         yield "The same holds for the only contributor of another cell, who knows that cell."
@@ -256,26 +257,45 @@ def guarantee(audit: Audit, floor: str, *, options: bool = True) -> Iterator[str
     yield f"Not considered: {'; '.join(missed)}."
 
 
-def violation_words(problem: Problem, violation: Violation, *, reveal: bool = False) -> str:
-    """Say which promise is broken for which cell; amounts only with `reveal`.
+def violation_words(
+    problem: Problem, violations: Iterable[Violation], *, reveal: bool = False
+) -> list[str]:
+    """Say which promises are broken for which cells, a line a cell; amounts only with `reveal`.
 
     Amounts are left out because they tell the cell: the room below it, down to zero, is its
     value, and a required level is a known share of it.
     """
-    if reveal or violation.kind in ("published", "suppressed", "union"):
-        return violation.words
-    cell = problem.table.cell(violation.cells[0])
-    if violation.kind == "singleton":
-        other = problem.table.cell(violation.cells[1])
-        return f"cell {cell} is too narrow for the contributor of cell {other}"
-    what = {
-        "lower": "can be bounded too closely from below",
-        "upper": "can be bounded too closely from above",
-        "sliding": "has an interval that is too narrow",
-    }[violation.kind]
-    if violation.kind == "sliding" and violation.attained == 0:
-        what = "can be worked out exactly"
-    return f"cell {cell} {what}"
+    if reveal:
+        return [_plain_name(v.words) for v in violations]
+    sides: dict[tuple[int, ...], list[str]] = {}
+    lines: list[str] = []
+    for v in violations:
+        if v.kind in ("published", "suppressed", "union"):
+            lines.append(v.words)  # holds no amounts
+        elif v.kind == "sliding" and v.attained == 0:
+            sides[v.cells] = ["can be worked out exactly"]
+        elif sides.get(v.cells) != ["can be worked out exactly"]:
+            sides.setdefault(v.cells, []).append(_SIDES.get(v.kind, _SIDES["sliding"]))
+    for cells, found in sides.items():
+        who = problem.table.cell(cells[0])
+        by = f" by the contributor of cell {problem.table.cell(cells[1])}" if cells[1:] else ""
+        if {_SIDES["lower"], _SIDES["upper"]} <= set(found):
+            found = ["can be bounded too closely from both sides"]
+        what = " and ".join(dict.fromkeys(found))
+        lines.append(f"cell {who} {what}{by}")
+    return [_plain_name(line) for line in lines]
+
+
+_SIDES = {
+    "lower": "can be bounded too closely from below",
+    "upper": "can be bounded too closely from above",
+    "sliding": "can be narrowed down too far",
+}
+
+
+def _plain_name(words: str) -> str:
+    """Cells of JJ files have nothing but an id: "cell 7", not "cell (cell=7)"."""
+    return re.sub(r"\(cell=(\d+)\)", r"\1", words)
 
 
 def facts_of(run: Suppression, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
