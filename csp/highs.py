@@ -87,7 +87,13 @@ def build(
     return model
 
 
-def optimise(model: Any, *, time_limit: float | None = None, interruptible: bool = False) -> str:
+def optimise(
+    model: Any,
+    *,
+    time_limit: float | None = None,
+    interruptible: bool = False,
+    doubtful: bool = False,
+) -> str:
     """Run a model and say in one word how it ended.
 
     Parameters
@@ -97,10 +103,12 @@ def optimise(model: Any, *, time_limit: float | None = None, interruptible: bool
         Seconds for this run alone.
     interruptible : bool
         Whether Ctrl-C stops the run (it then raises KeyboardInterrupt here).
+    doubtful : bool
+        Whether the caller can use a solution that HiGHS itself finds slightly infeasible.
 
     Returns
     -------
-    {"optimal", "infeasible", "unbounded", "limit"}
+    {"optimal", "infeasible", "unbounded", "limit", "doubtful"}
 
     Raises
     ------
@@ -120,6 +128,8 @@ def optimise(model: Any, *, time_limit: float | None = None, interruptible: bool
         status.kSolutionLimit: "limit",
         status.kInterrupt: "limit",
     }
+    if doubtful:
+        words[status.kSolveError] = "doubtful"
     for attempt in range(2):
         if time_limit is not None:
             # The limit counts from the model's first run, not from this one.

@@ -16,7 +16,7 @@ from csp.errors import SolverError, Unprotectable
 from csp.problem import Problem
 from csp.solve.heuristic import clean
 from csp.solve.result import ProgressCallback, Suppression
-from csp.solve.run import Run, answer_pattern, contenders, too_dear
+from csp.solve.run import Run, answer_pattern, contenders
 from csp.solve.tiebreak import break_ties
 from csp.solve.unions import union_cuts_beforehand
 
@@ -152,31 +152,34 @@ def _integer_phase(run: Run) -> None:
     """Close the gap by integer programs and cuts, until proof, gap or time."""
     problem = run.problem
     while not run.close_enough and run.left > 0:
-        budget = None if run.best_cost is None else run.best_cost - run.step - run.constant
+        # A row that limits the cost to less than the incumbent's would prune as well as the
+        # incumbent does as a start, but it invites trouble where costs span many magnitudes.
+        better = None if run.best_cost is None else run.best_cost - run.step - run.constant
+        candidates = contenders(run, better)
         answer = run.master.search(
             problem.cost.astype(np.float64),
-            candidates=contenders(run, budget),
-            budget=budget,
+            candidates=candidates if run.best is None else candidates | (run.best & problem.free),
+            start=run.best,
             step=run.step,
             time_limit=None if run.left == np.inf else run.left,
         )
         if answer.word == "infeasible":
-            if run.best_cost is None:
-                raise _no_union_safe_pattern(problem)
-            run.bound = run.best_cost
-            return
+            raise _no_union_safe_pattern(problem)
         run.raise_bound(answer.bound)
         run.tell("search")
         if answer.x is None:
             return
         pattern = answer.x > 0.5
-        if too_dear(run, pattern, budget):
+        best = run.best_cost
+        if answer.word == "optimal" and best is not None and run.cost_of(pattern) >= best:
+            # The cheapest pattern that satisfies the cuts costs no less than the incumbent.
+            run.bound = best
+        if run.close_enough or answer_pattern(run, pattern) is not None:
             continue
-        if answer_pattern(run, pattern) is None:
-            support = run.master.relax().x
-            if support is not None:
-                wide = pattern | (support > 1e-7)
-                run.offer_cheaper(clean(problem, run.separator, wide, deadline=run.deadline))
+        support = run.master.relax().x
+        if support is not None:
+            wide = pattern | (support > 1e-7)
+            run.offer_cheaper(clean(problem, run.separator, wide, deadline=run.deadline))
 
 
 def _no_union_safe_pattern(problem: Problem) -> Unprotectable:

@@ -201,6 +201,6 @@ def smallest_step(costs: NDArray[np.int64]) -> int:
 
 
 def round_up(bound: float, step: int) -> int:
-    """Smallest cost a pattern can have given a float bound, allowing for solver noise."""
-    slack = 1e-6 * max(1.0, abs(bound) * 1e-3)
-    return -int(-Fraction(max(0.0, bound - slack)) // step) * step
+    """Smallest cost a pattern can have given a float bound, allowing for float noise."""
+    noise = step * min(0.25, 1e-6 + 1e-9 * abs(bound) / step)
+    return -int(-Fraction(max(0.0, bound - noise)) // step) * step

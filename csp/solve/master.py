@@ -22,7 +22,8 @@ class Answer:
 
     Attributes
     ----------
-    word : {"optimal", "infeasible", "limit"}
+    word : {"optimal", "infeasible", "limit", "doubtful"}
+        "doubtful": the solution breaks a row a little; it proves nothing, but may be looked at.
     x : (n,) float64 or None
         1 at forced cells; None if there is no solution.
     bound : float
@@ -185,13 +186,13 @@ class Master:
         # coefficient would then pass what a float solver can tell apart.
         scale = max(step, float(cost.max(initial=0.0)) / 2.0**31)
         model = build(
-            new_model(random_seed=self._seed, mip_abs_gap=0.999 * step / scale),
+            new_model(random_seed=self._seed, mip_abs_gap=0.5 * step / scale),
             cost=cost / scale, lower=lower, upper=upper, rows=rows,
             row_lower=right, row_upper=top, integer=True,
         )  # fmt: skip
         if start is not None and not (start & self._problem.free & ~used).any():
             _set_start(model, start[cells])
-        word = optimise(model, time_limit=time_limit, interruptible=True)
+        word = optimise(model, time_limit=time_limit, interruptible=True, doubtful=True)
         if word == "infeasible":
             return Answer(word, None, np.inf)
         if word == "unbounded":
@@ -200,6 +201,8 @@ class Master:
         info = model.getInfo()
         bound = float(info.mip_dual_bound) * scale
         values = np.asarray(model.getSolution().col_value)
+        if word == "doubtful":
+            bound = -np.inf
         if len(values) != len(cells) or not model.getSolution().value_valid:
             return Answer("limit", None, bound)
         x = self._problem.forced.astype(np.float64)

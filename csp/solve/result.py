@@ -58,8 +58,9 @@ class Suppression:
     gap : float
         ``(cost - bound) / cost``; 0 when proven.
     proven : bool
-        Whether the pattern is proved to be cheapest, up to 2**-31 of the largest cost (what a
-        float solver can tell apart; exact for costs below 2**31 times their common divisor).
+        Whether the pattern is proved to be cheapest, as far as a float solver can tell: costs
+        that differ by less than about a millionth of the largest may be taken for equal. (That
+        the pattern is safe is proved exactly, whatever the costs.)
     canonical : bool
         Whether it is also the one that the tie-break prefers among the cheapest, so that any
         order of the input, seed or machine gives the same pattern.

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.errors import SolverError
 from csp.problem import Problem
 from csp.solve.run import Run, answer_pattern, contenders, too_dear
 
@@ -136,12 +137,18 @@ def _minimise(
             start=run.best,
             time_limit=None if run.left == np.inf else run.left,
         )
-        if answer.x is None or answer.word != "optimal":
+        if answer.x is None or answer.word not in ("optimal", "doubtful"):
             return "time"
         pattern = answer.x > 0.5
+        dear = too_dear(run, pattern, budget)
+        if answer.word == "doubtful" and not dear:
+            msg = "the solver fails on costs of so many magnitudes; use coarser costs"
+            raise SolverError(msg)
+        if dear:
+            continue
         if objective[pattern].sum() >= objective[run.best].sum():
             return "done"
-        if too_dear(run, pattern, budget) or answer_pattern(run, pattern) is None:
+        if answer_pattern(run, pattern) is None:
             continue
         if run.cost_of(pattern) < budget + run.constant:
             run.bound = min(run.bound, run.cost_of(pattern))
