@@ -262,7 +262,7 @@ def protect(
     asked = str(rule) if width is None else f"{rule} at width {width}"
     _say(sizes(table, result.problem, result.suppression))
     _say(quality(result.suppression, _cost_words(cost)))
-    for line in guarantee(result.audit, f"what {asked} requires"):
+    for line in guarantee(result.audit, f"what {asked} requires", singletons=singletons):
         _say(line)
     _wrote(output, summary, jj)
 

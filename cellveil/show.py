@@ -36,6 +36,12 @@ __all__ = [
 EMPTY = "-"
 """Shown for cells that nobody contributes to."""
 
+GUTTER = 3
+"""Blanks between two columns."""
+
+SHORTEST = 9
+"""Letters of a heading that are kept on one line."""
+
 
 # ---- tables --------------------------------------------------------------------------------------
 
@@ -53,7 +59,7 @@ def published_grid(protected: Protected, console: Console, *, reveal: bool = Fal
             if least <= console.width:
                 return grid
     grid = _plain(table)
-    grid.add_column("value", justify="right")
+    grid.add_column("value", justify="right", no_wrap=True)
     for label, text in zip(table.labels, shown, strict=True):
         grid.add_row(*map(Text, label), text)
     return grid
@@ -63,8 +69,8 @@ def intervals_grid(protected: Protected) -> Grid:
     """Lay out what any outsider can infer of each suppressed cell."""
     table, audit = protected.table, protected.audit
     grid = _plain(table)
-    grid.add_column("at least", justify="right")
-    grid.add_column("at most", justify="right")
+    grid.add_column("at least", justify="right", no_wrap=True)
+    grid.add_column("at most", justify="right", no_wrap=True)
     for i in np.flatnonzero(protected.pattern).tolist():
         ends = (_end(float(audit.lower[i]), table.scale), _end(float(audit.upper[i]), table.scale))
         grid.add_row(*map(Text, table.labels[i]), *map(Text, ends))
@@ -120,18 +126,18 @@ def _crossed(table: Table, shown: Sequence[Text], down: int, across: int) -> tup
     heads = ["  " * depth + code for code, depth in rows]
     first = max(len(head) for head in (*heads, table.names[down]))
     grid.add_column(Text(table.names[down]), min_width=first, no_wrap=True)
-    least = first + 2
+    least = first + GUTTER
     body: list[list[Text]] = [[] for _ in rows]
     for column, _ in columns:
         for line, (code, _) in zip(body, rows, strict=True):
             label = (code, column) if down == 0 else (column, code)
             line.append(shown[place[label]])
-        width = max(5, *(len(line[-1]) for line in body))
+        width = max(min(len(column), SHORTEST), *(len(line[-1]) for line in body))
         strong = "bold" if column == table.roots[across] or _has_children(columns, column) else ""
         grid.add_column(
             Text(column, style=strong), justify="right", min_width=width, overflow="fold"
         )
-        least += width + 2
+        least += width + GUTTER
     for head, (code, _), line in zip(heads, rows, body, strict=True):
         total = code == table.roots[down] or _has_children(rows, code)
         grid.add_row(Text(head), *line, style="bold" if total else "")
@@ -222,7 +228,9 @@ def quality(run: Suppression, cost: str) -> str:
     )
 
 
-def guarantee(audit: Audit, floor: str, *, options: bool = True) -> Iterator[str]:
+def guarantee(
+    audit: Audit, floor: str, *, options: bool = True, singletons: bool = False
+) -> Iterator[str]:
     """Say what the audit proved and what it did not look at.
 
     Parameters
@@ -233,7 +241,11 @@ def guarantee(audit: Audit, floor: str, *, options: bool = True) -> Iterator[str
         What no interval falls below, such as "its protection levels".
     options : bool
         Whether to name the options that would look further.
+    singletons : bool
+        Whether contributors who know their own cell were asked for; the audit does not say so
+        where the table has none.
     """
+    singletons = singletons or "singletons" in audit.guards
     whole = ", that every cell is a whole number of units" if audit.integer else ""
     yield (
         "Audited safe: an outsider who knows every published cell, which cells are missing, how "
@@ -241,12 +253,12 @@ def guarantee(audit: Audit, floor: str, *, options: bool = True) -> Iterator[str
         f"sensitive cell below {floor}. Proved in exact arithmetic, without the optimiser "
         f"({len(audit.certificate.claims)} interval ends)."
     )
-    if "singletons" in audit.guards:
+    if singletons:
         yield "The same holds for the only contributor of another cell, who knows that cell."
     if "unions" in audit.guards:
         yield "Sums of suppressed cells that the published totals give away pass the rules too."
     further = (
-        ("contributors who know their own cell", "--singletons", "singletons" in audit.guards),
+        ("contributors who know their own cell", "--singletons", singletons),
         ("sensitive sums of suppressed cells", "--unions", "unions" in audit.guards),
         ("an attacker who knows that cells are whole units", "--integer", audit.integer),
     )

@@ -1,0 +1,55 @@
+"""The examples of README.md and docs/ run as they are printed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cellveil.cli import app
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_run(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    names: dict[str, object] = {"__name__": page.stem}
+    for kind, body in BLOCK.findall(text):
+        if kind == "python":
+            # Blank lines in front make a traceback name the line of the page.
+            before = text[: text.index(body)].count("\n")
+            exec(compile("\n" * before + body, str(page), "exec"), names)  # noqa: S102, RUF100
+        else:
+            for words in commands(body):
+                result = CliRunner().invoke(app, words)
+                assert result.exit_code == 0, (words, result.output)
+
+
+def commands(body):
+    """Words of the cellveil commands of a console block; what they print is not compared."""
+    for line in body.replace("\\\n", " ").splitlines():
+        if line.startswith("$ cellveil "):
+            yield shlex.split(line)[2:]
+
+
+def test_readme_has_its_examples_and_commands():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    kinds = [kind for kind, _ in BLOCK.findall(text)]
+    assert kinds.count("python") >= 2
+    assert "console" in kinds
+    assert '.venv/bin/pip install -e ".[test]" && .venv/bin/python -m pytest' in text
+    assert ".venv/bin/pip install . && .venv/bin/cellveil demo" in text
+
+
+def test_links_of_the_pages_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -1,0 +1,87 @@
+"""Importing csp costs next to nothing, every public name resolves, and arrows only go down."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+HEAVY = (
+    "scipy", "highspy", "pulp", "sympy", "networkx", "duckdb", "numba", "pandas", "polars",
+    "pyarrow", "narwhals", "typer", "rich",
+)  # fmt: skip
+
+ABOVE = {
+    "csp": {"instances", "attacks", "microagg", "cellveil"},
+    "instances": {"attacks", "microagg", "cellveil"},
+    "attacks": {"microagg", "cellveil"},
+    "microagg": {"attacks", "cellveil"},
+}
+"""Packages that each package must not import."""
+
+MEASURE = f"""
+import sys, time
+sys.path.insert(0, {str(ROOT)!r})
+began = time.process_time()
+import csp
+spent = time.process_time() - began
+print(spent, *sorted(set(sys.modules) & set({HEAVY!r})))
+"""
+
+
+def run(code):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout.split()
+
+
+def test_import_is_light():
+    runs = [run(MEASURE) for _ in range(3)]
+    assert all(len(words) == 1 for words in runs), runs
+    assert min(float(words[0]) for words in runs) < 0.150
+
+
+def test_every_public_name_resolves():
+    csp = importlib.import_module("csp")
+    assert sorted(csp.__all__) == sorted(set(csp.__all__))
+    for name in csp.__all__:
+        assert getattr(csp, name) is not None
+    assert set(csp.__all__) <= set(dir(csp))
+    with pytest.raises(AttributeError, match="nowhere"):
+        _ = csp.nowhere
+
+
+@pytest.mark.parametrize("package", ["csp", "attacks", "microagg", "instances", "cellveil"])
+def test_every_module_names_what_it_offers(package):
+    for path in sorted((ROOT / package).rglob("*.py")):
+        if path.name in {"__main__.py"}:
+            continue  # it runs on import
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        module = importlib.import_module(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+        for name in getattr(module, "__all__", ()):
+            assert hasattr(module, name), f"{path}: {name}"
+
+
+@pytest.mark.parametrize("package", sorted(ABOVE))
+def test_arrows_only_go_down(package):
+    for path in sorted((ROOT / package).rglob("*.py")):
+        wrong = imported(path) & ABOVE[package]
+        assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
+
+
+def imported(path):
+    """Top-level names that a file imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
