@@ -59,11 +59,14 @@ def _message(error: Exception) -> tuple[str, int] | None:
     if hasattr(error, "exit_code"):  # usage errors of the parser
         return None
     try:
-        from csp.errors import CellveilError, InputError
+        from csp.errors import CellveilError, CertificateError, InputError
     except ImportError:
         return "csp cannot be imported, or is another project's; run 'cellveil doctor'", UNSAFE
     if isinstance(error, InputError):
         return str(error), BAD_INPUT
+    if isinstance(error, CertificateError):
+        # Its message may say by how much a cell misses its level, which tells the cell.
+        return "the result could not be proved safe, so nothing is released; please report", UNSAFE
     if isinstance(error, CellveilError):
         return str(error), UNSAFE
     # An unforeseen message may quote a cell, so only its kind is shown.
@@ -128,13 +131,21 @@ def front(
     del version, debug  # read by their callback and by the group
 
 
-Method = Annotated[str, typer.Option(help="auto, cuts, or compact (small tables).")]
+Method = Annotated[str, typer.Option(metavar="NAME", help="auto, cuts, or compact (small tables).")]
 TimeLimit = Annotated[
     float | None,
-    typer.Option(help="Seconds; then the best audited pattern is taken.", show_default="none"),
+    typer.Option(
+        metavar="SECONDS",
+        help="Seconds; then the best audited pattern is taken.",
+        show_default="none",
+    ),
 ]
-Gap = Annotated[float, typer.Option(help="Stop within this share of the optimum; 0.01 is 1 %.")]
-Summary = Annotated[Path | None, typer.Option(help="Facts about the result as JSON.")]
+Gap = Annotated[
+    float, typer.Option(metavar="SHARE", help="Stop within this share of the optimum; 0.01 is 1 %.")
+]
+Summary = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Facts about the result as JSON.")
+]
 Reveal = Annotated[
     bool,
     typer.Option("--reveal", help="Let suppressed values into the output. Never publish that."),
@@ -147,36 +158,58 @@ Integer = Annotated[
 @app.command()
 def protect(
     data: Annotated[
-        Path, typer.Argument(help=".csv, .csv.gz, .parquet, or .asc with its layout (--rda).")
+        Path,
+        typer.Argument(
+            metavar="DATA", help=".csv, .csv.gz, .parquet, or .asc with its layout (--rda)."
+        ),
     ],
     *,
-    by: Annotated[str, typer.Option(help="Columns of the table's dimensions: Size,Region.")],
+    by: Annotated[
+        str, typer.Option(metavar="COLUMNS", help="Columns of the table's dimensions: Size,Region.")
+    ],
     rules: Annotated[
-        str, typer.Option(help="What is sensitive, in tau-ARGUS's words: P(10,1)|FREQ(3,10).")
+        str,
+        typer.Option(
+            metavar="RULES", help="What is sensitive, in tau-ARGUS's words: P(10,1)|FREQ(3,10)."
+        ),
     ],
     value: Annotated[
-        str | None, typer.Option(help="Column to sum; without it records are counted.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column to sum; without it records are counted."),
     ] = None,
-    contributor: Annotated[str | None, typer.Option(help="Column that says who reports.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of sampling weights.")] = None,
+    contributor: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column that says who reports.")
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of sampling weights.")
+    ] = None,
     hierarchy: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=FILE.hrc; once for each hierarchy.")
+        list[str] | None,
+        typer.Option(metavar="COLUMN=FILE", help="Hierarchy of a column (.hrc); once for each."),
     ] = None,
-    rda: Annotated[Path | None, typer.Option(help="tau-ARGUS record layout of the data.")] = None,
+    rda: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="tau-ARGUS record layout of the data.")
+    ] = None,
     aggregated: Annotated[
         bool, typer.Option("--aggregated", help="The data has one row a cell.")
     ] = False,
     count: Annotated[
-        str | None, typer.Option(help="With --aggregated: column of contributor counts.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="With --aggregated: column of contributor counts."),
     ] = None,
     top: Annotated[
-        str | None, typer.Option(help="With --aggregated: columns of largest contributions.")
+        str | None,
+        typer.Option(
+            metavar="COLUMNS", help="With --aggregated: columns of largest contributions."
+        ),
     ] = None,
     primary: Annotated[
-        Path | None, typer.Option(help="File of cells sensitive by hand, for MAN(...).")
+        Path | None,
+        typer.Option(metavar="FILE", help="File of cells sensitive by hand, for MAN(...)."),
     ] = None,
     width: Annotated[
-        str | None, typer.Option(help="Least width of every sensitive cell's interval.")
+        str | None,
+        typer.Option(metavar="NUMBER", help="Least width of every sensitive cell's interval."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Wider than --width.")] = False,
     cost: Annotated[
@@ -196,22 +229,27 @@ def protect(
         Negative, typer.Option(help="How negative contributions are read.")
     ] = Negative.ERROR,
     decimals: Annotated[
-        int | None, typer.Option(help="Decimal places of values.", show_default="as found")
+        int | None,
+        typer.Option(metavar="PLACES", help="Decimal places of values.", show_default="as found"),
     ] = None,
-    total: Annotated[str, typer.Option(help="Code of totals.")] = "Total",
+    total: Annotated[str, typer.Option(metavar="CODE", help="Code of totals.")] = "Total",
     missing: Annotated[
-        str | None, typer.Option(help="Code for records without one.", show_default="refused")
+        str | None,
+        typer.Option(metavar="CODE", help="Code for records without one.", show_default="refused"),
     ] = None,
     method: Method = "auto",
     time_limit: TimeLimit = None,
     gap: Gap = 0.0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Published table: .csv, .csv.gz or .parquet."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Published table: .csv, .csv.gz or .parquet."
+        ),
     ] = None,
     summary: Summary = None,
     jj: Annotated[
-        Path | None, typer.Option(help="Problem with its pattern as JJ file; needs --reveal.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Problem with its pattern as JJ file; needs --reveal."),
     ] = None,
     intervals: Annotated[
         bool, typer.Option("--intervals", help="Add what an outsider can infer of each cell.")
@@ -239,6 +277,11 @@ def protect(
         singletons=singletons, unions=unions, integer=True if integer else None,
     )  # fmt: skip
     _needs_reveal("--jj", jj, reveal=reveal)
+    if jj is not None and (singletons or unions):
+        from csp.errors import InputError
+
+        msg = "a JJ file cannot say --singletons or --unions; leave them or --jj out"
+        raise InputError(msg)
     check_outputs(
         {"-o": output, "--summary": summary, "--jj": jj},
         [data, rda, primary, *(Path(text.partition("=")[2]) for text in hierarchy or ())],
@@ -269,7 +312,9 @@ def protect(
 
 @app.command()
 def suppress(
-    problem: Annotated[Path, typer.Argument(help="Suppression problem: .jj or .jj.gz.")],
+    problem: Annotated[
+        Path, typer.Argument(metavar="PROBLEM", help="Suppression problem: .jj or .jj.gz.")
+    ],
     *,
     method: Method = "auto",
     time_limit: TimeLimit = None,
@@ -277,7 +322,7 @@ def suppress(
     integer: Integer = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Pattern: .csv, or .jj with --reveal."),
+        typer.Option("--output", "-o", metavar="FILE", help="Pattern: .csv, or .jj with --reveal."),
     ] = None,
     summary: Summary = None,
     reveal: Reveal = False,
@@ -335,10 +380,13 @@ def suppress(
 
 @app.command()
 def audit(
-    problem: Annotated[Path, typer.Argument(help="Suppression problem: .jj or .jj.gz.")],
+    problem: Annotated[
+        Path, typer.Argument(metavar="PROBLEM", help="Suppression problem: .jj or .jj.gz.")
+    ],
     pattern: Annotated[
         Path | None,
         typer.Argument(
+            metavar="PATTERN",
             help="Columns id and status (.csv), or a .jj; u and x are suppressed. "
             "Without it the status in the problem counts.",
             show_default=False,
@@ -348,7 +396,9 @@ def audit(
     integer: Integer = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Interval of each cell, if the pattern is safe."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Interval of each cell, if the pattern is safe."
+        ),
     ] = None,
     summary: Summary = None,
     reveal: Reveal = False,

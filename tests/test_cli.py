@@ -357,6 +357,11 @@ BAD = {
     "no rules": (SURVEY, BY, "--rules"),
     "reserved name": (CELLS, ["--by", "value", "--rules", "FREQ(3)"], "column 'value'"),
     "jj without reveal": (SURVEY, [*VALUE, "--jj", "out.jj"], "--reveal"),
+    "jj of singletons": (
+        SURVEY,
+        [*VALUE, "--jj", "out.jj", "--reveal", "--singletons"],
+        "cannot say --singletons",
+    ),
     "decimals": (survey(r3="N,B,e3,1.234"), [*VALUE, "--decimals", "2"], "row 3"),
 }  # fmt: skip
 
@@ -462,14 +467,17 @@ def test_debug_shows_where(folder):
 def test_an_unforeseen_error_does_not_quote_data(folder, monkeypatch):
     from cellveil import inputs
 
-    def broken(source):
-        msg = "7777777"
-        raise KeyError(msg)
+    for kind, words in ((KeyError, "KeyError"), (csp.CertificateError, "nothing is released")):
 
-    monkeypatch.setattr(inputs, "read_table", broken)
-    result = run("protect", "survey.csv", *VALUE, code=1)
-    assert "KeyError" in result.stderr
-    assert "7777777" not in result.output
+        def broken(source, kind=kind):
+            msg = "7777777"
+            raise kind(msg)
+
+        monkeypatch.setattr(inputs, "read_table", broken)
+        result = run("protect", "survey.csv", *VALUE, "-o", "out.csv", code=1)
+        assert words in result.stderr
+        assert "7777777" not in result.output
+        assert not Path("out.csv").exists()
 
 
 # ---- leaks ---------------------------------------------------------------------------------------
