@@ -6,77 +6,28 @@ commands, so that help and version answer at once.
 
 from __future__ import annotations
 
-import shutil
 import sys
-import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+
+from cellveil.front import SAFE, UNSAFE, Front, explained, say, tell
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = ["app", "main"]
 
-SAFE, UNSAFE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-
 RESULTS = (".csv", ".csv.gz", ".parquet")
 TEXTS = (".csv", ".csv.gz")
 JJ = (".jj", ".jj.gz")
 
 
-class _Front(TyperGroup):
-    """Turns what goes wrong on purpose into one message and an exit code."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
-        debug = bool(ctx.params.get("debug"))
-        try:
-            return super().invoke(ctx)
-        except (typer.Exit, typer.Abort, BrokenPipeError):
-            raise
-        except KeyboardInterrupt:
-            _say("Interrupted before there was a result; nothing was written.")
-            raise typer.Exit(INTERRUPTED) from None
-        except Exception as error:
-            if debug:
-                raise
-            found = _message(error)
-            if found is None:
-                raise
-            message, code = found
-            _say(f"Error: {message}")
-            raise typer.Exit(code) from None
-
-
-def _message(error: Exception) -> tuple[str, int] | None:
-    """Message and exit code for an error; None for the parser's own, which it shows itself."""
-    if hasattr(error, "exit_code"):  # usage errors of the parser
-        return None
-    try:
-        from csp.errors import CellveilError, CertificateError, InputError
-    except ImportError:
-        return "csp cannot be imported, or is another project's; run 'cellveil doctor'", UNSAFE
-    if isinstance(error, InputError):
-        return str(error), BAD_INPUT
-    if isinstance(error, CertificateError):
-        # Its message may say by how much a cell misses its level, which tells the cell.
-        return "the result could not be proved safe, so nothing is released; please report", UNSAFE
-    if isinstance(error, CellveilError):
-        return str(error), UNSAFE
-    # An unforeseen message may quote a cell, so only its kind is shown.
-    kind = type(error).__name__
-    return f"{kind} inside cellveil; 'cellveil --debug ...' shows where. Please report it.", UNSAFE
-
-
 app = typer.Typer(
     name="cellveil",
-    cls=_Front,
+    cls=Front,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks show local variables: cell values
@@ -289,7 +240,7 @@ def protect(
     )
     with Meter("tabulating", counts=cost is Cost.UNIT) as meter:
         table = read_table(source)
-        with _unprotectable_explained(table, reveal=reveal):
+        with explained(table, reveal=reveal):
             result = mechanism.protect(
                 table, method=method, time_limit=time_limit, gap=gap, progress=meter
             )
@@ -303,10 +254,10 @@ def protect(
     else:
         _print_result(result, columns, reveal=reveal, intervals=intervals)
     asked = str(rule) if width is None else f"{rule} at width {width}"
-    _say(sizes(table, result.problem, result.suppression))
-    _say(quality(result.suppression, _cost_words(cost)))
+    say(sizes(table, result.problem, result.suppression))
+    say(quality(result.suppression, _cost_words(cost)))
     for line in guarantee(result.audit, f"what {asked} requires", singletons=singletons):
-        _say(line)
+        say(line)
     _wrote(output, summary, jj)
 
 
@@ -353,7 +304,7 @@ def suppress(
     )
     with Meter("reading") as meter:
         posed = read_jj(problem)
-        with _unprotectable_explained(posed.table, reveal=reveal):
+        with explained(posed.table, reveal=reveal):
             found = solve(
                 posed, method=method, time_limit=time_limit, gap=gap, integer=integer,
                 progress=meter,
@@ -370,11 +321,11 @@ def suppress(
         write_jj(replace(posed, status=letters), output)
     else:
         write_columns(output, columns)
-    _say(sizes(posed.table, posed, found))
-    _say(quality(found, "cost is that of the file"))
+    say(sizes(posed.table, posed, found))
+    say(quality(found, "cost is that of the file"))
     if reveal:
         facts = facts_of(found, posed, reveal=True)
-        _say(f"Cost {facts['cost']}, bound {facts['bound']}.")
+        say(f"Cost {facts['cost']}, bound {facts['bound']}.")
     _wrote(output, summary)
 
 
@@ -447,13 +398,13 @@ def audit(
         write_columns(wrote, columns | interval_columns(found, posed.table.scale))
     if found.safe:
         for line in guarantee(found, "its protection levels", options=False):
-            _tell(line)
+            tell(line)
     else:
-        _tell("Unsafe. An outsider learns what must not be known:")
+        tell("Unsafe. An outsider learns what must not be known:")
         for line in words:
-            _tell(f"  {line}")
+            tell(f"  {line}")
         if output is not None and wrote is None:
-            _say(f"{output} was not written: intervals of an unsafe pattern need --reveal.")
+            say(f"{output} was not written: intervals of an unsafe pattern need --reveal.")
     _wrote(wrote, summary)
     raise typer.Exit(SAFE if found.safe else UNSAFE)
 
@@ -480,36 +431,6 @@ def main() -> None:
 
 
 # ---- helpers -------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _unprotectable_explained(table: Any, *, reveal: bool) -> Iterator[None]:
-    """Reword an Unprotectable: its amounts would tell the cell."""
-    from csp.errors import Unprotectable
-
-    try:
-        yield
-    except Unprotectable as error:
-        if not error.cell:
-            raise
-        cell = table.cell(table.position(error.cell))
-        rest = len(error.relations) - 3
-        shown = "; ".join(error.relations[:3]) + (f"; and {rest} more" if rest > 0 else "")
-        msg = (
-            f"cell {cell} cannot be protected, even with everything suppressed that may be. "
-            f"Blocked by {shown or 'its own bounds'}. Let more cells be suppressed (margins, cells "
-            "that must be published), lower the level, or merge categories"
-        )
-        if reveal and error.interval is not None:
-            low, high = (None if end is None else float(str(end)) for end in error.interval)
-            from cellveil.show import ends_words
-
-            msg += f". Its best interval is {ends_words(low, high, table.scale)}"
-        elif not reveal:
-            msg += "; --reveal shows its best interval"
-        raise Unprotectable(
-            msg, cell=error.cell, interval=error.interval, relations=error.relations
-        ) from error
 
 
 def _needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
@@ -548,26 +469,7 @@ def _console() -> Console:
     return Console(highlight=False, markup=False)
 
 
-def _say(line: str) -> None:
-    """Speak to the person at the terminal, apart from the result on stdout."""
-    typer.echo(_wrapped(line, sys.stderr), err=True)
-
-
-def _tell(line: str) -> None:
-    """Write a line of the result."""
-    typer.echo(_wrapped(line, sys.stdout))
-
-
-def _wrapped(line: str, stream: TextIO) -> str:
-    if not stream.isatty():
-        return line  # one message, one line: easy to search in a log
-    width = shutil.get_terminal_size().columns
-    return textwrap.fill(
-        line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-    )
-
-
 def _wrote(*paths: Path | None) -> None:
     written = [str(path) for path in paths if path is not None]
     if written:
-        _say(f"Wrote {', '.join(written)}.")
+        say(f"Wrote {', '.join(written)}.")

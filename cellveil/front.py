@@ -1,0 +1,110 @@
+"""What the commands say, and how what goes wrong becomes one message and an exit code."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["SAFE", "UNSAFE", "Front", "explained", "say", "tell"]
+
+SAFE, UNSAFE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+class Front(TyperGroup):
+    """Turns what goes wrong on purpose into one message and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        debug = bool(ctx.params.get("debug"))
+        try:
+            return super().invoke(ctx)
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except KeyboardInterrupt:
+            say("Interrupted before there was a result; nothing was written.")
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if debug:
+                raise
+            found = _message(error)
+            if found is None:
+                raise
+            message, code = found
+            say(f"Error: {message}")
+            raise typer.Exit(code) from None
+
+
+def _message(error: Exception) -> tuple[str, int] | None:
+    """Message and exit code for an error; None for the parser's own, which it shows itself."""
+    if hasattr(error, "exit_code"):  # usage errors of the parser
+        return None
+    try:
+        from csp.errors import CellveilError, CertificateError, InputError
+    except ImportError:
+        return "csp cannot be imported, or is another project's; run 'cellveil doctor'", UNSAFE
+    if isinstance(error, InputError):
+        return str(error), BAD_INPUT
+    if isinstance(error, CertificateError):
+        # Its message may say by how much a cell misses its level, which tells the cell.
+        return "the result could not be proved safe, so nothing is released; please report", UNSAFE
+    if isinstance(error, CellveilError):
+        return str(error), UNSAFE
+    # An unforeseen message may quote a cell, so only its kind is shown.
+    kind = type(error).__name__
+    return f"{kind} inside cellveil; 'cellveil --debug ...' shows where. Please report it.", UNSAFE
+
+
+@contextmanager
+def explained(table: Any, *, reveal: bool) -> Iterator[None]:
+    """Reword an Unprotectable: its amounts would tell the cell."""
+    from csp.errors import Unprotectable
+
+    try:
+        yield
+    except Unprotectable as error:
+        if not error.cell:
+            raise
+        cell = table.cell(table.position(error.cell))
+        rest = len(error.relations) - 3
+        shown = "; ".join(error.relations[:3]) + (f"; and {rest} more" if rest > 0 else "")
+        msg = (
+            f"cell {cell} cannot be protected, even with everything suppressed that may be. "
+            f"Blocked by {shown or 'its own bounds'}. Let more cells be suppressed (margins, cells "
+            "that must be published), lower the level, or merge categories"
+        )
+        if reveal and error.interval is not None:
+            low, high = (None if end is None else float(str(end)) for end in error.interval)
+            from cellveil.show import ends_words
+
+            msg += f". Its best interval is {ends_words(low, high, table.scale)}"
+        elif not reveal:
+            msg += "; --reveal shows its best interval"
+        raise Unprotectable(
+            msg, cell=error.cell, interval=error.interval, relations=error.relations
+        ) from error
+
+
+def say(line: str) -> None:
+    """Speak to the person at the terminal, apart from the result on stdout."""
+    typer.echo(_wrapped(line, sys.stderr), err=True)
+
+
+def tell(line: str) -> None:
+    """Write a line of the result."""
+    typer.echo(_wrapped(line, sys.stdout))
+
+
+def _wrapped(line: str, stream: TextIO) -> str:
+    if not stream.isatty():
+        return line  # one message, one line: easy to search in a log
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(
+        line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
