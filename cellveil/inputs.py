@@ -67,7 +67,7 @@ class Source:
         else:
             cells = {"--count": self.count, "--top": self.top}
             self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
-        if self.rda is None and ".asc" in [s.lower() for s in self.data.suffixes[-2:]]:
+        if self.rda is None and self.data.name.lower().endswith((".asc", ".asc.gz")):
             msg = f"{str(self.data)!r} has fixed columns; name its record layout with --rda"
             raise InputError(msg)
 
@@ -171,7 +171,7 @@ def read_rules(text: str, primary: Path | None, by: Sequence[str]) -> tuple[Rule
 
 def is_jj(path: Path) -> bool:
     """Whether a name ends with .jj or .jj.gz."""
-    return ".jj" in [s.lower() for s in path.suffixes[-2:]]
+    return path.name.lower().endswith((".jj", ".jj.gz"))
 
 
 def read_pattern(path: Path | None, problem: Problem) -> NDArray[np.bool_]:

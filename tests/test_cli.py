@@ -653,7 +653,7 @@ def test_demo_needs_no_data_frame_library(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_a_terminal_gets_a_table_and_no_progress_of_short_work(folder):
+def test_a_terminal_gets_a_table(folder):
     import pty
 
     master, slave = pty.openpty()
