@@ -36,7 +36,11 @@ print(json.dumps(peer.audit_jj(sys.argv[1])))
 
 def run(code: str, *paths: Path) -> str:
     command = [sys.executable, "-c", code, *map(str, paths)]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=90).stdout
+    # The peer writes logs into its working directory.
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=90, cwd=paths[0].parent
+    )
+    return done.stdout
 
 
 def magnitude() -> Table:
