@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.square import solve_square
 from csp.attacker.view import View
 from csp.numbers import UNBOUNDED
 
@@ -117,24 +118,22 @@ def basic_solution(
     (numerators, denominator, multiplier numerators, divisor) or None
         None if the basis is singular.
     """
-    from flint import fmpz_mat
+    from scipy.sparse import csr_array
 
-    b = len(basic_columns)
-    dense = view.matrix.toarray()
-    square = dense[np.ix_(tight_rows, basic_columns)]
-    right = -_exact_product(view.matrix, at)[tight_rows]
+    square = csr_array(view.matrix[tight_rows][:, basic_columns])
+    right = (-_exact_product(view.matrix, at)[tight_rows]).tolist()
     objective = [sign if int(c) == j else 0 for c in basic_columns]
     z = [Fraction(int(v)) for v in at]
     g = [Fraction(0)] * len(view.rows)
-    if b:
-        base = fmpz_mat(b, b, [int(v) for v in square.ravel()])
-        if base.det() == 0:
+    if len(basic_columns):
+        primal = solve_square(square, right)
+        dual = solve_square(csr_array(square.T), objective)
+        if primal is None or dual is None:
             return None
-        primal = base.solve(fmpz_mat(b, 1, [int(v) for v in right]))
-        dual = base.transpose().solve(fmpz_mat(b, 1, objective))
-        for i in range(b):
-            z[int(basic_columns[i])] = Fraction(int(primal[i, 0].p), int(primal[i, 0].q))
-            g[int(tight_rows[i])] = Fraction(int(dual[i, 0].p), int(dual[i, 0].q))
+        for column, value in zip(basic_columns.tolist(), primal, strict=True):
+            z[column] = value
+        for row, value in zip(tight_rows.tolist(), dual, strict=True):
+            g[row] = value
     return (*_common(z), *_common(g))
 
 

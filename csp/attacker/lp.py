@@ -46,7 +46,7 @@ class LpEngine:
     def extreme(self, j: int, sign: int, enough: int | None = None) -> Extreme:
         """Furthest deviation of cell j up (sign=1) or down (sign=-1); see `Extreme`.
 
-        A simplex run cannot gain by stopping at `enough` units, so it goes to the end.
+        A witness that reaches `enough` units is not asked to be the end.
 
         Raises
         ------
@@ -63,6 +63,10 @@ class LpEngine:
         z = np.asarray(solution.col_value) * self._unit
         g = -np.asarray(solution.row_dual)
         witness = self._witness(z)
+        if witness is not None and enough is not None:
+            reach = _reach(witness, j, sign)
+            if reach >= enough:
+                return Extreme(reach, witness[0], witness[1], None, 1, exact=False)
         proof = self._proof(j, sign, g, None if witness is None else _reach(witness, j, sign))
         if witness is None or proof is None:
             witness, proof = self._from_basis(j, sign, witness)
