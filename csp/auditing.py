@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from csp.attacker import components, engine, integer_extreme
 from csp.certificate import Certificate, Claim, claim_of
 from csp.errors import InputError
-from csp.numbers import units_text
 from csp.problem import Problem
 from csp.singletons import insiders
 from csp.table import Table
@@ -38,7 +37,8 @@ class Violation:
     need, attained : int, Fraction
         Width or distance required and attained, in units; 0 where it does not apply.
     words : str
-        The violation in words; holds no cell value.
+        The violation in words. Amounts stay out: a level is a share of a value, and what is
+        attained may be the value of a neighbour.
     relation : int or None
         For "union": the relation that publishes the sum.
     """
@@ -248,8 +248,11 @@ def interval_claims(
 
 
 def _needs(problem: Problem) -> NDArray[np.int64]:
-    """Largest level of each cell: reaching it on one side settles every promise about it."""
-    return np.maximum(np.maximum(problem.lpl, problem.upl), problem.spl)
+    """Largest level of each cell: reaching it on one side settles every promise about it.
+
+    At least one unit, so that a cell that moves at all is seen to move.
+    """
+    return np.maximum(np.maximum(np.maximum(problem.lpl, problem.upl), problem.spl), 1)
 
 
 def _misplaced(problem: Problem, pattern: NDArray[np.bool_]) -> Iterator[Violation]:
@@ -264,36 +267,25 @@ def _misplaced(problem: Problem, pattern: NDArray[np.bool_]) -> Iterator[Violati
 
 def _short(problem: Problem, p: int, low: Claim, high: Claim) -> list[Violation]:
     """Levels of one primary cell that its interval does not reach."""
-    table, scale = problem.table, problem.table.scale
+    table = problem.table
     found = []
     width = None if low.reach is None or high.reach is None else low.reach + high.reach
+    whom = f" from the contributor of cell {table.cell(low.known[0])}" if low.known else ""
     for kind, need, attained in (
         ("lower", int(problem.lpl[p]), low.reach),
         ("upper", int(problem.upl[p]), high.reach),
         ("sliding", int(problem.spl[p]), width),
     ):
         if attained is not None and attained < need:
-            what = "wide" if kind == "sliding" else f"of {kind} room"
-            by = ""
-            if low.known:
-                by = f" from the contributor of cell {table.cell(low.known[0])}"
-            words = (
-                f"cell {table.cell(p)} keeps {_amount(attained, scale)} {what}{by}, "
-                f"{_amount(Fraction(need), scale)} required"
-            )
-            cells = (p, *low.known)
+            much = "nothing" if attained == 0 else "too little"
+            words = f"cell {table.cell(p)} keeps {much} of its {kind} protection level{whom}"
+            kind = "singleton" if low.known else kind
             found.append(
-                Violation("singleton" if low.known else kind, cells, need, attained, words)
+                Violation(
+                    "singleton" if low.known else kind, (p, *low.known), need, attained, words
+                )
             )
     return found
-
-
-def _amount(units: Fraction, scale: int) -> str:
-    return (
-        units_text(int(units), scale)
-        if units.denominator == 1
-        else f"{float(units) / 10**scale:.6g}"
-    )
 
 
 def _singletons(

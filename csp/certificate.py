@@ -38,7 +38,8 @@ class Claim:
     reach : Fraction or None
         Distance of the end from the true value, in units; None for an endless interval.
     cells, steps : (w,) arrays
-        Witness: cells that move and by how much (numerators).
+        Witness: cells that move and by how much (numerators). For an endless interval a ray:
+        added any number of times it leaves every relation and every bound intact.
     denominator : int
         Common denominator of `steps`.
     rows, multipliers : (v,) arrays
@@ -126,13 +127,43 @@ class Certificate:
         up, down = room(self.table)
         columns = csc_array(self.table.relations)
         for claim in self.claims:
-            fault = _fault_of_witness(claim, columns, self.pattern, up, down)
+            fault = _fault_of_form(claim, self.pattern, self.table.relations.shape[0])
+            if fault is None:
+                fault = _fault_of_witness(claim, columns, self.pattern, up, down)
             if fault is None and claim.exact:
                 fault = _fault_of_proof(claim, self.table, self.pattern, up, down)
             if fault is not None:
-                side = "upper" if claim.sign > 0 else "lower"
-                msg = f"claim about the {side} end of cell {self.table.cell(claim.cell)}: {fault}"
+                known = 0 <= claim.cell < self.table.n_cells
+                name = self.table.cell(claim.cell) if known else str(claim.cell)
+                side = "upper" if claim.sign == 1 else "lower"
+                msg = f"claim about the {side} end of cell {name}: {fault}"
                 raise CertificateError(msg)
+
+
+def _fault_of_form(claim: Claim, pattern: NDArray[np.bool_], rows: int) -> str | None:
+    """Whatever makes a claim meaningless before it is true or false."""
+    n = len(pattern)
+    if claim.sign not in (1, -1) or claim.denominator < 1 or claim.divisor < 1:
+        return "its sign or a denominator is not allowed"
+    if not 0 <= claim.cell < n or not pattern[claim.cell] or claim.cell in claim.known:
+        return "it is about a cell whose value the attacker knows"
+    if claim.reach is not None and not (
+        isinstance(claim.reach, Fraction | int) and claim.reach >= 0
+    ):
+        return "its reach is not a distance"
+    for places, numbers, most in (
+        (claim.cells, claim.steps, n),
+        (claim.rows, claim.multipliers, rows),
+    ):
+        if len(places) != len(numbers) or len(set(places.tolist())) != len(places):
+            return "its entries do not match or occur twice"
+        if len(places) and not (places.min() >= 0 and places.max() < most):
+            return "it names cells or relations that do not exist"
+        if not all(isinstance(v, int) for v in numbers.tolist()):
+            return "its numerators are not whole numbers"
+    if claim.exact and claim.reach is None:
+        return "an endless interval has no exact end"
+    return None
 
 
 def _fault_of_witness(
@@ -140,13 +171,14 @@ def _fault_of_witness(
 ) -> str | None:
     if claim.integer and claim.denominator != 1:
         return "its witness is not a table of whole units"
-    cells, steps = claim.cells, claim.steps
+    cells = claim.cells.astype(np.int64)
     if not pattern[cells].all() or np.isin(cells, claim.known).any():
         return "its witness moves a cell whose value the attacker knows"
-    if not _fits(steps, claim.denominator, columns):
-        steps = steps.astype(object)  # Python integers: slower, never too small
+    steps = _wide(claim.steps, claim.denominator, columns)
     limit = np.where(steps > 0, up[cells], down[cells])
     bounded = limit < UNBOUNDED
+    if claim.reach is None and bounded.any():
+        return "its ray moves a cell towards a bound"
     far = np.abs(steps[bounded]) > limit[bounded].astype(steps.dtype) * claim.denominator
     if np.any(far):
         return "its witness leaves the bounds of a cell"
@@ -158,19 +190,19 @@ def _fault_of_witness(
     np.add.at(balance, order, columns.data[where] * np.repeat(steps, lengths))
     if np.any(balance != 0):
         return "its witness breaks a relation"
-    at = sum(int(v) for v in steps[cells == claim.cell])
-    if claim.reach is not None and claim.sign * at < claim.reach * claim.denominator:
+    at = claim.sign * sum(int(v) for v in steps[cells == claim.cell])
+    if at <= 0 if claim.reach is None else at < claim.reach * claim.denominator:
         return "its witness does not reach the end"
     return None
 
 
-def _fits(steps: NDArray[Any], denominator: int, columns: Any) -> bool:
-    """Whether sums of the steps over a relation, and scaled bounds, stay within int64."""
-    if steps.dtype == object:
-        return False
-    largest = max(abs(int(steps.min(initial=0))), abs(int(steps.max(initial=0))))
+def _wide(steps: NDArray[Any], denominator: int, columns: Any) -> NDArray[Any]:
+    """Give steps a type in which sums over a relation and scaled bounds are exact."""
+    numbers = [int(v) for v in steps.tolist()]
+    largest = max((abs(v) for v in numbers), default=0)
     weight = int(np.abs(columns.data).max(initial=1))
-    return largest * weight * max(1, len(steps)) < 2**62 and denominator < 2**8
+    fits = largest * weight * max(1, len(numbers)) < 2**62 and denominator < 2**8
+    return np.array(numbers, dtype=np.int64 if fits else object)
 
 
 def _fault_of_proof(

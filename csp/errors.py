@@ -6,6 +6,8 @@ mend it. No message carries the value of a cell that may be suppressed.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 __all__ = [
     "CellveilError",
     "CertificateError",
@@ -25,7 +27,17 @@ class InputError(CellveilError, ValueError):
 
 
 class NotAdditive(InputError):
-    """A relation of the table does not hold; the message names its cells."""
+    """A relation of the table does not hold; the message names its cells.
+
+    Attributes
+    ----------
+    difference : str
+        Parts less total, as a decimal number. It can tell a cell, so the message leaves it out.
+    """
+
+    def __init__(self, message: str, *, difference: str = "") -> None:
+        super().__init__(message)
+        self.difference = difference
 
 
 class SolverError(CellveilError, RuntimeError):
@@ -46,6 +58,9 @@ class Unprotectable(CellveilError):
     interval : tuple
         Feasibility interval attained when every suppressible cell is suppressed, in table units.
         It surrounds the true value, so it is an attribute and not part of the message.
+    need, attained : int, Fraction
+        Width or distance required and attained, in units; not in the message either, since a
+        level is a share of the value.
     relations : tuple of str
         The relations that block it, in words.
     """
@@ -56,9 +71,13 @@ class Unprotectable(CellveilError):
         *,
         cell: tuple[str, ...] = (),
         interval: tuple[object, object] | None = None,
+        need: int = 0,
+        attained: Fraction | None = None,
         relations: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message)
         self.cell = cell
         self.interval = interval
+        self.need = need
+        self.attained = attained
         self.relations = relations

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.numbers import MAX_VALUE, UNBOUNDED, units_text
+from csp.numbers import MAX_VALUE, UNBOUNDED
 from csp.table import Table
 
 if TYPE_CHECKING:
@@ -223,9 +223,8 @@ def _check_levels(problem: Problem) -> None:
         if outside.any():
             i = int(np.argmax(outside))
             bound = "lower" if name == "lpl" else "upper"
-            by = units_text(int(getattr(problem, name)[i] - room[i]), table.scale)
             msg = (
-                f"{name} of cell {table.cell(i)} reaches beyond its {bound} bound by {by}; "
-                "lower the level or widen the bound"
+                f"{name} of cell {table.cell(i)} reaches beyond its {bound} bound "
+                f"({int(outside.sum())} such cells); lower the level or widen the bound"
             )
             raise InputError(msg)

@@ -52,13 +52,19 @@ class Protected:
         """Suppressed cells, shape (n,)."""
         return self.suppression.pattern
 
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """Attackers that the result is safe against, also where a table has none of them."""
+        asked = ("singletons",) if self.mechanism.singletons else ()
+        return tuple(dict.fromkeys(("outsider", *asked, *self.audit.guards)))
+
     def __repr__(self) -> str:
         facts = self.summary()
         quality = "proven optimum" if facts["proven"] else f"gap {100 * facts['gap']:.2f} %"
         return (
             f"Protected({facts['cells']} cells: {facts['primary']} primary, "
             f"{facts['secondary']} secondary, {quality}; "
-            f"safe against {', '.join(self.audit.guards)})"
+            f"safe against {', '.join(self.guards)})"
         )
 
     def to_frame(
@@ -81,10 +87,19 @@ class Protected:
         data frame
             A column for each dimension; ``value`` (missing where suppressed); ``status`` (s
             published, x suppressed, z published by force); ``published`` (bool).
+
+        Raises
+        ------
+        InputError
+            If a dimension has the name of one of these columns, or the library is missing.
         """
         from csp.frames import columns_to_frame
 
         table, hidden = self.table, self.pattern
+        taken = {"value", "status", "published", "lower", "upper"} & set(table.names)
+        if taken:
+            msg = f"dimension {min(taken)!r} has the name of a result column; rename it"
+            raise InputError(msg)
         columns: dict[str, Any] = {
             name: [label[d] for label in table.labels] for d, name in enumerate(table.names)
         }
@@ -152,7 +167,7 @@ class Protected:
             "strict": self.mechanism.strict,
             "margins": self.mechanism.margins,
             "safe": self.audit.safe,
-            "guards": list(self.audit.guards),
+            "guards": list(self.guards),
             "integer_attacker": self.audit.integer,
             "claims_verified": len(self.audit.certificate.claims),
             "method": run.method,

@@ -78,7 +78,11 @@ class Table:
             msg = "the table has no cells; give at least one record or one cell"
             raise InputError(msg)
         for name in ("values", "lower", "upper"):
-            array = np.array(getattr(self, name), dtype=np.int64)
+            given = np.asarray(getattr(self, name))
+            array = given.astype(np.int64)
+            if given.dtype.kind not in "biu" and np.any(array != given):
+                msg = f"{name} must be whole numbers of units; Table.from_array takes decimals="
+                raise InputError(msg)
             if array.shape != (n,):
                 msg = f"{name} has shape {array.shape}; {n} cells need ({n},)"
                 raise InputError(msg)
@@ -91,6 +95,7 @@ class Table:
         if self.relations.shape[1] != n:
             msg = f"relations have {self.relations.shape[1]} columns for {n} cells"
             raise InputError(msg)
+        object.__setattr__(self, "relations", _canonical(self.relations))
         if not self.names:
             width = len(self.labels[0]) if self.labels else 0
             object.__setattr__(self, "names", tuple(f"d{i + 1}" for i in range(width)))
@@ -235,6 +240,22 @@ class Table:
         return table_from_frame(data, by, value, **options)
 
 
+def _canonical(relations: csr_array) -> csr_array:
+    """Relations as whole numbers without stored zeros or duplicates, in an own frozen copy."""
+    from scipy.sparse import csr_array
+
+    whole = csr_array(relations.astype(np.int64))
+    if relations.dtype.kind not in "biu" and np.any(whole.data != csr_array(relations).data):
+        msg = "relations must have whole coefficients; multiply each by a common denominator"
+        raise InputError(msg)
+    whole = whole.copy()
+    whole.sum_duplicates()
+    whole.eliminate_zeros()
+    for array in (whole.data, whole.indices, whole.indptr):
+        array.flags.writeable = False
+    return whole
+
+
 def _cell_name(names: Sequence[str], label: Sequence[str]) -> str:
     return "(" + ", ".join(f"{n}={c}" for n, c in zip(names, label, strict=False)) + ")"
 
@@ -286,8 +307,8 @@ def _check_additive(table: Table) -> None:
         row = int(bad[0])
         more = f" ({len(bad) - 1} more relations fail)" if len(bad) > 1 else ""
         msg = (
-            f"relation {row + 1} does not hold: {table.relation(row)}; the parts differ from the "
-            f"total by {units_text(int(off[row]), table.scale)}{more}; mend the cells or leave out "
-            "the relation"
+            f"relation {row + 1} does not hold: {table.relation(row)}; the parts and the total "
+            f"differ{more} (by how much: attribute difference of this error); mend the cells or "
+            "leave out the relation"
         )
-        raise NotAdditive(msg)
+        raise NotAdditive(msg, difference=units_text(int(off[row]), table.scale))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csp import InputError, Problem, Table
+from csp import UNBOUNDED, InputError, Problem, Table
 from csp.attacker import components, engine
 from csp.attacker.flow import FlowEngine, as_network, max_flow_plain
 from csp.attacker.lp import LpEngine
@@ -153,6 +153,69 @@ def test_a_certificate_with_a_broken_claim_is_refused() -> None:
     ):
         with pytest.raises(CertificateError):
             Certificate(table, pattern, (broken,)).verify()
+
+
+def test_forged_claims_are_refused() -> None:
+    table = Table.from_array(FIGURE_2)
+    pattern = np.zeros((4, 4), dtype=bool)
+    pattern[:2, :2] = True
+    low, high = interval_claims(table, pattern.ravel(), [0])[0]
+    Certificate(table, pattern.ravel(), (low, high)).verify()
+    none = np.empty(0, np.int64)
+    bare = {"cells": none, "steps": none, "rows": none, "multipliers": none}
+    four = np.array([0, 1, 4, 5])
+    ring = np.array([1, -1, -1, 1])
+    small = np.array([64, -64, -64, 64, 64, 64, 64], np.int8)
+    forged: list[dict[str, object]] = [
+        {**bare, "denominator": 0, "reach": Fraction(10**9), "exact": False},
+        {**bare, "denominator": -1, "reach": Fraction(10**9), "exact": False},
+        {**bare, "divisor": 0, "reach": Fraction(0)},
+        {**bare, "sign": 0, "reach": Fraction(0)},
+        {"sign": 2, "reach": Fraction(20), "exact": False},
+        {**bare, "reach": None, "exact": False},
+        {"reach": None, "exact": False},
+        {"reach": float("nan"), "exact": False},
+        {"reach": Fraction(-1)},
+        {"reach": Fraction(20), "exact": False, "denominator": 1,
+         "cells": np.tile(four, 2), "steps": np.tile(ring * 10, 2)},
+        {"cells": np.arange(7), "steps": small, "exact": False},
+        {"cells": four, "steps": ring * 10.0, "exact": False},
+        {"cells": four, "steps": np.full(4, np.nan), "exact": False},
+        {"cell": 2}, {"cell": -16}, {"cell": 99}, {"known": (0,)},
+        {"cells": np.array([0, 1, 4, -11]), "steps": ring * 10},
+        {"integer": True, "denominator": 2, "steps": high.steps * 2},
+    ]  # fmt: skip
+    for changes in forged:
+        with pytest.raises(CertificateError):
+            Certificate(table, pattern.ravel(), (_changed(high, **changes),)).verify()
+
+
+@given(st.data())
+def test_endless_intervals_come_with_a_ray(data: st.DataObject) -> None:
+    table = data.draw(small_tables())
+    pattern = data.draw(patterns(table))
+    for pair in interval_claims(table, pattern, np.flatnonzero(pattern)).values():
+        for claim in pair:
+            if claim.reach is None:
+                moved = np.zeros(table.n_cells, dtype=object)
+                for times in (1, 10**6):
+                    moved[claim.cells] = claim.steps * times
+                    assert not (table.relations.toarray() @ moved).any()
+                    inside = table.values * claim.denominator + moved
+                    bounded = table.upper < UNBOUNDED
+                    assert (inside >= table.lower * claim.denominator).all()
+                    assert (inside <= table.upper * claim.denominator)[bounded].all()
+                assert claim.sign * moved[claim.cell] > 0
+
+
+def test_words_of_violations_hold_no_amounts() -> None:
+    table = Table.from_array([[7, 654321], [654321, 77]])
+    publish = table.margins
+    problem = Problem.of(table, np.arange(9) == 0, upl=700000, publish=publish)
+    report = audit(problem, ~publish)
+    assert report.violations[0].attained == 654321
+    assert "654321" not in report.violations[0].words
+    assert "700000" not in report.violations[0].words
 
 
 def test_fractional_ends_are_exact_and_integers_are_narrower() -> None:

@@ -109,8 +109,8 @@ def sums_pass(problem: Problem, n: int) -> Callable[[tuple[bool, ...]], bool]:
     return safe
 
 
-@settings(max_examples=60)
-@given(problems(frequency_2d(high=6), max_free=7, extras=False), st.integers(2, 12))
+@settings(max_examples=100)
+@given(problems(frequency_2d(high=6), max_free=7), st.integers(2, 12))
 def test_sums_of_suppressed_cells_equal_brute_force(problem: Problem, n: int) -> None:
     guarded = replace(problem, union_rule=MinFrequency(n, width=1))
     best = oracles.best_pattern(problem, also=sums_pass(problem, n))
@@ -244,10 +244,11 @@ def test_unprotectable_names_cell_and_relations_but_no_value() -> None:
     problem = Problem.of(
         table, np.arange(9) == 0, spl=9, publish=table.margins | (table.values == 5)
     )
-    with pytest.raises(Unprotectable, match=r"d1=1, d2=1.*0 wide.*9 required") as error:
+    with pytest.raises(Unprotectable, match=r"d1=1, d2=1.*cannot be protected") as error:
         suppress(problem)
     assert error.value.cell == ("1", "1")
     assert error.value.interval == (770077, 770077)
+    assert (error.value.need, error.value.attained) == (9, 0)
     assert any("d1=1, d2=Total" in r for r in error.value.relations)
     assert "770077" not in str(error.value)
     assert "770077" not in repr(error.value)
@@ -269,6 +270,51 @@ def test_costs_of_many_magnitudes_are_still_minimal() -> None:
     found = suppress(problem)
     assert found.cost == 3 * 10**9 - 2
     assert found.pattern[[0, 2, 4, 6]].all()
+
+
+@pytest.mark.parametrize("digits", [7, 8, 9, 12])
+def test_large_values_as_costs(digits: int) -> None:
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        a = 10**digits + rng.integers(0, 50, (5, 5)) * 10 ** max(0, digits - 6)
+        a[0, 0] = 5
+        table = Table.from_array(a)
+        primary = np.arange(table.n_cells) == 0
+        found = suppress(
+            Problem.of(table, primary, lpl=1, upl=1, cost=table.values, publish=table.margins)
+        )
+        # One cell, symmetric need: the cheapest rectangle through it.
+        least = min(a[0, j] + a[i, 0] + a[i, j] for i in range(1, 5) for j in range(1, 5))
+        assert found.cost == least
+        assert found.bound <= found.cost
+
+
+def test_stored_zeros_in_relations_mean_nothing() -> None:
+    from scipy.sparse import csr_array
+
+    indptr = np.array([0, 3, 5])
+    stored = (np.array([1, -1, 0, 1, -1]), np.array([0, 1, 2, 2, 3]), indptr)
+    table = Table(
+        np.array([5, 5, 3, 3]), csr_array(stored, shape=(2, 4)), np.zeros(4),
+        np.full(4, csp.UNBOUNDED), tuple((c,) for c in "abcd"),
+    )  # fmt: skip
+    assert suppress(Problem.of(table, [0, 0, 0, 1], spl=2)).cost == 1
+    with pytest.raises(InputError, match="whole"):
+        table.replace(values=np.array([5.5, 5.5, 3, 3]))
+
+
+def test_many_cheapest_patterns_of_a_large_table() -> None:
+    rng = np.random.default_rng(5)
+    a = rng.integers(20, 90, (46, 46))
+    a.ravel()[rng.choice(46 * 46, 6, replace=False)] = 2
+    table = Table.from_array(a)
+    assert table.n_cells > tiebreak.BINARY_UP_TO
+    primary = (table.values < 5) & ~table.margins
+    problem = Problem.of(table, primary, spl=8, publish=table.margins)
+    first, second = (suppress(problem, seed=s, time_limit=60) for s in (0, 1))
+    assert first.canonical
+    assert second.canonical
+    assert (first.pattern == second.pattern).all()
 
 
 # ---- published optima ------------------------------------------------------------------------

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.view import Extreme, View
-from csp.numbers import UNBOUNDED
 
 __all__ = ["FlowEngine", "Network", "as_network", "max_flow_plain"]
 
@@ -150,26 +149,12 @@ class FlowEngine:
                 potential -= potential[-1]
                 multipliers = -potential[:-1] * network.sign
         if reach >= ENDLESS:
-            return self._endless(j, sign)
+            ray = FlowEngine(self._view.recession(), self._network).extreme(j, sign)
+            return Extreme(None, ray.witness, 1, None, 1, exact=False)
         flow[j] = sign * reach
         if reach == stopped_at:
             return Extreme(Fraction(reach), flow, 1, None, 1, exact=False)
         return Extreme(Fraction(reach), flow, 1, multipliers, 1, exact=True)
-
-    def _endless(self, j: int, sign: int) -> Extreme:
-        """Witness of a million times the largest finite room for a cell that has no limit."""
-        finite = np.concatenate([self._view.up, self._view.down])
-        finite = finite[finite < UNBOUNDED]
-        far = int(min(2**50, 10**6 * max(1, int(finite.max(initial=1)))))
-        capped = View(
-            self._view.cells,
-            self._view.rows,
-            self._view.matrix,
-            np.where(np.arange(self._k) == j, np.minimum(self._view.up, far), self._view.up),
-            np.where(np.arange(self._k) == j, np.minimum(self._view.down, far), self._view.down),
-        )
-        found = FlowEngine(capped, self._network).extreme(j, sign)
-        return Extreme(None, found.witness, 1, None, 1, exact=False)
 
 
 _kernel: Any = None

@@ -40,6 +40,9 @@ def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
     """
     if relaxed.denominator == 1:
         return relaxed
+    if relaxed.reach is None:
+        # A rational ray, multiplied by its denominator, is a ray of whole units.
+        return Extreme(None, relaxed.witness, 1, None, 1, exact=False)
     # Integers above 2**53 are not floats, and tolerances are absolute: refuse rather than round.
     finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
     if finite.max(initial=0) > 10**9:
@@ -48,12 +51,9 @@ def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
     cost = np.zeros(len(view.cells))
     cost[j] = -sign
     zero = np.zeros(len(view.rows))
-    end = None if relaxed.reach is None else relaxed.reach.numerator // relaxed.reach.denominator
+    end = relaxed.reach.numerator // relaxed.reach.denominator
     up = np.where(view.up >= UNBOUNDED, np.inf, view.up).astype(np.float64)
     down = np.where(view.down >= UNBOUNDED, np.inf, view.down).astype(np.float64)
-    if end is None:
-        far = 10**6 * max(1, int(finite.max(initial=1)))
-        (up if sign > 0 else down)[j] = far
     model = build(
         new_model(mip_abs_gap=0.5),
         cost=cost, lower=-down, upper=up, rows=view.matrix, row_lower=zero, row_upper=zero,
@@ -67,8 +67,7 @@ def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
     if not is_deviation(view, z, 1):
         msg = "no integer table could be made of the attacker's solution"
         raise CertificateError(msg)
-    reach = None if end is None else Fraction(sign * int(z[j]))
-    exact = relaxed.exact and reach is not None and reach == end
-    if exact:
+    reach = Fraction(sign * int(z[j]))
+    if relaxed.exact and reach == end:
         return Extreme(reach, z, 1, relaxed.multipliers, relaxed.divisor, exact=True)
     return Extreme(reach, z, 1, None, 1, exact=False)

@@ -55,7 +55,8 @@ class LpEngine:
         """
         word = self._solve(j, sign)
         if word == "unbounded":
-            return self._endless(j, sign)
+            ray = LpEngine(self._view.recession()).extreme(j, sign)
+            return Extreme(None, ray.witness, ray.denominator, None, 1, exact=False)
         if word != "optimal":
             msg = f"the attacker's LP ended as {word}; it always has the true table as a solution"
             raise CertificateError(msg)
@@ -127,18 +128,6 @@ class LpEngine:
             return witness, None
         msg = "no exact table could be made of the attacker's LP solution"
         raise CertificateError(msg)
-
-    def _endless(self, j: int, sign: int) -> Extreme:
-        """Give a witness far out for a cell whose deviation has no limit."""
-        bound = self._view.up if sign > 0 else self._view.down
-        finite = np.concatenate([self._view.up, self._view.down])
-        finite = finite[finite < UNBOUNDED]
-        far = int(min(2**50, 10**6 * max(1, int(finite.max(initial=1)))))
-        up, down = self._view.up.copy(), self._view.down.copy()
-        (up if sign > 0 else down)[j] = min(int(bound[j]), far)
-        capped = View(self._view.cells, self._view.rows, self._view.matrix, up, down)
-        found = LpEngine(capped).extreme(j, sign)
-        return Extreme(None, found.witness, found.denominator, None, 1, exact=False)
 
 
 def _reach(witness: tuple[NDArray[Any], int] | None, j: int, sign: int) -> Fraction:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Extreme", "View", "components", "room"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class View:
     """Deviations ``z = y - a`` that fit a release, on one connected part of its pattern.
 
@@ -43,8 +43,21 @@ class View:
     up: NDArray[np.int64]
     down: NDArray[np.int64]
 
+    def __repr__(self) -> str:
+        return f"View({len(self.cells)} cells, {len(self.rows)} relations)"
 
-@dataclass(frozen=True, slots=True, eq=False)
+    def recession(self) -> View:
+        """Directions that can be followed without end, cut off at one unit a cell."""
+        return View(
+            self.cells,
+            self.rows,
+            self.matrix,
+            np.where(self.up >= UNBOUNDED, 1, 0),
+            np.where(self.down >= UNBOUNDED, 1, 0),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Extreme:
     """How far one cell can move in one direction, with a witness and a proof.
 
@@ -53,7 +66,8 @@ class Extreme:
     reach : Fraction or None
         Largest deviation found (>= 0, in units); None if it has no limit.
     witness : (k,) array of int
-        Numerators of a deviation vector that attains `reach` (a finite one if it is None).
+        Numerators of a deviation vector that attains `reach`; if that is None, a ray that can
+        be added any number of times.
     denominator : int
         Common denominator of the witness.
     multipliers : (r,) array of int or None
@@ -70,6 +84,9 @@ class Extreme:
     multipliers: NDArray[np.int64] | None
     divisor: int
     exact: bool
+
+    def __repr__(self) -> str:
+        return f"Extreme({'exact' if self.exact else 'reached'})"
 
 
 def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

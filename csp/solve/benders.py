@@ -16,7 +16,7 @@ from csp.errors import SolverError, Unprotectable
 from csp.problem import Problem
 from csp.solve.heuristic import clean
 from csp.solve.result import ProgressCallback, Suppression
-from csp.solve.run import Run, answer_pattern, contenders
+from csp.solve.run import Run, answer_pattern, contenders, cut_off
 from csp.solve.tiebreak import break_ties
 from csp.solve.unions import union_cuts_beforehand
 
@@ -114,7 +114,14 @@ def _unprotectable(problem: Problem, result: Audit) -> Unprotectable:
     value = int(table.values[cell])
     low, high = ends.get(-1), ends.get(1)
     interval = (None if low is None else value - low, None if high is None else value + high)
-    return Unprotectable(msg, cell=table.labels[cell], interval=interval, relations=relations)
+    return Unprotectable(
+        msg,
+        cell=table.labels[cell],
+        interval=interval,
+        need=violation.need,
+        attained=violation.attained,
+        relations=relations,
+    )
 
 
 def _linear_phase(run: Run) -> None:
@@ -126,13 +133,9 @@ def _linear_phase(run: Run) -> None:
             return
         run.raise_bound(answer.bound)
         run.tell("cuts")
-        cuts = run.cutter.bridgeless(answer.x)
-        if not cuts:
-            misses = run.separator.misses(answer.x, whole=False, deadline=run.deadline)
-            cuts = [m.cut for m in misses if m.cut is not None]
         stalled = 0 if answer.bound > last + 1e-4 * abs(last) else stalled + 1
         last = max(last, answer.bound)
-        if not run.master.add(cuts) or stalled >= 10:
+        if not cut_off(run, answer.x) or stalled >= 10:
             break
     _round_up_relaxation(run)
 

@@ -117,6 +117,8 @@ class Cutter:
         right = need * common - sum(weight[self._forced & (weight != 0)].tolist())
         if right <= 0:
             return None
+        if right >= 2**62:
+            weight = weight.astype(object)
         weight[endless] = right
         cells = np.flatnonzero(self._free & (weight != 0))
         ratio = np.minimum(weight[cells], right).astype(np.float64) / float(right)
@@ -177,18 +179,18 @@ def no_good(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
     return Cut(cells, np.ones(len(cells)), 1.0, "cover")
 
 
-def over_budget(problem: Problem, pattern: NDArray[np.bool_], budget: int) -> Cut:
-    """Cut off a pattern whose free cells cost more than a budget, and all that hold its core.
+def over_budget(chosen: NDArray[np.bool_], weights: NDArray[np.int64], most: int) -> Cut:
+    """Cut off chosen cells whose weights add up to too much, and all that hold their core.
 
-    Costs that span many orders of magnitude get past the solver's tolerance in the row that
+    Weights that span many orders of magnitude get past the solver's tolerance in the row that
     limits them; exact sums do not.
     """
-    chosen = np.flatnonzero(problem.free & pattern)
-    total = sum(problem.cost[chosen].tolist())
+    cells = np.flatnonzero(chosen)
+    total = sum(weights[cells].tolist())
     core = []
-    for i in chosen[np.argsort(problem.cost[chosen], kind="stable")].tolist():
-        if total - int(problem.cost[i]) > budget:
-            total -= int(problem.cost[i])
+    for i in cells[np.argsort(weights[cells], kind="stable")].tolist():
+        if total - int(weights[i]) > most:
+            total -= int(weights[i])
         else:
             core.append(i)
     return Cut(np.sort(np.array(core)), -np.ones(len(core)), 1.0 - len(core), "budget")

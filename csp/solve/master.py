@@ -61,6 +61,7 @@ class Master:
         self._keys: set[bytes] = set()
         self._lp: Any = None
         self._matrix: Any = None
+        self._other_objective = False
         self._right: NDArray[np.float64] = np.empty(0)
         self._loaded = 0
 
@@ -74,8 +75,14 @@ class Master:
                 fresh += 1
         return fresh
 
-    def relax(self) -> Answer:
-        """Solve the linear relaxation, warm from the last time."""
+    def relax(self, objective: NDArray[np.float64] | None = None) -> Answer:
+        """Solve the linear relaxation, warm from the last time.
+
+        Parameters
+        ----------
+        objective : (n,) float64, optional
+            In place of the costs, never negative.
+        """
         from scipy.sparse import csr_array, vstack
 
         k = len(self._free)
@@ -97,6 +104,13 @@ class Master:
             self._matrix = csr_array(vstack([self._matrix, rows]))
             self._right = np.append(self._right, [c.right for c in new])
             self._loaded = len(self.cuts)
+        cost, unit = self.cost, self.unit
+        if objective is not None:
+            cost = objective[self._free]
+            unit = max(1.0, float(np.median(cost))) if k else 1.0
+        if objective is not None or self._other_objective:
+            self._lp.changeColsCost(k, np.arange(k, dtype=np.int32), cost / unit)
+            self._other_objective = objective is not None
         word = optimise(self._lp)
         if word != "optimal":
             return Answer(word, None, np.inf)
@@ -104,9 +118,9 @@ class Master:
         x = self._full(np.clip(np.asarray(solution.col_value), 0.0, 1.0))
         # Any non-negative multipliers of the cuts give a valid bound, so the solver's tolerances
         # cannot push it above a true cost (Neumaier and Shcherbina 2004).
-        y = np.maximum(np.asarray(solution.row_dual), 0.0) * self.unit
+        y = np.maximum(np.asarray(solution.row_dual), 0.0) * unit
         reduced = np.zeros(self._problem.table.n_cells)
-        reduced[self._free] = self.cost - self._matrix.T @ y
+        reduced[self._free] = cost - self._matrix.T @ y
         bound = float(self._right @ y + np.minimum(reduced, 0.0).sum())
         return Answer("optimal", x, bound, reduced)
 
@@ -116,8 +130,7 @@ class Master:
         *,
         candidates: NDArray[np.bool_],
         fixed: dict[int, int] | None = None,
-        budget: int | None = None,
-        limits: list[tuple[NDArray[np.float64], float]] | None = None,
+        limits: list[tuple[NDArray[np.int64], int]] | None = None,
         step: float = 1.0,
         start: NDArray[np.bool_] | None = None,
         time_limit: float | None = None,
@@ -132,10 +145,8 @@ class Master:
             Free cells that may be suppressed.
         fixed : dict of int to {0, 1}, optional
             Decided cells.
-        budget : int, optional
-            Largest total cost allowed.
-        limits : list of ((n,) float64, float), optional
-            Further totals of whole numbers that must not be exceeded.
+        limits : list of ((n,) int64, int), optional
+            Totals of whole numbers over the free cells that must not be exceeded.
         step : float
             Two different objective values differ by at least this much.
         start : (n,) bool, optional
@@ -162,10 +173,8 @@ class Master:
         rows = self._rows(self.cuts, place)
         right = np.array([c.right for c in self.cuts])
         top = np.full(len(self.cuts), np.inf)
-        caps = list(limits or [])
-        if budget is not None:
-            caps.insert(0, (self._problem.cost.astype(np.float64), float(budget)))
-        for weights, most in caps:
+        for whole, most in limits or []:
+            weights = whole.astype(np.float64)
             # Totals are whole, so half a unit more admits nothing new. Scaled to a million, the
             # row is as sharp as the solver's absolute tolerance lets it be; callers check sums.
             sharp = 2.0**20 / max(1.0, float(weights[cells].max(initial=0.0)))
@@ -190,7 +199,9 @@ class Master:
             cost=cost / scale, lower=lower, upper=upper, rows=rows,
             row_lower=right, row_upper=top, integer=True,
         )  # fmt: skip
-        if start is not None and not (start & self._problem.free & ~used).any():
+        # HiGHS has been seen to call a start optimal that is not, with fractional objectives.
+        usable = start is not None and scale == step and (np.mod(cost, step) == 0).all()
+        if usable and start is not None and not (start & self._problem.free & ~used).any():
             _set_start(model, start[cells])
         word = optimise(model, time_limit=time_limit, interruptible=True, doubtful=True)
         if word == "infeasible":

@@ -25,12 +25,15 @@ class Progress:
         Cost of the best safe pattern so far; None if there is none yet.
     seconds : float
         Wall time since the start.
+    suppressed : int or None
+        Cells in the best pattern so far.
     """
 
     phase: str
     bound: int
     best: int | None
     seconds: float
+    suppressed: int | None = None
 
     @property
     def gap(self) -> float:

@@ -18,7 +18,7 @@ from csp.solve.result import Progress, ProgressCallback
 from csp.solve.separation import Separator
 from csp.solve.unions import union_cut
 
-__all__ = ["Run", "answer_pattern", "contenders", "too_dear"]
+__all__ = ["Run", "answer_pattern", "contenders", "cut_off", "too_dear"]
 
 
 @dataclass(slots=True)
@@ -82,7 +82,8 @@ class Run:
         """Report progress."""
         if self.report is not None:
             seconds = time.monotonic() - self.began
-            self.report(Progress(phase, self.bound, self.best_cost, seconds))
+            hidden = None if self.best is None else int(self.best.sum())
+            self.report(Progress(phase, self.bound, self.best_cost, seconds, hidden))
 
     @property
     def left(self) -> float:
@@ -112,12 +113,25 @@ def contenders(run: Run, budget: int | None) -> NDArray[np.bool_]:
     return run.problem.free & (answer.reduced <= room + slack)
 
 
-def too_dear(run: Run, pattern: NDArray[np.bool_], budget: int | None) -> bool:
-    """Whether a proposed pattern exceeds the budget for the free cells; it is cut off then."""
-    if budget is None or run.cost_of(pattern) - run.constant <= budget:
-        return False
-    run.master.add([over_budget(run.problem, pattern, budget)])
-    return True
+def cut_off(run: Run, x: NDArray[np.float64]) -> bool:
+    """Add the cuts that a point of the relaxation violates; False if there is none."""
+    cuts = run.cutter.bridgeless(x)
+    if not cuts:
+        misses = run.separator.misses(x, whole=False, deadline=run.deadline)
+        cuts = [m.cut for m in misses if m.cut is not None]
+    return run.master.add(cuts) > 0
+
+
+def too_dear(
+    run: Run, pattern: NDArray[np.bool_], limits: list[tuple[NDArray[np.int64], int]]
+) -> bool:
+    """Whether a proposed pattern exceeds a limit on its free cells; it is cut off then."""
+    chosen = pattern & run.problem.free
+    for weights, most in limits:
+        if sum(weights[chosen].tolist()) > most:
+            run.master.add([over_budget(chosen, weights, most)])
+            return True
+    return False
 
 
 def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
@@ -139,7 +153,10 @@ def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
     if result.safe:
         return result
     cuts = [c for c in _cuts_of(run, pattern, result) if c.slack(x) < -1e-7]
-    if not run.master.add(cuts) and not run.master.add([no_good(run.problem, pattern)]):
+    if not cuts and any(v.kind != "union" for v in result.violations):
+        # What an unsafe pattern lacks, all its parts lack too. (Not so for sums.)
+        cuts = [no_good(run.problem, pattern)]
+    if not run.master.add(cuts):
         msg = "an unsafe pattern came back although it had been cut off"
         raise SolverError(msg)
     return None
@@ -168,8 +185,12 @@ def _cuts_of(run: Run, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
             sides = []
             for s in side:
                 full = np.zeros(rows, dtype=np.int64)
+                if max((abs(v) for v in ends[s].multipliers.tolist()), default=0) >= 2**31:
+                    break
                 full[ends[s].rows] = ends[s].multipliers.astype(np.int64)
                 sides.append((s, full, ends[s].divisor))
+            if len(sides) < len(side):
+                continue
             cut = run.cutter.capacity(violation.cells[0], need, sides, tuple(known))
             if cut is not None:
                 cuts.append(cut)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from csp.errors import SolverError
 from csp.problem import Problem
-from csp.solve.run import Run, answer_pattern, contenders, too_dear
+from csp.solve.run import Run, answer_pattern, contenders, cut_off, too_dear
 
 __all__ = ["BINARY_UP_TO", "break_ties", "label_hash"]
 
@@ -92,16 +92,32 @@ def _smallest_number(run: Run) -> Outcome:
 
 def _smallest_hash(run: Run) -> Outcome:
     """Minimise several hash totals one after the other; equal totals of all of them mean chance."""
-    limits: list[tuple[NDArray[np.float64], float]] = []
+    limits: list[tuple[NDArray[np.int64], int]] = []
     candidates = _candidates(run)
     for turn in range(_HASH_ROUNDS):
-        objective = np.where(run.problem.free, label_hash(run.problem, turn), 0).astype(np.float64)
-        outcome = _minimise(run, objective, candidates, {}, limits)
+        weights = np.where(run.problem.free, label_hash(run.problem, turn), 0)
+        if turn == 0:
+            _cut_by(run, weights)
+        outcome = _minimise(run, weights.astype(np.float64), candidates, {}, limits)
         if outcome != "done":
             return outcome
         assert run.best is not None
-        limits.append((objective, float(objective[run.best].sum())))
+        limits.append((weights, sum(weights[run.best].tolist())))
     return "done"
+
+
+def _cut_by(run: Run, weights: NDArray[np.int64]) -> None:
+    """Drive the relaxation where cost decides first and the weights after it.
+
+    Among very many cheapest patterns, cuts found at integer points alone lead nowhere.
+    """
+    assert run.best is not None
+    least = float(weights[run.best & run.problem.free].sum() + 1)
+    objective = run.problem.cost / run.step * least + weights
+    while run.left > 0:
+        answer = run.master.relax(objective)
+        if answer.x is None or not cut_off(run, answer.x):
+            return
 
 
 def _candidates(run: Run) -> NDArray[np.bool_]:
@@ -114,7 +130,7 @@ def _candidates(run: Run) -> NDArray[np.bool_]:
 
 def _minimise(
     run: Run, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
-    fixed: dict[int, int], limits: list[tuple[NDArray[np.float64], float]] | None = None,
+    fixed: dict[int, int], totals: list[tuple[NDArray[np.int64], int]] | None = None,
 ) -> Outcome:  # fmt: skip
     """Least objective among the cheapest safe patterns; the incumbent is replaced by it.
 
@@ -127,20 +143,20 @@ def _minimise(
     assert run.best is not None
     assert run.best_cost is not None
     budget = run.best_cost - run.constant
+    limits = [(run.problem.cost, budget), *(totals or [])]
     while run.left > 0:
         answer = run.master.search(
             objective,
             candidates=candidates,
             fixed=fixed,
-            budget=budget,
-            limits=limits or [],
+            limits=limits,
             start=run.best,
             time_limit=None if run.left == np.inf else run.left,
         )
         if answer.x is None or answer.word not in ("optimal", "doubtful"):
             return "time"
         pattern = answer.x > 0.5
-        dear = too_dear(run, pattern, budget)
+        dear = too_dear(run, pattern, limits)
         if answer.word == "doubtful" and not dear:
             msg = "the solver fails on costs of so many magnitudes; use coarser costs"
             raise SolverError(msg)

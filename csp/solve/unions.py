@@ -52,7 +52,8 @@ def union_cut(problem: Problem, pattern: NDArray[np.bool_], violation: Violation
     base = np.flatnonzero(members & moving)
     if len(base) and violation.relation is not None:
         cut = _company(problem, violation.relation, base, np.flatnonzero(members))
-        if cut is not None:
+        # Company that cannot move does not help, but such a cut counts it.
+        if cut is not None and cut.slack(pattern.astype(np.float64)) < 0:
             return cut
     if (members & problem.forced & ~moving).any():
         members = pattern
