@@ -16,7 +16,7 @@ from csp.errors import SolverError, Unprotectable
 from csp.problem import Problem
 from csp.solve.heuristic import clean
 from csp.solve.result import ProgressCallback, Suppression
-from csp.solve.run import Run, answer_pattern, contenders, cut_off
+from csp.solve.run import Run, answer_pattern, contenders, drive
 from csp.solve.tiebreak import break_ties
 from csp.solve.unions import union_cuts_beforehand
 
@@ -126,16 +126,10 @@ def _unprotectable(problem: Problem, result: Audit) -> Unprotectable:
 
 def _linear_phase(run: Run) -> None:
     """Drive the linear relaxation with cuts; its support is a safe pattern when none is left."""
-    stalled, last = 0, -np.inf
-    while run.left > 0 and not run.close_enough:
-        answer = run.master.relax()
-        if answer.x is None:
-            return
+    for answer in drive(run):
         run.raise_bound(answer.bound)
         run.tell("cuts")
-        stalled = 0 if answer.bound > last + 1e-4 * abs(last) else stalled + 1
-        last = max(last, answer.bound)
-        if not cut_off(run, answer.x) or stalled >= 10:
+        if run.close_enough:
             break
     _round_up_relaxation(run)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,12 +14,12 @@ from csp.certificate import Claim
 from csp.errors import SolverError
 from csp.problem import Problem
 from csp.solve.cuts import Cut, Cutter, no_good, over_budget, round_up, smallest_step
-from csp.solve.master import Master
+from csp.solve.master import Answer, Master
 from csp.solve.result import Progress, ProgressCallback
 from csp.solve.separation import Separator
 from csp.solve.unions import union_cut
 
-__all__ = ["Run", "answer_pattern", "contenders", "cut_off", "too_dear"]
+__all__ = ["Run", "answer_pattern", "contenders", "drive", "too_dear"]
 
 
 @dataclass(slots=True)
@@ -111,6 +112,34 @@ def contenders(run: Run, budget: int | None) -> NDArray[np.bool_]:
     room = budget - answer.bound
     slack = 1e-6 * max(1.0, abs(answer.bound))
     return run.problem.free & (answer.reduced <= room + slack)
+
+
+def drive(run: Run, objective: NDArray[np.float64] | None = None) -> Iterator[Answer]:
+    """Solve the relaxation and cut off its solution, again and again.
+
+    Ends when no cut is left, when ten rounds have not raised the bound, or with the time.
+
+    Parameters
+    ----------
+    run : Run
+    objective : (n,) float64, optional
+        In place of the costs.
+
+    Yields
+    ------
+    Answer
+        Each solution before it is cut off.
+    """
+    stalled, last = 0, -np.inf
+    while run.left > 0 and stalled < 10:
+        answer = run.master.relax(objective)
+        if answer.x is None:
+            return
+        yield answer
+        stalled = 0 if answer.bound > last + 1e-4 * abs(last) else stalled + 1
+        last = max(last, answer.bound)
+        if not cut_off(run, answer.x):
+            return
 
 
 def cut_off(run: Run, x: NDArray[np.float64]) -> bool:

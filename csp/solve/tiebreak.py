@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from csp.errors import SolverError
 from csp.problem import Problem
-from csp.solve.run import Run, answer_pattern, contenders, cut_off, too_dear
+from csp.solve.run import Run, answer_pattern, contenders, drive, too_dear
 
 __all__ = ["BINARY_UP_TO", "break_ties", "label_hash"]
 
@@ -114,10 +114,8 @@ def _cut_by(run: Run, weights: NDArray[np.int64]) -> None:
     assert run.best is not None
     least = float(weights[run.best & run.problem.free].sum() + 1)
     objective = run.problem.cost / run.step * least + weights
-    while run.left > 0:
-        answer = run.master.relax(objective)
-        if answer.x is None or not cut_off(run, answer.x):
-            return
+    for _ in drive(run, objective):
+        pass
 
 
 def _candidates(run: Run) -> NDArray[np.bool_]:
