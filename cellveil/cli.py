@@ -7,22 +7,31 @@ commands, so that help and version answer at once.
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cellveil.front import SAFE, UNSAFE, Front, explained, say, tell
+from cellveil.options import (
+    JJ,
+    RESULTS,
+    TEXTS,
+    Cost,
+    Gap,
+    Integer,
+    Margins,
+    Method,
+    Negative,
+    Reveal,
+    Summary,
+    TimeLimit,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = ["app", "main"]
-
-RESULTS = (".csv", ".csv.gz", ".parquet")
-TEXTS = (".csv", ".csv.gz")
-JJ = (".jj", ".jj.gz")
 
 
 app = typer.Typer(
@@ -34,29 +43,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-
-class Cost(StrEnum):
-    """What suppressing a cell costs."""
-
-    UNIT = "unit"
-    VALUE = "value"
-
-
-class Margins(StrEnum):
-    """What happens to margins."""
-
-    SUPPRESS = "suppress"
-    PUBLISH = "publish"
-
-
-class Negative(StrEnum):
-    """How negative contributions are read."""
-
-    ERROR = "error"
-    ABS = "abs"
-    SHIFT = "shift"
-    SPLIT = "split"
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it with the flag)
@@ -80,30 +66,6 @@ def front(
     Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input.
     """
     del version, debug  # read by their callback and by the group
-
-
-Method = Annotated[str, typer.Option(metavar="NAME", help="auto, cuts, or compact (small tables).")]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SECONDS",
-        help="Seconds; then the best audited pattern is taken.",
-        show_default="none",
-    ),
-]
-Gap = Annotated[
-    float, typer.Option(metavar="SHARE", help="Stop within this share of the optimum; 0.01 is 1 %.")
-]
-Summary = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Facts about the result as JSON.")
-]
-Reveal = Annotated[
-    bool,
-    typer.Option("--reveal", help="Let suppressed values into the output. Never publish that."),
-]
-Integer = Annotated[
-    bool, typer.Option("--integer", help="The attacker knows that cells are whole units.")
-]
 
 
 @app.command()

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.formats.hrc import parse_hrc, read_text
+from csp.formats.files import read_plain_or_gz
+from csp.formats.hrc import parse_hrc
 from csp.formats.layout import Metadata, Variable, read_metadata
 from csp.hierarchy import Hierarchy
 
@@ -117,7 +118,7 @@ def hierarchies(
 def _records(path: Path) -> list[str]:
     """Lines of a plain or compressed file, without blank lines at its end."""
     # Not splitlines(): a form feed or a line separator inside a field does not end the record.
-    lines = read_text(path).replace("\r\n", "\n").split("\n")
+    lines = read_plain_or_gz(path, windows=True).replace("\r\n", "\n").split("\n")
     while lines and not lines[-1].strip(" \t\x1a"):
         lines.pop()
     if not lines:

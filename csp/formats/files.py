@@ -124,13 +124,19 @@ def _mode(target: Path, path: str | os.PathLike[str]) -> int | None:
     return stat.S_IMODE(found)
 
 
-def read_plain_or_gz(path: str | os.PathLike[str]) -> str:
+def read_plain_or_gz(path: str | os.PathLike[str], *, windows: bool = False) -> str:
     """Text of a UTF-8 file that may be gzipped, told by its first bytes.
+
+    Parameters
+    ----------
+    path : path-like
+    windows : bool
+        Read what is not UTF-8 as Windows-1252: τ-ARGUS writes the code page of its system.
 
     Raises
     ------
     InputError
-        If the file cannot be read, its gzip stream is broken, or it is not UTF-8.
+        If the file cannot be read, its gzip stream is broken, or it is text of neither kind.
     """
     try:
         raw = Path(path).read_bytes()
@@ -145,6 +151,10 @@ def read_plain_or_gz(path: str | os.PathLike[str]) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if windows:
+            with suppress(UnicodeDecodeError):
+                return raw.decode("cp1252")
         line = raw.count(b"\n", 0, error.start) + 1
-        msg = f"{str(path)!r}, line {line}: not UTF-8 text; save the file as UTF-8"
+        kinds = "neither UTF-8 nor Windows-1252" if windows else "not UTF-8"
+        msg = f"{str(path)!r}, line {line}: {kinds} text; save the file as UTF-8"
         raise InputError(msg) from error

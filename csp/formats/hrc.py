@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from csp.errors import InputError
+from csp.formats.files import read_plain_or_gz
 
 if TYPE_CHECKING:
     from csp.hierarchy import Hierarchy
 
-__all__ = ["format_hrc", "parse_hrc", "read_text"]
-
-
-def read_text(path: str | PathLike[str]) -> str:
-    """Text of a plain or gzipped file in UTF-8 or, where it is not UTF-8, in Windows-1252.
-
-    τ-ARGUS runs on Windows and writes its system's code page.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is text of neither kind.
-    """
-    try:
-        raw = Path(path).read_bytes()
-        if raw.startswith(b"\x1f\x8b"):
-            raw = gzip.decompress(raw)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        msg = f"{str(path)!r} is a broken or truncated gzip file; copy it again"
-        raise InputError(msg) from error
-    except OSError as error:
-        msg = f"cannot read {str(path)!r}: {error.strerror or error}"
-        raise InputError(msg) from error
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        try:
-            return raw.decode("cp1252")
-        except UnicodeDecodeError as error:
-            msg = f"{str(path)!r} is neither UTF-8 nor Windows-1252 text; save it as UTF-8"
-            raise InputError(msg) from error
+__all__ = ["format_hrc", "parse_hrc"]
 
 
 def parse_hrc(
@@ -146,5 +115,5 @@ def _lines(source: str | PathLike[str] | Iterable[str]) -> tuple[str, list[str]]
     if isinstance(source, str) and ("\n" in source or "\r" in source):
         return "", source.splitlines()
     if isinstance(source, (str, PathLike)):
-        return f"{Path(source).name}: ", read_text(source).splitlines()
+        return f"{Path(source).name}: ", read_plain_or_gz(source, windows=True).splitlines()
     return "", [str(line) for line in source]

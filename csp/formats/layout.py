@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from csp.errors import InputError
-from csp.formats.hrc import read_text
+from csp.formats.files import read_plain_or_gz
 
 __all__ = ["Metadata", "Variable", "read_metadata"]
 
@@ -133,7 +133,7 @@ def read_metadata(path: str | PathLike[str]) -> Metadata:
     name = Path(path).name
     header: dict[str, str] = {}
     drafts: list[dict[str, Any]] = []
-    for number, raw in enumerate(read_text(path).splitlines(), start=1):
+    for number, raw in enumerate(read_plain_or_gz(path, windows=True).splitlines(), start=1):
         line = raw.strip()
         if not line:
             continue
