@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         CertificateError,
         InputError,
         NotAdditive,
+        OutOfTime,
         SolverError,
         Unprotectable,
     )
@@ -49,6 +50,7 @@ _HOMES = {
         "CertificateError",
         "InputError",
         "NotAdditive",
+        "OutOfTime",
         "SolverError",
         "Unprotectable",
     ),
@@ -90,6 +92,7 @@ __all__ = [
     "Mechanism",
     "MinFrequency",
     "NotAdditive",
+    "OutOfTime",
     "PPercent",
     "Problem",
     "Progress",

@@ -7,6 +7,7 @@ reaches its protection levels by checked witnesses.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker import components, engine, integer_extreme
 from csp.certificate import Certificate, Claim, claim_of
-from csp.errors import InputError
+from csp.errors import InputError, OutOfTime
 from csp.problem import Problem
 from csp.singletons import insiders
 from csp.table import Table
@@ -84,7 +85,12 @@ class Audit:
 
 
 def audit(
-    problem: Problem, pattern: ArrayLike, *, integer: bool = False, only_primary: bool = False
+    problem: Problem,
+    pattern: ArrayLike,
+    *,
+    integer: bool = False,
+    only_primary: bool = False,
+    time_limit: float | None = None,
 ) -> Audit:
     """Check that a pattern keeps every promise of a problem.
 
@@ -98,6 +104,8 @@ def audit(
     only_primary : bool
         Judge only: primary intervals are followed until their levels are reached, and the
         intervals of secondary cells are left out (`lower` and `upper` are inner ends or NaN).
+    time_limit : float, optional
+        Wall seconds.
 
     Returns
     -------
@@ -107,6 +115,8 @@ def audit(
     ------
     InputError
         If the pattern has the wrong shape.
+    OutOfTime
+        If the time limit passed before the verdict.
     CertificateError
         If a claim cannot be proved in exact arithmetic.
 
@@ -116,12 +126,18 @@ def audit(
     statistical disclosure control. All comparisons are between integers and fractions.
     """
     table = problem.table
+    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
     suppressed = as_pattern(table, pattern)
     violations = list(_misplaced(problem, suppressed))
     targets = suppressed & problem.primary if only_primary else suppressed
     enough = _needs(problem) if only_primary else None
     ends = interval_claims(
-        table, suppressed, np.flatnonzero(targets), integer=integer, enough=enough
+        table,
+        suppressed,
+        np.flatnonzero(targets),
+        integer=integer,
+        enough=enough,
+        deadline=deadline,
     )
     for p in np.flatnonzero(problem.primary & suppressed).tolist():
         violations += _short(problem, p, *ends[p])
@@ -129,12 +145,14 @@ def audit(
     guards = ["outsider"]
     if problem.singletons is not None and problem.singletons.any():
         guards.append("singletons")
-        found, extra = _singletons(problem, suppressed, ends, integer=integer, enough=enough)
+        found, extra = _singletons(
+            problem, suppressed, ends, integer=integer, enough=enough, deadline=deadline
+        )
         violations += found
         claims += extra
     if problem.union_rule is not None:
         guards.append("unions")
-        violations += _unions(problem, suppressed, ends)
+        violations += _unions(problem, suppressed, ends, integer=integer, deadline=deadline)
     certificate = Certificate(table, suppressed, tuple(claims))
     certificate.verify()
     lower, upper = _arrays(table, suppressed, ends)
@@ -177,6 +195,9 @@ def intervals(
     """
     suppressed = as_pattern(table, pattern)
     wanted = np.flatnonzero(suppressed) if cells is None else np.asarray(cells, dtype=np.int64)
+    if len(wanted) and not (wanted.min() >= 0 and wanted.max() < table.n_cells):
+        msg = f"cells must be positions from 0 to {table.n_cells - 1}"
+        raise InputError(msg)
     ends = interval_claims(table, suppressed, wanted, integer=integer)
     Certificate(table, suppressed, tuple(c for pair in ends.values() for c in pair)).verify()
     return _arrays(table, suppressed, ends)
@@ -206,6 +227,7 @@ def interval_claims(
     integer: bool = False,
     known: tuple[int, ...] = (),
     enough: NDArray[np.int64] | None = None,
+    deadline: float = np.inf,
 ) -> dict[int, tuple[Claim, Claim]]:
     """Lower and upper claim of every target among the suppressed cells.
 
@@ -220,6 +242,8 @@ def interval_claims(
         Suppressed cells whose value this attacker knows.
     enough : (n,) int64, optional
         Units after which an end need not be followed further.
+    deadline : float
+        `time.monotonic` value after which `OutOfTime` is raised.
 
     Returns
     -------
@@ -238,6 +262,9 @@ def interval_claims(
         found: dict[int, list[Claim]] = {j: [] for j in here}
         for sign in (-1, 1):
             for j in here:
+                if time.monotonic() > deadline:
+                    msg = "the time limit passed before the pattern was judged; allow more time"
+                    raise OutOfTime(msg)
                 limit = None if enough is None else int(enough[view.cells[j]])
                 extreme = attacker.extreme(j, sign, limit)
                 if integer:
@@ -295,23 +322,26 @@ def _singletons(
     *,
     integer: bool,
     enough: NDArray[np.int64] | None,
+    deadline: float,
 ) -> tuple[list[Violation], list[Claim]]:
     """Check every primary cell against the contributors who are alone in another cell."""
     assert problem.singletons is not None
     violations: list[Violation] = []
     claims: list[Claim] = []
-    targets: dict[int, list[int]] = {}
-    for p, watchers in insiders(problem).items():
-        if not pattern[p]:
+    for insider in insiders(problem):
+        known = tuple(c for c in insider.knows if pattern[c])
+        # A witness that leaves the known cells where they are serves this attacker as well.
+        cells = [
+            p
+            for p in insider.against
+            if pattern[p] and any(np.isin(known, claim.cells).any() for claim in ends[p])
+        ]
+        if not cells:
             continue
-        for s in watchers:
-            # A witness that leaves the known cell where it is serves this attacker as well.
-            if pattern[s] and (s in ends[p][0].cells or s in ends[p][1].cells):
-                targets.setdefault(s, []).append(p)
-    for s, cells in targets.items():
         seen = interval_claims(
-            problem.table, pattern, cells, integer=integer, known=(s,), enough=enough
-        )
+            problem.table, pattern, cells,
+            integer=integer, known=known, enough=enough, deadline=deadline,
+        )  # fmt: skip
         for p in cells:
             violations += _short(problem, p, *seen[p])
             claims += seen[p]
@@ -319,7 +349,12 @@ def _singletons(
 
 
 def _unions(
-    problem: Problem, pattern: NDArray[np.bool_], ends: dict[int, tuple[Claim, Claim]]
+    problem: Problem,
+    pattern: NDArray[np.bool_],
+    ends: dict[int, tuple[Claim, Claim]],
+    *,
+    integer: bool,
+    deadline: float,
 ) -> list[Violation]:
     """Find sums of suppressed cells that a relation publishes and the rule calls sensitive."""
     from csp.rules import union_sensitive
@@ -327,7 +362,10 @@ def _unions(
     table, rule = problem.table, problem.union_rule
     assert rule is not None
     missing = [i for i in np.flatnonzero(pattern).tolist() if i not in ends]
-    ends = ends | interval_claims(table, pattern, missing)
+    barely = np.ones(table.n_cells, dtype=np.int64)
+    ends = ends | interval_claims(
+        table, pattern, missing, integer=integer, enough=barely, deadline=deadline
+    )
     moves = np.zeros(table.n_cells, dtype=bool)
     for i, (low, high) in ends.items():
         moves[i] = low.reach != 0 or high.reach != 0
@@ -336,7 +374,8 @@ def _unions(
         span = slice(table.relations.indptr[row], table.relations.indptr[row + 1])
         inside = moves[table.relations.indices[span]]
         cells = table.relations.indices[span][inside]
-        signs = np.sign(table.relations.data[span][inside])
+        signs = table.relations.data[span][inside]
+        # A sum with both signs, or with weights, is not what a cell of the sum would be.
         if len(cells) < 2 or np.any(signs != signs[0]):
             continue
         if union_sensitive(rule, table, cells):

@@ -13,6 +13,7 @@ __all__ = [
     "CertificateError",
     "InputError",
     "NotAdditive",
+    "OutOfTime",
     "SolverError",
     "Unprotectable",
 ]
@@ -42,6 +43,10 @@ class NotAdditive(InputError):
 
 class SolverError(CellveilError, RuntimeError):
     """A solver stopped without an answer that can be used."""
+
+
+class OutOfTime(SolverError):
+    """The time limit passed before there was an answer; allow more time."""
 
 
 class CertificateError(CellveilError, RuntimeError):

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from csp.problem import Problem
 from csp.table import Table
 
-__all__ = ["insiders"]
+__all__ = ["Insider", "insiders"]
 
 
-def insiders(problem: Problem) -> dict[int, tuple[int, ...]]:
-    """Singleton cells whose contributor must not learn too much about each primary cell.
+@dataclass(frozen=True, slots=True)
+class Insider:
+    """One contributor who is alone in at least one cell.
 
-    A contributor to the primary cell itself is left out: what the others in that cell can infer
-    is what the sensitivity rule has measured already. The contributor of singleton s takes part
-    in cell p if some cell that is not empty belongs to both, directly or through totals.
+    Attributes
+    ----------
+    knows : tuple of int
+        Cells whose value the contributor knows: those it is alone in, and all below them.
+    against : tuple of int
+        Primary cells that must keep their levels even for this contributor.
+    """
+
+    knows: tuple[int, ...]
+    against: tuple[int, ...]
+
+
+def insiders(problem: Problem) -> tuple[Insider, ...]:
+    """Every contributor who is alone in some cell, with all that it knows.
+
+    Two cells have the same sole contributor if both list the same identifier, or if some cell
+    that is not empty belongs to both, directly or through totals. A primary cell that the
+    contributor takes part in is left out: what the others in that cell can infer is what the
+    sensitivity rule has measured already.
 
     Parameters
     ----------
@@ -25,25 +43,51 @@ def insiders(problem: Problem) -> dict[int, tuple[int, ...]]:
 
     Returns
     -------
-    dict of int to tuple of int
-        For each primary cell the singleton cells, ascending.
+    tuple of Insider
+        Ordered by their first cell.
     """
     table = problem.table
-    primaries = np.flatnonzero(problem.primary).tolist()
-    found: dict[int, list[int]] = {p: [] for p in primaries}
     singles = np.flatnonzero(problem.singletons).tolist()
     if not singles:
-        return dict.fromkeys(primaries, ())
+        return ()
     people = table.contributors
     filled = table.values != 0 if people is None else people.count > 0
     below, above = _steps(table)
-    for s in singles:
-        inside = [c for c in _closure([s], below) if filled[c]]
-        own = _closure([s, *inside], above)
-        for p in primaries:
-            if p not in own:
-                found[p].append(s)
-    return {p: tuple(cells) for p, cells in found.items()}
+    primaries = set(np.flatnonzero(problem.primary).tolist())
+    inside = {s: _closure([s], below) for s in singles}
+    found = []
+    for group in _same_contributor(table, inside, filled.tolist()):
+        knows = set().union(*(inside[s] for s in group))
+        part_of = _closure([c for c in knows if filled[c]], above) | knows
+        found.append(Insider(tuple(sorted(knows)), tuple(sorted(primaries - part_of))))
+    return tuple(found)
+
+
+def _same_contributor(
+    table: Table, inside: dict[int, set[int]], filled: list[bool]
+) -> list[list[int]]:
+    """Group the singleton cells by their contributor."""
+    people = table.contributors
+    owner: dict[tuple[str, int], int] = {}
+    leader = {s: s for s in inside}
+
+    def find(s: int) -> int:
+        while leader[s] != s:
+            leader[s] = leader[leader[s]]
+            s = leader[s]
+        return s
+
+    for s, cells in inside.items():
+        marks = [("cell", c) for c in cells if filled[c]]
+        if people is not None and people.ids is not None and people.ids[s, 0] >= 0:
+            marks.append(("contributor", int(people.ids[s, 0])))
+        for mark in marks:
+            a, b = sorted((find(s), find(owner.setdefault(mark, s))))
+            leader[b] = a
+    groups: dict[int, list[int]] = {}
+    for s in inside:
+        groups.setdefault(find(s), []).append(s)
+    return list(groups.values())
 
 
 def _steps(table: Table) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
@@ -53,8 +97,7 @@ def _steps(table: Table) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     relations = table.relations
     for row in range(relations.shape[0]):
         span = slice(relations.indptr[row], relations.indptr[row + 1])
-        cells = relations.indices[span]
-        signs = relations.data[span]
+        cells, signs = relations.indices[span], relations.data[span]
         parts = cells[signs > 0].tolist()
         for total in cells[signs < 0].tolist():
             below.setdefault(total, []).extend(parts)

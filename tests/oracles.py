@@ -319,16 +319,41 @@ def is_safe(
     if not all(_reaches(problem, outsider, p) for p in primaries):
         return False
     for s, flag in enumerate(problem.singletons):
-        if flag and mask[s]:
-            insider = Outsider(problem.table, mask, (s,))
-            others = [p for p in primaries if not takes_part(problem.table, s, p)]
-            if not all(_reaches(problem, insider, p) for p in others):
+        if flag:
+            known, part_of = knowledge(problem, s)
+            insider = Outsider(problem.table, mask, known)
+            if not all(_reaches(problem, insider, p) for p in primaries if p not in part_of):
                 return False
     return True
 
 
-def takes_part(table: Any, s: int, p: int) -> bool:
-    """Whether the only contributor of cell s contributes to cell p: they share a filled cell."""
+def knowledge(problem: Any, s: int) -> tuple[list[int], set[int]]:
+    """Cells that the only contributor of cell s knows, and cells that it takes part in."""
+    table = problem.table
+    inside, filled = nesting(table)
+    n = len(filled)
+    singles = [i for i in range(n) if problem.singletons[i]]
+    ids = None if table.contributors is None else table.contributors.ids
+
+    def same(a: int, b: int) -> bool:
+        if ids is not None and ids[a][0] >= 0 and ids[a][0] == ids[b][0]:
+            return True
+        return any(inside[a][c] and inside[b][c] and filled[c] for c in range(n))
+
+    alone = {s}
+    while True:
+        more = {t for t in singles if t not in alone and any(same(t, a) for a in alone)}
+        if not more:
+            break
+        alone |= more
+    known = [c for c in range(n) if any(inside[a][c] for a in alone)]
+    mine = [c for c in known if filled[c]]
+    part_of = {p for p in range(n) if p in known or any(inside[p][c] for c in mine)}
+    return known, part_of
+
+
+def nesting(table: Any) -> tuple[list[list[bool]], list[bool]]:
+    """``inside[i][j]``: cell j is cell i or part of it; and which cells are not empty."""
     n = len(table.values)
     inside = [[i == j for j in range(n)] for i in range(n)]  # inside[i][j]: j is part of i
     for row in rows_of(table):
@@ -340,9 +365,8 @@ def takes_part(table: Any, s: int, p: int) -> bool:
             if inside[i][k]:
                 inside[i] = [a or b for a, b in zip(inside[i], inside[k], strict=True)]
     people = table.contributors
-    filled = table.values if people is None else people.count
-    shared = any(inside[s][c] and inside[p][c] and filled[c] for c in range(n))
-    return shared or inside[p][s]
+    filled = [bool(v) for v in (table.values if people is None else people.count)]
+    return inside, filled
 
 
 def pattern_cost(problem: Any, pattern: Sequence[Any]) -> int:

@@ -12,9 +12,9 @@ import time
 import numpy as np
 
 from csp.auditing import Audit
-from csp.errors import SolverError, Unprotectable
+from csp.errors import OutOfTime, SolverError, Unprotectable
 from csp.problem import Problem
-from csp.solve.heuristic import clean
+from csp.solve.heuristic import clean, complete
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.run import Run, answer_pattern, contenders, drive
 from csp.solve.tiebreak import break_ties
@@ -33,9 +33,8 @@ def solve_by_cuts(
     ------
     Unprotectable
         If a primary cell misses its levels even with everything suppressed.
-    SolverError
-        If the time ran out before any safe pattern was known (possible only where sums of
-        suppressed cells must be safe too).
+    OutOfTime
+        If the time ran out before any safe pattern was known.
     KeyboardInterrupt
         If interrupted before any safe pattern was known; later an interrupt ends the run with
         the best pattern.
@@ -48,17 +47,26 @@ def solve_by_cuts(
         _linear_phase(run)
         _integer_phase(run)
         if run.best_cost == run.bound:
-            canonical = break_ties(run)
-            stopped = "done" if canonical else "time"
+            stopped = break_ties(run)
+            canonical = stopped == "done"
+        elif run.left <= 0:
+            stopped = "time"
         else:
-            stopped = "time" if run.left <= 0 else "gap"
+            stopped = "gap" if run.close_enough else "precision"
+    except OutOfTime:
+        stopped = "time"
+    except SolverError:
+        # A safe pattern is worth more than the reason why no better one was found.
+        if run.best is None:
+            raise
+        stopped = "precision"
     except KeyboardInterrupt:
         if run.best is None:
             raise
         stopped = "interrupt"
     if run.best is None or run.best_cost is None:
         msg = "no safe pattern was found in the time given; allow more time"
-        raise SolverError(msg)
+        raise OutOfTime(msg)
     pattern = run.best.copy()
     pattern.flags.writeable = False
     proven = run.bound == run.best_cost
@@ -90,6 +98,10 @@ def _everything(run: Run) -> None:
     result = run.offer(problem.forced | problem.free)
     if any(v.kind != "union" for v in result.violations):
         raise _unprotectable(problem, result)
+    for claim in result.certificate:
+        if not claim.known:
+            cells = np.append(run.witnesses.get(claim.cell, claim.cells), claim.cells)
+            run.witnesses[claim.cell] = np.unique(cells)
     run.master.add(union_cuts_beforehand(problem))
 
 
@@ -135,12 +147,13 @@ def _linear_phase(run: Run) -> None:
 
 
 def _round_up_relaxation(run: Run) -> None:
-    """Suppress the support of the relaxation and take out what is not needed."""
+    """Suppress the support of the relaxation, add what it lacks, take out what it can spare."""
     answer = run.master.relax()
     if answer.x is None or run.left <= 0 or run.close_enough:
         return
     run.raise_bound(answer.bound)
-    if run.offer(answer.x > 1e-7).safe and run.best is not None and not run.close_enough:
+    pattern = complete(run.separator, answer.x > 1e-7, run.witnesses, deadline=run.soft_deadline)
+    if run.offer(pattern).safe and run.best is not None and not run.close_enough:
         run.offer(clean(run.problem, run.separator, run.best, deadline=run.deadline))
     run.tell("cuts")
 
@@ -171,7 +184,12 @@ def _integer_phase(run: Run) -> None:
         if answer.word == "optimal" and best is not None and run.cost_of(pattern) >= best:
             # The cheapest pattern that satisfies the cuts costs no less than the incumbent.
             run.bound = best
-        if run.close_enough or answer_pattern(run, pattern) is not None:
+        if run.close_enough:
+            return
+        known = len(run.master.cuts)
+        if answer_pattern(run, pattern) is not None:
+            if answer.word == "doubtful" and len(run.master.cuts) == known:
+                return
             continue
         support = run.master.relax().x
         if support is not None:

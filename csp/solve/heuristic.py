@@ -1,4 +1,4 @@
-"""Cheap improvements of a safe pattern."""
+"""Safe patterns without a proof of quality, and cheap improvements of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,37 @@ from numpy.typing import NDArray
 from csp.problem import Problem
 from csp.solve.separation import Separator
 
-__all__ = ["clean"]
+__all__ = ["clean", "complete"]
+
+
+def complete(
+    separator: Separator,
+    pattern: NDArray[np.bool_],
+    witnesses: dict[int, NDArray[np.int64]],
+    *,
+    deadline: float,
+) -> NDArray[np.bool_]:
+    """Add the witnesses of the requirements that a pattern misses.
+
+    Parameters
+    ----------
+    separator : Separator
+    pattern : (n,) bool
+    witnesses : dict of int to (w,) int64
+        For each primary cell the cells that move in tables that show its levels: suppressing
+        these is enough for it.
+    deadline : float
+        `time.monotonic` value at which to stop.
+
+    Returns
+    -------
+    (n,) bool
+        Judged in floats: the caller audits it.
+    """
+    full = pattern.copy()
+    for miss in separator.misses(pattern.astype(np.float64), whole=True, deadline=deadline):
+        full[witnesses[miss.cell]] = True
+    return full
 
 
 def clean(
@@ -33,14 +63,16 @@ def clean(
         judged in floats here: the caller audits the result.
     """
     x = pattern.astype(np.float64)
-    if separator.misses(x, whole=True, deadline=deadline, most=1):
+    if separator.misses(x, whole=True, deadline=deadline, most=1) or time.monotonic() > deadline:
         return pattern
     secondary = np.flatnonzero(pattern & problem.free)
     order = secondary[np.lexsort((-secondary, -problem.cost[secondary]))]
     for i in order:
+        x[i] = 0.0
+        missed = separator.misses(x, whole=True, deadline=deadline, most=1)
+        # Past the deadline nothing found means nothing: the check was cut short.
+        if missed or time.monotonic() > deadline:
+            x[i] = 1.0
         if time.monotonic() > deadline:
             break
-        x[i] = 0.0
-        if separator.misses(x, whole=True, deadline=np.inf, most=1):
-            x[i] = 1.0
     return np.asarray(x > 0.5)

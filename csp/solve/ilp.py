@@ -162,10 +162,10 @@ def _compact(problem: Problem, *, integer: bool) -> _Compact:
     cost = pulp.lpSum(int(problem.cost[i]) * x[i] for i in free)
     program.setObjective(cost)
     primaries = np.flatnonzero(problem.primary).tolist()
-    watchers = insiders(problem)
+    attackers = insiders(problem)
     big = _far(problem)
     for p in primaries:
-        for known in [(), *((s,) for s in watchers[p])]:
+        for known in [(), *(a.knows for a in attackers if p in a.against)]:
             high = _deviation(program, problem, x, p, known, "h", big, integer=integer)
             low = _deviation(program, problem, x, p, known, "l", big, integer=integer)
             program += high >= int(problem.upl[p])

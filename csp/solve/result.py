@@ -70,7 +70,8 @@ class Suppression:
     seconds : float
         Wall time.
     method : str
-    stopped : {"done", "time", "gap", "interrupt"}
+    stopped : {"done", "time", "gap", "interrupt", "precision"}
+        "precision": costs are too far apart for the solver to tell the last patterns apart.
     stats : mapping of str to int
         Counts of linear programs, cuts and searches.
     """

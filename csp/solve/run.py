@@ -35,6 +35,7 @@ class Run:
     began: float = field(default_factory=time.monotonic)
     best: NDArray[np.bool_] | None = None
     best_cost: int | None = None
+    witnesses: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     audits: int = 0
     cutter: Cutter = field(init=False)
     separator: Separator = field(init=False)
@@ -65,9 +66,21 @@ class Run:
             self.bound = min(self.bound, self.best_cost)
 
     def offer(self, pattern: NDArray[np.bool_]) -> Audit:
-        """Audit a pattern and keep it if it is safe and cheaper."""
+        """Audit a pattern and keep it if it is safe and cheaper.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out before the verdict.
+        """
         self.audits += 1
-        result = audit(self.problem, pattern, integer=self.integer, only_primary=True)
+        result = audit(
+            self.problem,
+            pattern,
+            integer=self.integer,
+            only_primary=True,
+            time_limit=None if self.left == np.inf else max(self.left, 0.0),
+        )
         if result.safe:
             cost = self.cost_of(pattern)
             if self.best_cost is None or cost < self.best_cost:
@@ -90,6 +103,11 @@ class Run:
     def left(self) -> float:
         """Seconds to the deadline."""
         return self.deadline - time.monotonic()
+
+    @property
+    def soft_deadline(self) -> float:
+        """When to stop raising the bound and see to the pattern: after two thirds of the time."""
+        return self.began + 2 / 3 * (self.deadline - self.began)
 
     @property
     def close_enough(self) -> bool:
@@ -131,7 +149,7 @@ def drive(run: Run, objective: NDArray[np.float64] | None = None) -> Iterator[An
         Each solution before it is cut off.
     """
     stalled, last = 0, -np.inf
-    while run.left > 0 and stalled < 10:
+    while time.monotonic() < run.soft_deadline and stalled < 10:
         answer = run.master.relax(objective)
         if answer.x is None:
             return
@@ -153,14 +171,21 @@ def cut_off(run: Run, x: NDArray[np.float64]) -> bool:
 
 def too_dear(
     run: Run, pattern: NDArray[np.bool_], limits: list[tuple[NDArray[np.int64], int]]
-) -> bool:
-    """Whether a proposed pattern exceeds a limit on its free cells; it is cut off then."""
+) -> str:
+    """Check a proposed pattern against limits on its free cells, in exact integers.
+
+    Returns
+    -------
+    {"", "cut off", "stuck"}
+        "" if it keeps every limit; "cut off" if it does not and a cut now excludes it; "stuck"
+        if that cut had been there already, so that the solver cannot tell.
+    """
     chosen = pattern & run.problem.free
     for weights, most in limits:
         if sum(weights[chosen].tolist()) > most:
-            run.master.add([over_budget(chosen, weights, most)])
-            return True
-    return False
+            new = run.master.add([over_budget(chosen, weights, most)])
+            return "cut off" if new else "stuck"
+    return ""
 
 
 def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:

@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import SolverError
 from csp.problem import Problem
 from csp.solve.run import Run, answer_pattern, contenders, drive, too_dear
 
@@ -21,26 +20,26 @@ __all__ = ["BINARY_UP_TO", "break_ties", "label_hash"]
 BINARY_UP_TO = 2000
 """Number of cells up to which patterns are compared as binary numbers (part of the mechanism)."""
 
-Outcome = Literal["done", "time", "cheaper"]
+Outcome = Literal["done", "time", "precision", "cheaper"]
 
 _CHUNK = 16
 _HASH_ROUNDS = 3
 
 
-def break_ties(run: Run) -> bool:
+def break_ties(run: Run) -> str:
     """Replace the proven cheapest pattern by the preferred one among the cheapest.
 
     Returns
     -------
-    bool
-        Whether it is the preferred one; False if the time ran out.
+    {"done", "time", "precision"}
+        "done": the pattern is the preferred one. "precision": the solver could not tell.
     """
     decide = _smallest_number if run.problem.table.n_cells <= BINARY_UP_TO else _smallest_hash
     while True:
         run.tell("tie-break")
         outcome = decide(run)
         if outcome != "cheaper":
-            return outcome == "done"
+            return outcome
 
 
 def label_hash(problem: Problem, turn: int) -> NDArray[np.int64]:
@@ -134,7 +133,7 @@ def _minimise(
 
     Returns
     -------
-    {"done", "time", "cheaper"}
+    {"done", "time", "precision", "cheaper"}
         "cheaper": costs too far apart for the solver had hidden a cheaper pattern, which is the
         incumbent now; everything decided so far must be decided anew.
     """
@@ -151,15 +150,14 @@ def _minimise(
             start=run.best,
             time_limit=None if run.left == np.inf else run.left,
         )
-        if answer.x is None or answer.word not in ("optimal", "doubtful"):
-            return "time"
+        if answer.x is None or answer.word == "limit":
+            return "time" if answer.word == "limit" else "precision"
         pattern = answer.x > 0.5
         dear = too_dear(run, pattern, limits)
-        if answer.word == "doubtful" and not dear:
-            msg = "the solver fails on costs of so many magnitudes; use coarser costs"
-            raise SolverError(msg)
-        if dear:
+        if dear == "cut off":
             continue
+        if dear == "stuck" or answer.word == "doubtful":
+            return "precision"
         if objective[pattern].sum() >= objective[run.best].sum():
             return "done"
         if answer_pattern(run, pattern) is None:
