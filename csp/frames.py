@@ -119,7 +119,7 @@ def table_from_frame(
             msg = f"the margins may exceed 2**53 units of 10**-{scale}; use fewer decimals"
             raise InputError(msg)
         values = sum_up(values.reshape(shape), trees).ravel()
-    return Table(
+    table = Table(
         values=values,
         relations=cube_relations(trees),
         lower=_bounds(found, lower, cells, values, scale, -1),
@@ -132,6 +132,8 @@ def table_from_frame(
         structural=~present if count is not None or top else None,
         frame=columns.library,
     )
+    _check_nested(table, cells)
+    return table
 
 
 def columns_to_frame(columns: Mapping[str, Any], library: str = "") -> Any:
@@ -346,4 +348,43 @@ def _contributors(
         counts[cells] = numbers
     else:
         counts = (largest > 0).sum(axis=1).astype(np.int64)
+    together = largest.sum(axis=1)
+    for wrong, what in (
+        (together > values, "its largest contributions add up to more than its value"),
+        (counts < (largest > 0).sum(axis=1), "it has fewer contributors than contributions"),
+    ):
+        if wrong[cells].any():
+            row = int(np.argmax(wrong[cells])) + 1
+            msg = f"row {row}: {what}; correct the columns of contributors"
+            raise InputError(msg)
     return Contributors(count=counts, total=values.copy(), top=largest)
+
+
+def _check_nested(table: Table, cells: NDArray[np.int64]) -> None:
+    """Refuse totals with fewer contributors, or smaller ones, than one of their parts."""
+    people = table.contributors
+    if people is None:
+        return
+    row_of = {int(cell): row + 1 for row, cell in enumerate(cells)}
+    relations = table.relations
+    first = people.top[:, 0] if people.top.shape[1] else np.zeros(table.n_cells, np.int64)
+    for k in range(relations.shape[0]):
+        span = slice(relations.indptr[k], relations.indptr[k + 1])
+        members, signs = relations.indices[span], relations.data[span]
+        total, parts = int(members[signs < 0][0]), members[signs > 0]
+        few = people.count[total] < people.count[parts].max(initial=0)
+        many = people.count[total] > people.count[parts].sum()
+        small = first[total] < first[parts].max(initial=0)
+        if few or many or small:
+            what = (
+                "fewer contributors than a part of it"
+                if few
+                else "more contributors than its parts together"
+                if many
+                else "a smaller largest contribution than a part of it"
+            )
+            msg = (
+                f"row {row_of[total]}: cell {table.cell(total)} has {what}; correct the columns "
+                "of contributors"
+            )
+            raise InputError(msg)

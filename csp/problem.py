@@ -170,7 +170,7 @@ def _freeze(problem: Problem, name: str, array: NDArray[Any]) -> None:
 
 def _integers(problem: Problem, name: str) -> NDArray[np.int64]:
     raw = np.asarray(getattr(problem, name))
-    if raw.dtype.kind in "ib":
+    if raw.dtype.kind in "ib" and not np.any(np.abs(raw.astype(np.float64)) >= float(UNBOUNDED)):
         return raw.astype(np.int64)
     whole = [_whole(v) for v in raw.ravel().tolist()]
     for i, v in enumerate(whole):

@@ -79,6 +79,10 @@ class Table:
             raise InputError(msg)
         for name in ("values", "lower", "upper"):
             given = np.asarray(getattr(self, name))
+            if given.dtype.kind == "f" and not np.isfinite(given).all():
+                i = int(np.argmax(~np.isfinite(given)))
+                msg = f"{name} of cell {self.labels[i]} is missing or infinite; give a number"
+                raise InputError(msg)
             array = given.astype(np.int64)
             if given.dtype.kind not in "biu" and np.any(array != given):
                 msg = f"{name} must be whole numbers of units; Table.from_array takes decimals="

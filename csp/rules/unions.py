@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from csp.contributors import Contributors
 from csp.errors import InputError
 from csp.numbers import UNBOUNDED, exact
-from csp.rules.base import AnyOf, Rule, counts_of, sides_of
+from csp.rules.base import AnyOf, Rule, counts_of, is_count_table, sides_of
 from csp.rules.cells import Manual, MinFrequency, Zero
 from csp.rules.concentration import PQ, Dominance, PPercent
 
@@ -56,7 +56,13 @@ def union_sensitive(
         raise InputError(msg)
     single = _one_cell(table, chosen)
     parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
-    return any(bool(part(single).primary[0]) for part in parts if not isinstance(part, Manual))
+    # Nobody reports to an empty sum; in a table of one empty cell that would not show.
+    silent = not is_count_table(table) and int(counts_of(single)[0]) == 0
+    return any(
+        bool(part(single).primary[0])
+        for part in parts
+        if not isinstance(part, Manual) and not (silent and isinstance(part, Zero))
+    )
 
 
 def every_union_sensitive(
@@ -141,17 +147,23 @@ def _merged(people: Contributors, cells: NDArray[np.int64]) -> Contributors:
     if people.ids is None:
         top = np.sort(top)[::-1][:k]
     else:
-        who = people.ids[cells].ravel()
-        names, place = np.unique(who[who >= 0], return_inverse=True)
+        who = people.ids[cells]
+        listed = who >= 0
+        # Under sampling weights one contributor stands for several alike, listed as often: the
+        # first of one cell is the first of another, the second the second.
+        copy = np.array([[list(row[:j]).count(v) for j, v in enumerate(row)] for row in who])
+        names, place = np.unique(
+            np.stack([who[listed], copy[listed]], axis=1), axis=0, return_inverse=True
+        )
         sums = np.zeros(len(names), dtype=np.int64)
-        np.add.at(sums, place, top[who >= 0])
+        np.add.at(sums, place.ravel(), people.top[cells][listed])
         # A contributor listed in several cells is one contributor of the union.
-        count -= int(np.sum(who >= 0)) - len(names)
-        order = np.lexsort((names, -sums))[:k]
+        count -= int(listed.sum()) - len(names)
+        order = np.lexsort((*names.T[::-1], -sums))[:k]
         top = np.zeros(k, dtype=np.int64)
         top[: len(order)] = sums[order]
         ids = np.full(k, -1, dtype=np.int64)
-        ids[: len(order)] = names[order]
+        ids[: len(order)] = names[order, 0]
         ids = ids[None, :]
     return Contributors(
         np.array([count]),

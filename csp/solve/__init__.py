@@ -69,7 +69,10 @@ def suppress(
     if not 0 <= gap < 1:
         msg = f"gap {gap!r} is not in [0, 1); 0.05 means 5 percent"
         raise InputError(msg)
-    if time_limit is not None and not time_limit > 0:
+    if not isinstance(seed, int) or not 0 <= seed < 2**31:
+        msg = f"seed {seed!r} is not a whole number from 0 to 2**31 - 1"
+        raise InputError(msg)
+    if time_limit is not None and not (isinstance(time_limit, int | float) and time_limit > 0):
         msg = f"time_limit {time_limit!r} is not a positive number of seconds"
         raise InputError(msg)
     if method == "compact":

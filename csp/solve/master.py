@@ -75,6 +75,12 @@ class Master:
                 fresh += 1
         return fresh
 
+    def forget(self, kind: str) -> None:
+        """Drop all cuts of a kind, because what they rest on has changed."""
+        self.cuts = [cut for cut in self.cuts if cut.kind != kind]
+        self._keys = {cut.key for cut in self.cuts}
+        self._lp, self._loaded, self._right = None, 0, np.empty(0)
+
     def relax(self, objective: NDArray[np.float64] | None = None) -> Answer:
         """Solve the linear relaxation, warm from the last time.
 

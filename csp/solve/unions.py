@@ -82,11 +82,11 @@ def _company(
     assert rule is not None
     span = slice(table.relations.indptr[row], table.relations.indptr[row + 1])
     cells = table.relations.indices[span].astype(np.int64)
-    signs = np.sign(table.relations.data[span])
-    side = signs[np.isin(cells, base)]
+    coefficients = table.relations.data[span]
+    side = coefficients[np.isin(cells, base)]
     if np.any(side != side[0]):
         return None
-    alike = cells[signs == side[0]]
+    alike = cells[coefficients == side[0]]
     # Cells suppressed beforehand may be in the sum or not, so they must be settled from the start.
     fixed = np.intersect1d(cells, np.flatnonzero(problem.forced))
     if not np.isin(fixed, alike).all():
