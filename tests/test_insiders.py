@@ -1,0 +1,142 @@
+"""Contributors who are alone in cells, and sums of cells: who knows what."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csp import (
+    Contributors,
+    Dominance,
+    InputError,
+    MinFrequency,
+    Problem,
+    Table,
+    Unprotectable,
+    Zero,
+    audit,
+    protect,
+    suppress,
+)
+from csp.rules import union_sensitive
+from csp.singletons import insiders
+from tests import oracles
+from tests.strategies import frequency_3d, magnitude_tables, problems
+
+# Firm f2 is alone in (1, 1) and in (2, 2); firms f1, f3 and f4 fill the others.
+FIRMS = {
+    "a": ["1", "1", "1", "2", "2", "2", "2"],
+    "b": ["1", "2", "2", "1", "1", "2", "1"],
+    "firm": ["f2", "f1", "f3", "f1", "f3", "f2", "f4"],
+    "v": [40, 30, 28, 33, 31, 50, 29],
+}
+
+
+def test_a_contributor_alone_in_two_cells_knows_both() -> None:
+    table = Table.from_microdata(FIRMS, ["a", "b"], "v", contributor="firm")
+    one, two = table.position(("1", "1")), table.position(("2", "2"))
+    other = table.position(("1", "2"))
+    problem = Problem.of(
+        table,
+        np.isin(np.arange(9), [other]),
+        spl=2,
+        publish=table.margins,
+        singletons=table.contributors.count == 1,  # type: ignore[union-attr]
+    )
+    (insider,) = insiders(problem)
+    assert insider.knows == (one, two)
+    assert insider.against == (other,)
+    # In a two by two pattern whoever knows two opposite cells knows them all.
+    with pytest.raises(Unprotectable, match="from the contributor of cell"):
+        suppress(problem)
+    report = audit(problem, ~table.margins)
+    assert report.violations[0].cells == (other, one, two)
+
+
+def test_a_margin_with_one_contributor_gives_away_all_below_it() -> None:
+    table = Table.from_array([[1, 0, 0], [3, 4, 5]])
+    single = np.array([label == ("1", "Total") for label in table.labels])
+    problem = Problem.of(table, np.arange(12) == 5, spl=1, singletons=single)
+    (insider,) = insiders(problem)
+    assert set(insider.knows) == {table.position(("1", c)) for c in ("1", "2", "3", "Total")}
+
+
+@settings(max_examples=80)
+@given(problems(magnitude_tables(), singletons=True, max_free=6))
+def test_audits_know_what_contributors_know(problem: Problem) -> None:
+    pattern = problem.forced | problem.free
+    assert audit(problem, pattern).safe == oracles.is_safe(problem, pattern)
+    short = audit(problem, pattern, only_primary=True)
+    assert short.safe == oracles.is_safe(problem, pattern)
+
+
+@settings(max_examples=60)
+@given(problems(frequency_3d(high=4), extras=False), st.integers(2, 9), st.booleans())
+def test_short_and_full_audits_agree_on_sums(problem: Problem, n: int, integer: bool) -> None:
+    from dataclasses import replace
+
+    guarded = replace(problem, union_rule=MinFrequency(n, width=1))
+    pattern = problem.forced | problem.free
+    full = audit(guarded, pattern, integer=integer)
+    assert full.safe == audit(guarded, pattern, integer=integer, only_primary=True).safe
+
+
+def one_cell(count: int, total: int, top: list[int], ids: list[int]) -> Table:
+    from scipy.sparse import csr_array
+
+    people = Contributors(np.array([count]), np.array([total]), np.array([top]), np.array([ids]))
+    return Table(
+        np.array([total]), csr_array((0, 1), dtype=np.int64), np.array([0]), np.array([10**6]),
+        (("c",),), contributors=people,
+    )  # fmt: skip
+
+
+def test_a_contributor_weighted_three_is_three_in_a_sum_too() -> None:
+    table = one_cell(9, 90, [10, 10, 10, 10], [4, 4, 4, 7])
+    for rule in (Dominance(1, 40), MinFrequency(8, width=1), Dominance(2, "22.3")):
+        assert union_sensitive(rule, table, [0]) == bool(rule(table).primary[0])
+    assert not union_sensitive(Dominance(1, 40), table, [0])
+
+
+def test_the_zero_rule_ignores_sums_that_nobody_reports_to() -> None:
+    people = Contributors(np.array([0, 0, 5, 5]), np.array([0, 0, 9, 9]), np.zeros((4, 1), int))
+    table = Table.from_array([0, 0, 9], contributors=people)
+    assert not Zero(1)(table).primary.any()
+    assert not union_sensitive(Zero(1), table, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"top": [15, 5, 15]}, "row 1.*more than its value"),
+        ({"top": [6, 5, 5]}, "row 3.*smaller largest"),
+        ({"n": [5, 7, 1]}, "row 3.*fewer contributors"),
+        ({"n": [5, 7, 99]}, "row 3.*more contributors"),
+        ({"n": [0, 7, 7]}, "row 1.*fewer contributors than contributions"),
+    ],
+)
+def test_contradictory_contributors_are_refused(changes: dict[str, list[int]], word: str) -> None:
+    columns = {
+        "a": ["x", "y", "Total"], "v": [10, 20, 30], "n": [5, 7, 12], "top": [6, 5, 6],
+    }  # fmt: skip
+    Table.from_frame(columns, ["a"], "v", count="n", top=["top"])
+    with pytest.raises(InputError, match=word):
+        Table.from_frame(columns | changes, ["a"], "v", count="n", top=["top"])
+
+
+def test_protected_tables_withstand_each_contributor() -> None:
+    rng = np.random.default_rng(7)
+    records = {
+        "a": rng.choice(list("pqrs"), 60).tolist(),
+        "b": rng.choice(list("wxyz"), 60).tolist(),
+        "firm": rng.integers(0, 25, 60).astype(str).tolist(),
+        "v": rng.integers(1, 200, 60).tolist(),
+    }
+    table = Table.from_microdata(records, ["a", "b"], "v", contributor="firm")
+    try:
+        found = protect(table, "P(10,1)", singletons=True, time_limit=20)
+    except Unprotectable:
+        pytest.skip("this draw cannot be protected")
+    assert oracles.is_safe(found.problem, found.pattern)
