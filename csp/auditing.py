@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.attacker import components, engine, integer_extreme
+from csp.attacker import Extreme, components, engine, integer_extreme
 from csp.certificate import Certificate, Claim, claim_of
 from csp.errors import InputError, OutOfTime
 from csp.problem import Problem
@@ -261,15 +261,33 @@ def interval_claims(
         # All of one direction first: neighbouring objectives keep the simplex warm.
         found: dict[int, list[Claim]] = {j: [] for j in here}
         for sign in (-1, 1):
-            for j in here:
+            todo = np.array(here)
+            while len(todo):
                 if time.monotonic() > deadline:
                     msg = "the time limit passed before the pattern was judged; allow more time"
                     raise OutOfTime(msg)
+                j = int(todo[0])
                 limit = None if enough is None else int(enough[view.cells[j]])
                 extreme = attacker.extreme(j, sign, limit)
                 if integer:
                     extreme = integer_extreme(view, j, sign, extreme)
                 found[j].append(claim_of(view, j, sign, extreme, known, integer=integer))
+                todo = todo[1:]
+                if enough is None or extreme.reach is None:
+                    continue
+                # The same witness serves every other cell that it moves far enough.
+                steps = sign * extreme.witness[todo]
+                need = enough[view.cells[todo]]
+                if extreme.denominator > 1:
+                    need = need.astype(object) * extreme.denominator
+                served = np.asarray(steps >= need, dtype=bool)
+                for k in todo[served].tolist():
+                    reach = Fraction(sign * int(extreme.witness[k]), extreme.denominator)
+                    shared = Extreme(
+                        reach, extreme.witness, extreme.denominator, None, 1, exact=False
+                    )
+                    found[k].append(claim_of(view, k, sign, shared, known, integer=integer))
+                todo = todo[~served]
         ends |= {int(view.cells[j]): (pair[0], pair[1]) for j, pair in found.items()}
     return ends
 
