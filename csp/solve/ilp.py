@@ -231,7 +231,8 @@ def _safe_solution(
             raise SolverError(msg)
         pattern = problem.forced.copy()
         for i, variable in model.x.items():
-            pattern[i] = pulp.value(variable) > 0.5
+            # A variable without cost and without room occurs nowhere, and has no value.
+            pattern[i] = (pulp.value(variable) or 0.0) > 0.5
         result = audit(problem, pattern, integer=integer, only_primary=True)
         if result.safe:
             return pattern
