@@ -392,7 +392,7 @@ def main() -> None:
     app()
 
 
-# ---- shared by the commands -----------------------------------------------------------------------
+# ---- shared by the commands ----------------------------------------------------------------------
 
 
 def _needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
