@@ -255,8 +255,9 @@ def suppress(
         write_json,
     )
     from cellveil.progress import Meter
-    from cellveil.show import facts_of, quality, sizes
+    from cellveil.show import quality, sizes
     from csp.formats.jj import read_jj, write_jj
+    from csp.protected import run_facts
     from csp.solve import suppress as solve
 
     to_jj = output is not None and is_jj(output)
@@ -272,7 +273,7 @@ def suppress(
                 progress=meter,
             )  # fmt: skip
     if summary is not None:
-        write_json(summary, facts_of(found, posed, reveal=reveal))
+        write_json(summary, run_facts(found, posed, reveal=reveal))
     columns = pattern_columns(posed, found.pattern, reveal=reveal)
     if output is None:
         write_csv(sys.stdout, columns)
@@ -286,7 +287,7 @@ def suppress(
     say(sizes(posed.table, posed, found))
     say(quality(found, "cost is that of the file"))
     if reveal:
-        facts = facts_of(found, posed, reveal=True)
+        facts = run_facts(found, posed, reveal=True)
         say(f"Cost {facts['cost']}, bound {facts['bound']}.")
     _wrote(output, summary)
 

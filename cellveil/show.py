@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from rich import box
@@ -23,7 +22,6 @@ from csp.table import Table
 __all__ = [
     "cross_for",
     "ends_words",
-    "facts_of",
     "guarantee",
     "intervals_grid",
     "outline",
@@ -308,27 +306,3 @@ _SIDES = {
 def _plain_name(words: str) -> str:
     """Cells of JJ files have nothing but an id: "cell 7", not "cell (cell=7)"."""
     return re.sub(r"\(cell=(\d+)\)", r"\1", words)
-
-
-def facts_of(run: Suppression, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
-    """Facts about a pattern as plain data; cost and bound only with `reveal`."""
-    scale = 10**problem.cost_scale
-    facts: dict[str, Any] = {
-        "cells": problem.table.n_cells,
-        "relations": int(problem.table.relations.shape[0]),
-        "primary": int(problem.primary.sum()),
-        "secondary": int((run.pattern & ~problem.primary).sum()),
-        "published": int((~run.pattern).sum()),
-        "method": run.method,
-        "proven": run.proven,
-        "canonical": run.canonical,
-        "gap": run.gap,
-        "stopped": run.stopped,
-        "seconds": round(run.seconds, 3),
-    }
-    if reveal:
-        facts |= {
-            "cost": run.cost / scale if scale > 1 else run.cost,
-            "bound": run.bound / scale if scale > 1 else run.bound,
-        }
-    return facts

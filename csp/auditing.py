@@ -51,6 +51,10 @@ class Violation:
     words: str
     relation: int | None = None
 
+    def __repr__(self) -> str:
+        # What is needed or attained can be the value of a cell: it stays out of what is printed.
+        return f"Violation({self.kind}: {self.words})"
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Audit:
@@ -143,7 +147,7 @@ def audit(
         violations += _short(problem, p, *ends[p])
     claims = [claim for pair in ends.values() for claim in pair]
     guards = ["outsider"]
-    if problem.singletons is not None and problem.singletons.any():
+    if problem.singletons.any():
         guards.append("singletons")
         found, extra = _singletons(
             problem, suppressed, ends, integer=integer, enough=enough, deadline=deadline
@@ -324,7 +328,6 @@ def _short(problem: Problem, p: int, low: Claim, high: Claim) -> list[Violation]
         if attained is not None and attained < need:
             much = "nothing" if attained == 0 else "too little"
             words = f"cell {table.cell(p)} keeps {much} of its {kind} protection level{whom}"
-            kind = "singleton" if low.known else kind
             found.append(
                 Violation(
                     "singleton" if low.known else kind, (p, *low.known), need, attained, words
@@ -343,7 +346,6 @@ def _singletons(
     deadline: float,
 ) -> tuple[list[Violation], list[Claim]]:
     """Check every primary cell against the contributors who are alone in another cell."""
-    assert problem.singletons is not None
     violations: list[Violation] = []
     claims: list[Claim] = []
     for insider in insiders(problem):

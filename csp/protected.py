@@ -20,7 +20,7 @@ from csp.rules import Rule
 from csp.solve import Suppression, suppress
 from csp.table import Table
 
-__all__ = ["Protected", "protect", "protect_table"]
+__all__ = ["Protected", "protect", "protect_table", "run_facts"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -154,14 +154,9 @@ class Protected:
         -------
         dict
         """
-        hidden, run = self.pattern, self.suppression
         facts: dict[str, Any] = {
             "dimensions": list(self.table.names),
-            "cells": self.table.n_cells,
-            "relations": int(self.table.relations.shape[0]),
-            "primary": int(self.problem.primary.sum()),
-            "secondary": int((hidden & ~self.problem.primary).sum()),
-            "published": int((~hidden).sum()),
+            **run_facts(self.suppression, self.problem, reveal=reveal),
             "rules": str(self.mechanism.rules),
             "width": None if self.mechanism.width is None else str(self.mechanism.width),
             "strict": self.mechanism.strict,
@@ -170,22 +165,48 @@ class Protected:
             "guards": list(self.guards),
             "integer_attacker": self.audit.integer,
             "claims_verified": len(self.audit.certificate.claims),
-            "method": run.method,
-            "proven": run.proven,
-            "canonical": run.canonical,
-            "gap": run.gap,
-            "stopped": run.stopped,
-            "seconds": round(run.seconds, 3),
         }
         if reveal:
-            scale = 10**self.problem.cost_scale
             sizes = np.abs(self.table.values).astype(np.float64)
-            facts |= {
-                "cost": run.cost / scale if scale > 1 else run.cost,
-                "bound": run.bound / scale if scale > 1 else run.bound,
-                "share_suppressed": float(sizes[hidden].sum() / max(1.0, sizes.sum())),
-            }
+            share = sizes[self.pattern].sum() / max(1.0, sizes.sum())
+            facts["share_suppressed"] = float(share)
         return facts
+
+
+def run_facts(run: Suppression, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
+    """Facts about a pattern as plain data, ready for JSON.
+
+    Parameters
+    ----------
+    run : Suppression
+    problem : Problem
+    reveal : bool
+        Add cost and bound, which can be sums of suppressed values.
+
+    Returns
+    -------
+    dict
+    """
+    facts: dict[str, Any] = {
+        "cells": problem.table.n_cells,
+        "relations": int(problem.table.relations.shape[0]),
+        "primary": int(problem.primary.sum()),
+        "secondary": int((run.pattern & ~problem.primary).sum()),
+        "published": int((~run.pattern).sum()),
+        "method": run.method,
+        "proven": run.proven,
+        "canonical": run.canonical,
+        "gap": run.gap,
+        "stopped": run.stopped,
+        "seconds": round(run.seconds, 3),
+    }
+    if reveal:
+        scale = 10**problem.cost_scale
+        facts |= {
+            "cost": run.cost / scale if scale > 1 else run.cost,
+            "bound": run.bound / scale if scale > 1 else run.bound,
+        }
+    return facts
 
 
 def protect(

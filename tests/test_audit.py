@@ -215,6 +215,7 @@ def test_words_of_violations_hold_no_amounts() -> None:
     report = audit(problem, ~publish)
     assert report.violations[0].attained == 654321
     assert "654321" not in report.violations[0].words
+    assert "654321" not in repr(report.violations)
     assert "700000" not in report.violations[0].words
 
 

@@ -239,6 +239,11 @@ def test_bounds_and_costs_of_progress_close_in() -> None:
     assert seen[-1].gap == 0
 
 
+def test_progress_prints_no_cost() -> None:
+    shown = repr(csp.Progress("cuts", 7654321, 7654399, 0.5))
+    assert "76543" not in shown
+
+
 def test_unprotectable_names_cell_and_relations_but_no_value() -> None:
     table = Table.from_array([[770077, 5], [3, 2]])
     problem = Problem.of(

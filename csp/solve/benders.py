@@ -174,7 +174,9 @@ def _integer_phase(run: Run) -> None:
             time_limit=None if run.left == np.inf else run.left,
         )
         if answer.word == "infeasible":
-            raise _no_union_safe_pattern(problem)
+            if run.best is None:
+                raise _no_union_safe_pattern(problem)
+            return  # the incumbent satisfies every cut: only the solver's tolerances say no
         run.raise_bound(answer.bound)
         run.tell("search")
         if answer.x is None:

@@ -35,6 +35,10 @@ class Progress:
     seconds: float
     suppressed: int | None = None
 
+    def __repr__(self) -> str:
+        # Costs may be sums of suppressed values: they stay out of what is printed.
+        return f"Progress({self.phase}, gap {100 * self.gap:.2f} %, {self.seconds:.2f} s)"
+
     @property
     def gap(self) -> float:
         """Relative distance of the best pattern from the bound; 1 if there is none yet."""

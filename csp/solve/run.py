@@ -22,7 +22,7 @@ from csp.solve.unions import union_cut
 __all__ = ["Run", "answer_pattern", "contenders", "drive", "too_dear"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Run:
     """Mutable state of one run: the only place where a bound or an incumbent changes."""
 
