@@ -183,6 +183,8 @@ def test_forged_claims_are_refused() -> None:
         {"cells": four, "steps": np.full(4, np.nan), "exact": False},
         {"cell": 2}, {"cell": -16}, {"cell": 99}, {"known": (0,)},
         {"cells": np.array([0, 1, 4, -11]), "steps": ring * 10},
+        {"cells": four[:1], "steps": ring[:1] * 10, "exact": False},
+        {"cells": four[:2], "steps": ring[:2] * 10, "exact": False},
         {"integer": True, "denominator": 2, "steps": high.steps * 2},
     ]  # fmt: skip
     for changes in forged:
