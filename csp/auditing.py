@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.attacker import Extreme, components, engine, integer_extreme
-from csp.certificate import Certificate, Claim, claim_of
-from csp.errors import InputError, OutOfTime
+from csp.attacker import check_time, components, engine, integer_extreme
+from csp.certificate import Certificate, Claim, claims_of
+from csp.errors import InputError
 from csp.problem import Problem
 from csp.singletons import insiders
 from csp.table import Table
@@ -258,41 +258,21 @@ def interval_claims(
     wanted[list(targets)] = True
     ends: dict[int, tuple[Claim, Claim]] = {}
     for view in components(table, pattern, known=known):
-        here = np.flatnonzero(wanted[view.cells]).tolist()
-        if not here:
+        here = np.flatnonzero(wanted[view.cells])
+        if not len(here):
             continue
-        attacker = engine(view)
-        # All of one direction first: neighbouring objectives keep the simplex warm.
-        found: dict[int, list[Claim]] = {j: [] for j in here}
-        for sign in (-1, 1):
-            todo = np.array(here)
-            while len(todo):
-                if time.monotonic() > deadline:
-                    msg = "the time limit passed before the pattern was judged; allow more time"
-                    raise OutOfTime(msg)
-                j = int(todo[0])
-                limit = None if enough is None else int(enough[view.cells[j]])
-                extreme = attacker.extreme(j, sign, limit)
-                if integer:
-                    extreme = integer_extreme(view, j, sign, extreme)
-                found[j].append(claim_of(view, j, sign, extreme, known, integer=integer))
-                todo = todo[1:]
-                if enough is None or extreme.reach is None:
-                    continue
-                # The same witness serves every other cell that it moves far enough.
-                steps = sign * extreme.witness[todo]
-                need = enough[view.cells[todo]]
-                if extreme.denominator > 1:
-                    need = need.astype(object) * extreme.denominator
-                served = np.asarray(steps >= need, dtype=bool)
-                for k in todo[served].tolist():
-                    reach = Fraction(sign * int(extreme.witness[k]), extreme.denominator)
-                    shared = Extreme(
-                        reach, extreme.witness, extreme.denominator, None, 1, exact=False
-                    )
-                    found[k].append(claim_of(view, k, sign, shared, known, integer=integer))
-                todo = todo[~served]
-        ends |= {int(view.cells[j]): (pair[0], pair[1]) for j, pair in found.items()}
+        check_time(deadline)
+        targets, signs = np.tile(here, 2), np.repeat([-1, 1], len(here))
+        limits = None if enough is None else enough[view.cells[targets]]
+        answers = engine(view).ends(targets, signs, limits, deadline)
+        if integer:
+            for t, (j, sign) in enumerate(zip(targets.tolist(), signs.tolist(), strict=True)):
+                check_time(deadline)
+                answers[t] = integer_extreme(view, j, sign, answers[t])
+        found = claims_of(view, targets, signs, answers, known, integer=integer)
+        ends |= zip(
+            view.cells[here].tolist(), zip(found, found[len(here) :], strict=False), strict=False
+        )
     return ends
 
 

@@ -20,7 +20,7 @@ from csp.errors import CertificateError
 from csp.numbers import UNBOUNDED
 from csp.table import Table
 
-__all__ = ["Certificate", "Claim", "claim_of"]
+__all__ = ["Certificate", "Claim", "claims_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,27 +70,34 @@ class Claim:
         return f"Claim({side} end of cell {self.cell}, {'exact' if self.exact else 'reached'})"
 
 
-def claim_of(
+def claims_of(
     view: View,
-    j: int,
-    sign: int,
-    extreme: Extreme,
+    targets: NDArray[np.int64],
+    signs: NDArray[np.int64],
+    extremes: list[Extreme],
     known: tuple[int, ...] = (),
     *,
     integer: bool = False,
-) -> Claim:
-    """Turn an engine's answer about a part of a pattern into a claim about the table."""
-    moved = np.flatnonzero(extreme.witness)
-    if extreme.multipliers is None:
-        used, multipliers = np.empty(0, np.int64), np.empty(0, np.int64)
-    else:
-        used = np.flatnonzero(extreme.multipliers)
-        multipliers = extreme.multipliers[used]
-    return Claim(
-        int(view.cells[j]), sign, known, extreme.reach,
-        view.cells[moved], extreme.witness[moved], extreme.denominator,
-        view.rows[used], multipliers, extreme.divisor, extreme.exact, integer,
-    )  # fmt: skip
+) -> list[Claim]:
+    """Turn an engine's answers about a part of a pattern into claims about the table.
+
+    Answers that share a witness become claims that share it.
+    """
+    places: dict[int, NDArray[np.int64]] = {}
+    claims = []
+    for j, sign, extreme in zip(targets.tolist(), signs.tolist(), extremes, strict=True):
+        cells = places.get(id(extreme.moved))
+        if cells is None:
+            cells = places[id(extreme.moved)] = view.cells[extreme.moved]
+        rows = view.rows[extreme.rows] if len(extreme.rows) else extreme.rows
+        claims.append(
+            Claim(
+                int(view.cells[j]), sign, known, extreme.reach, cells, extreme.steps,
+                extreme.denominator, rows, extreme.multipliers, extreme.divisor, extreme.exact,
+                integer,
+            )
+        )  # fmt: skip
+    return claims
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -124,9 +131,13 @@ class Certificate:
         """
         from scipy.sparse import csc_array
 
+        from csp.ledger import doubtful
+
         up, down = room(self.table)
         columns = csc_array(self.table.relations)
-        for claim in self.claims:
+        # Most claims are found true all at once; the others are judged one by one.
+        for i in doubtful(self.claims, self.table, self.pattern, up, down):
+            claim = self.claims[i]
             fault = _fault_of_form(claim, self.pattern, self.table.relations.shape[0])
             if fault is None:
                 fault = _fault_of_witness(claim, columns, self.pattern, up, down)

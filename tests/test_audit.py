@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csc_array
 
 from csp import UNBOUNDED, InputError, Problem, Table
-from csp.attacker import components, engine
-from csp.attacker.flow import FlowEngine, as_network, max_flow_plain
+from csp.attacker import components, engine, maxflow
+from csp.attacker.flow import FlowEngine, Network, as_network, half_arcs
 from csp.attacker.lp import LpEngine
+from csp.attacker.view import room
 from csp.auditing import audit, interval_claims, intervals
-from csp.certificate import Certificate, Claim
+from csp.certificate import Certificate, Claim, _fault_of_proof, _fault_of_witness
 from csp.errors import CertificateError
+from csp.ledger import doubtful
 from tests import oracles
-from tests.strategies import frequency_2d, problems, small_tables
+from tests.strategies import frequency_2d, frequency_3d, problems, small_tables
 
 FIGURE_2 = [[7, 11, 60], [10, 60, 11], [60, 12, 60]]  # paper 003, Figure 2
 
@@ -99,22 +103,81 @@ def test_flow_and_lp_engines_agree_on_networks(data: st.DataObject) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 7), st.integers(1, 14))
-def test_compiled_flow_equals_its_plain_twin(seed: int, nodes: int, arcs: int) -> None:
-    from csp.attacker.flow import _compiled
-
+def test_compiled_flows_equal_their_plain_twins(seed: int, nodes: int, arcs: int) -> None:
     rng = np.random.default_rng(seed)
     tail, head = rng.integers(0, nodes, arcs), rng.integers(0, nodes, arcs)
     up, down = rng.integers(0, 9, arcs), rng.integers(0, 9, arcs)
-    ends = np.concatenate([tail, head])
-    order = np.argsort(ends, kind="stable")
-    start = np.searchsorted(ends[order], np.arange(nodes + 1))
-    to = np.concatenate([head, tail])[order]
+    network = Network(tail, head, np.ones(nodes - 1, np.int64))
+    targets, signs = np.tile(np.arange(arcs), 2), np.repeat([1, -1], arcs)
+    enough = rng.integers(1, 9, 2 * arcs)
     results = []
-    for run in (max_flow_plain, _compiled()):
-        flow, reached = np.zeros(arcs, np.int64), np.zeros(nodes, dtype=bool)
-        pushed = run(start, order, to, up, down, flow, 0, nodes - 1, 0, 20, reached)
-        results.append((pushed, flow.tolist(), reached.tolist()))
+    for run in (maxflow.ends_plain, maxflow.compiled()["ends"]):
+        served, reach = np.full(2 * arcs, -1), np.zeros(2 * arcs, np.int64)
+        pools = run(
+            *half_arcs(network, nodes), up, down, tail, head,
+            targets, signs, enough, 0, 2 * arcs, served, reach,
+        )  # fmt: skip
+        results.append([a.tolist() for a in (*pools, served, reach)])
     assert results[0] == results[1]
+
+
+@given(st.data())
+def test_ends_that_are_enough_are_reached_or_proved_short(data: st.DataObject) -> None:
+    """Sharing witnesses and stopping early change no verdict, whichever engine it is."""
+    table = data.draw(st.one_of(frequency_2d(max_side=4), frequency_3d()))
+    pattern = data.draw(patterns(table))
+    for view in components(table, pattern):
+        k = len(view.cells)
+        targets, signs = np.tile(np.arange(k), 2), np.repeat([1, -1], k)
+        enough = np.array(data.draw(st.lists(st.integers(1, 9), min_size=2 * k, max_size=2 * k)))
+        engines = [LpEngine(view), engine(view)]
+        for attacker in engines:
+            full = attacker.ends(targets, signs)
+            for end, stop, need in zip(
+                full, attacker.ends(targets, signs, enough), enough, strict=True
+            ):
+                short = end.reach is not None and end.reach < need
+                assert short == (stop.reach is not None and stop.reach < need)
+                assert not short or (stop.exact and stop.reach == end.reach)
+
+
+@given(problems(singletons=None), st.data())
+def test_claims_checked_together_and_one_by_one_agree(
+    problem: Problem, data: st.DataObject
+) -> None:
+    pattern = data.draw(patterns(problem.table)) | problem.forced
+    table = problem.table
+    claims = [
+        c
+        for pair in interval_claims(table, pattern, np.flatnonzero(pattern)).values()
+        for c in pair
+    ]
+    plain = [c for c in claims if c.reach is not None]
+    up, down = room(table)
+    assert {id(claims[i]) for i in doubtful(claims, table, pattern, up, down)} <= {
+        id(c)
+        for c in claims
+        if c.reach is None or c.steps.dtype != np.int64 or c.multipliers.dtype != np.int64
+    }
+    if not plain:
+        return
+    claim = data.draw(st.sampled_from(plain))
+    reach = claim.reach or Fraction(0)
+    forged = [
+        replace(claim, reach=reach + Fraction(1, 3)),
+        replace(claim, steps=claim.steps + 1),
+        replace(claim, cells=claim.cells[::-1].copy(), steps=claim.steps + 2),
+        replace(claim, multipliers=claim.multipliers * 2 + 1) if len(claim.rows) else claim,
+        replace(claim, reach=reach - 1) if claim.exact and reach >= 1 else claim,
+    ]
+    for lie in forged:
+        try:
+            Certificate(table, pattern, (lie,)).verify()
+        except CertificateError:
+            continue
+        columns = csc_array(table.relations)
+        assert _fault_of_witness(lie, columns, pattern, up, down) is None
+        assert not lie.exact or _fault_of_proof(lie, table, pattern, up, down) is None
 
 
 @settings(max_examples=150)
@@ -132,8 +195,6 @@ def three_way() -> tuple[Table, np.ndarray]:
 
 
 def _changed(claim: Claim, **changes: object) -> Claim:
-    from dataclasses import replace
-
     return replace(claim, **changes)  # type: ignore[arg-type]
 
 

@@ -1,26 +1,59 @@
 """What an outsider can infer from a pattern: one interface, engines picked by structure.
 
-Every engine answers ``extreme(j, sign)`` for a part of a pattern (`csp.attacker.view.View`): how
-far cell j can move up or down, with an exact witness and, where there is one, an exact proof.
+Every engine answers ``ends(targets, signs)`` for a part of a pattern (`csp.attacker.view.View`):
+how far cells can move up or down, with exact witnesses and, where there are any, exact proofs.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from csp.attacker.flow import FlowEngine, as_network
 from csp.attacker.ilp import integer_extreme
 from csp.attacker.lp import LpEngine
-from csp.attacker.view import Extreme, View, components
+from csp.attacker.view import Extreme, View, check_time, components
 
-__all__ = ["Engine", "Extreme", "View", "components", "engine", "integer_extreme"]
+__all__ = ["Engine", "Extreme", "View", "check_time", "components", "engine", "integer_extreme"]
 
 
 class Engine(Protocol):
     """Anything that finds the ends of feasibility intervals."""
 
-    def extreme(self, j: int, sign: int, enough: int | None = None) -> Extreme:
-        """Furthest deviation of cell j up (sign=1) or down (sign=-1), or `enough` of it."""
+    def ends(
+        self,
+        targets: NDArray[np.int64],
+        signs: NDArray[np.int64],
+        enough: NDArray[np.int64] | None = None,
+        deadline: float = np.inf,
+    ) -> list[Extreme]:
+        """Furthest deviation of each target in its direction.
+
+        Parameters
+        ----------
+        targets : (t,) int64
+            Positions within the view.
+        signs : (t,) int64
+            1 for up, -1 for down; no pair of target and sign twice.
+        enough : (t,) int64, optional
+            Units after which a target need not be followed: its answer then is no proved end,
+            and may share its witness with others.
+        deadline : float
+            `time.monotonic` value.
+
+        Returns
+        -------
+        list of Extreme
+
+        Raises
+        ------
+        OutOfTime
+            If the deadline passes first.
+        CertificateError
+            If no exact witness can be made of a solver's answer.
+        """
         ...
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.view import Extreme, View
+from csp.attacker.maxflow import compiled
+from csp.attacker.view import Extreme, View, check_time
 
-__all__ = ["FlowEngine", "Network", "as_network", "max_flow_plain"]
+__all__ = ["FlowEngine", "Network", "as_network", "half_arcs"]
 
 # Capacity that stands for none: twice it still fits int64, so residuals cannot overflow.
 ENDLESS = 2**60
@@ -62,8 +63,8 @@ def as_network(view: View) -> Network | None:
     a, b = columns.indices[first[pairs]], columns.indices[first[pairs] + 1]
     # Two relations must be oriented alike where the cell's signs differ, opposite where not.
     flip = np.where(columns.data[first[pairs]] == columns.data[first[pairs] + 1], -1, 1)
-    sign = _orient(r, a, b, flip)
-    if sign is None:
+    sign = np.zeros(r, dtype=np.int64)
+    if not compiled()["orient"](*_neighbours(r, a, b, flip), sign):
         return None
     tail = np.full(len(degree), r, dtype=np.int64)
     head = np.full(len(degree), r, dtype=np.int64)
@@ -74,31 +75,14 @@ def as_network(view: View) -> Network | None:
     return Network(tail, head, sign)
 
 
-def _orient(
+def _neighbours(
     r: int, a: NDArray[Any], b: NDArray[Any], flip: NDArray[np.int64]
-) -> NDArray[np.int64] | None:
-    """Signs of r nodes with sign[a] * flip == sign[b] on every edge, or None."""
-    sign = np.zeros(r, dtype=np.int64)
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Adjacency of the relations: where each one's begin, the neighbours, and how they turn."""
     both_a, both_b = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.argsort(both_a, kind="stable")
-    neighbour, turn = both_b[order], np.concatenate([flip, flip])[order]
-    start = np.searchsorted(both_a[order], np.arange(r + 1))
-    for root in range(r):
-        if sign[root]:
-            continue
-        sign[root] = 1
-        queue = [root]
-        while queue:
-            node = queue.pop()
-            for k in range(start[node], start[node + 1]):
-                wanted = sign[node] * turn[k]
-                other = int(neighbour[k])
-                if sign[other] == 0:
-                    sign[other] = wanted
-                    queue.append(other)
-                elif sign[other] != wanted:
-                    return None
-    return sign
+    start = np.searchsorted(both_a[order], np.arange(r + 1)).astype(np.int64)
+    return start, both_b[order].astype(np.int64), np.concatenate([flip, flip])[order]
 
 
 class FlowEngine:
@@ -106,173 +90,90 @@ class FlowEngine:
 
     def __init__(self, view: View, network: Network) -> None:
         self._view, self._network = view, network
-        nodes = view.matrix.shape[0] + 1
-        ends = np.concatenate([network.tail, network.head])
-        order = np.argsort(ends, kind="stable")
-        k = len(network.tail)
-        # Half-arc h < k leaves the tail of cell h; h >= k leaves the head of cell h - k.
-        self._start = np.searchsorted(ends[order], np.arange(nodes + 1)).astype(np.int64)
-        self._half = order.astype(np.int64)
-        self._to = np.concatenate([network.head, network.tail])[order].astype(np.int64)
-        self._nodes, self._k = nodes, k
+        self._arcs = half_arcs(network, view.matrix.shape[0] + 1)
         self._up, self._down = np.minimum(view.up, ENDLESS), np.minimum(view.down, ENDLESS)
 
-    def extreme(self, j: int, sign: int, enough: int | None = None) -> Extreme:
-        """Furthest deviation of cell j up (sign=1) or down (sign=-1); see `Extreme`.
-
-        The search stops at `enough` units, and is then not exact.
-        """
-        view, network = self._view, self._network
-        own = int(self._up[j] if sign > 0 else self._down[j])
-        if enough is not None and enough < own:
-            own = stopped_at = enough
-        else:
-            stopped_at = -1
-        free = network.tail[j] == network.head[j]
-        flow = np.zeros(self._k, dtype=np.int64)
-        multipliers = np.zeros(len(view.rows), dtype=np.int64)
-        if free:
-            reach = own
-        else:
-            source, sink = network.head[j], network.tail[j]
-            if sign < 0:
-                source, sink = sink, source
-            reached = np.zeros(self._nodes, dtype=np.bool_)
-            reach = int(
-                _compiled()(
-                    self._start, self._half, self._to, self._up, self._down, flow,
-                    int(source), int(sink), j, own, reached,
-                )
+    def ends(
+        self,
+        targets: NDArray[np.int64],
+        signs: NDArray[np.int64],
+        enough: NDArray[np.int64] | None = None,
+        deadline: float = np.inf,
+    ) -> list[Extreme]:
+        """Furthest deviation of each target in its direction; see `csp.attacker.Engine`."""
+        up, down = self._up, self._down
+        limits = np.full(len(targets), ENDLESS) if enough is None else np.minimum(enough, ENDLESS)
+        served, reach = np.full(len(targets), -1), np.zeros(len(targets), np.int64)
+        found: list[Extreme | None] = [None] * len(targets)
+        # A slice of about ten million steps, so that the deadline is seen in time.
+        width = max(8, 10_000_000 // (len(up) + 1))
+        for first in range(0, len(targets), width):
+            check_time(deadline)
+            last = min(first + width, len(targets))
+            pools = compiled()["ends"](
+                *self._arcs, up, down, self._network.tail, self._network.head,
+                targets, signs, limits, first, last, served, reach,
             )  # fmt: skip
-            if reach < own:
-                potential = reached.astype(np.int64)
-                potential -= potential[-1]
-                multipliers = -potential[:-1] * network.sign
-        if reach >= ENDLESS:
-            ray = FlowEngine(self._view.recession(), self._network).extreme(j, sign)
-            return Extreme(None, ray.witness, 1, None, 1, exact=False)
-        flow[j] = sign * reach
-        if reach == stopped_at:
-            return Extreme(Fraction(reach), flow, 1, None, 1, exact=False)
-        return Extreme(Fraction(reach), flow, 1, multipliers, 1, exact=True)
+            self._collect(found, pools, targets, signs, limits, served, reach)
+        return [e for e in found if e is not None]
+
+    def extreme(self, j: int, sign: int, enough: int | None = None) -> Extreme:
+        """Furthest deviation of one cell; see `ends`."""
+        limit = None if enough is None else np.array([enough])
+        return self.ends(np.array([j]), np.array([sign]), limit)[0]
+
+    def _collect(
+        self, found: list[Extreme | None], pools: Any, targets: NDArray[np.int64],
+        signs: NDArray[np.int64], limits: NDArray[np.int64], served: NDArray[np.int64],
+        reach: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        """Turn the pools of one slice into answers."""
+        begin, cells, steps, cut_begin, cut_nodes = pools
+        new = np.flatnonzero(served >= 0)
+        moved = np.split(cells, begin[1:-1])
+        far = np.split(steps, begin[1:-1])
+        room = np.where(signs > 0, self._up[targets], self._down[targets])
+        for t in new.tolist():
+            f, j, r = int(served[t]), int(targets[t]), int(reach[t])
+            if r >= ENDLESS:
+                found[t] = self._endless(j, int(signs[t]))
+                continue
+            # A flow for another target, or one that stopped where it was enough, proves no end.
+            cut = cut_nodes[cut_begin[f] : cut_begin[f + 1]]
+            own = min(int(room[t]), int(limits[t]))
+            exact = r < own if len(cut) else r == int(room[t])
+            rows, multipliers = self._proof(cut) if exact and len(cut) else _NOTHING
+            found[t] = Extreme(Fraction(r), moved[f], far[f], 1, rows, multipliers, 1, exact)
+        served[new] = -2
+
+    def _proof(self, cut: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Row multipliers of a minimum cut, zero at the outside node."""
+        potential = np.zeros(self._view.matrix.shape[0] + 1, np.int64)
+        potential[cut] = 1
+        potential -= potential[-1]
+        rows = np.flatnonzero(potential[:-1])
+        return rows, -potential[rows] * self._network.sign[rows]
+
+    def _endless(self, j: int, sign: int) -> Extreme:
+        ray = FlowEngine(self._view.recession(), self._network).extreme(j, sign)
+        return Extreme(None, ray.moved, ray.steps, 1, *_NOTHING, 1, exact=False)
 
 
-_kernel: Any = None
+_NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def _compiled() -> Any:
-    """Compile `max_flow_plain` once; numba caches it on disk."""
-    global _kernel
-    if _kernel is None:
-        import numba
-
-        _kernel = numba.njit(cache=True)(max_flow_plain)
-    return _kernel
-
-
-def max_flow_plain(
-    start: NDArray[np.int64],
-    half: NDArray[np.int64],
-    to: NDArray[np.int64],
-    up: NDArray[np.int64],
-    down: NDArray[np.int64],
-    flow: NDArray[np.int64],
-    source: int,
-    sink: int,
-    banned: int,
-    limit: int,
-    reached: NDArray[np.bool_],
-) -> int:
-    """Push up to `limit` units from source to sink by Dinic's method, without cell `banned`.
-
-    Plain Python that numba compiles; run uncompiled it is the oracle of the compiled version.
-
-    Parameters
-    ----------
-    start : (nodes + 1,) int64
-        Half-arcs of node v are ``half[start[v]:start[v + 1]]``.
-    half, to : (2k,) int64
-        Half-arc h < k is cell h forwards, h >= k is cell h - k backwards; `to` is its end.
-    up, down : (k,) int64
-        Capacities of the cells forwards and backwards.
-    flow : (k,) int64
-        Written: the flow found.
-    source, sink, banned, limit : int
-    reached : (nodes,) bool
-        Written if the limit is not reached: the source side of a minimum cut.
+def half_arcs(
+    network: Network, nodes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Adjacency of a network as `csp.attacker.maxflow.push_plain` reads it.
 
     Returns
     -------
-    int
-        Units pushed.
+    start : (nodes + 1,) int64
+    half, to : (2k,) int64
     """
-    k = len(up)
-    nodes = len(start) - 1
-    level = np.empty(nodes, dtype=np.int64)
-    queue = np.empty(nodes, dtype=np.int64)
-    at = np.empty(nodes, dtype=np.int64)
-    via = np.empty(nodes, dtype=np.int64)
-    path = np.empty(nodes, dtype=np.int64)
-    total = 0
-    while total < limit:
-        for v in range(nodes):
-            level[v] = -1
-            at[v] = start[v]
-        level[source] = 0
-        queue[0] = source
-        first, last = 0, 1
-        while first < last:
-            v = queue[first]
-            first += 1
-            for e in range(start[v], start[v + 1]):
-                h = half[e]
-                cell = h if h < k else h - k
-                left = up[cell] - flow[cell] if h < k else down[cell] + flow[cell]
-                if cell != banned and left > 0 and level[to[e]] < 0:
-                    level[to[e]] = level[v] + 1
-                    queue[last] = to[e]
-                    last += 1
-        if level[sink] < 0:
-            for v in range(nodes):
-                reached[v] = level[v] >= 0
-            return total
-        depth = 0
-        v = source
-        while total < limit:
-            if v == sink:
-                push = limit - total
-                for d in range(depth):
-                    h = via[d]
-                    left = up[h] - flow[h] if h < k else down[h - k] + flow[h - k]
-                    push = min(push, left)
-                for d in range(depth):
-                    h = via[d]
-                    if h < k:
-                        flow[h] += push
-                    else:
-                        flow[h - k] -= push
-                total += push
-                depth = 0
-                v = source
-                continue
-            moved = False
-            while at[v] < start[v + 1]:
-                e = at[v]
-                h = half[e]
-                cell = h if h < k else h - k
-                left = up[cell] - flow[cell] if h < k else down[cell] + flow[cell]
-                if cell != banned and left > 0 and level[to[e]] == level[v] + 1:
-                    via[depth] = h
-                    path[depth] = v
-                    depth += 1
-                    v = to[e]
-                    moved = True
-                    break
-                at[v] += 1
-            if not moved:
-                if v == source:
-                    break
-                depth -= 1
-                v = path[depth]
-                at[v] += 1
-    return total
+    ends = np.concatenate([network.tail, network.head])
+    order = np.argsort(ends, kind="stable")
+    start = np.searchsorted(ends[order], np.arange(nodes + 1)).astype(np.int64)
+    to = np.concatenate([network.head, network.tail])[order].astype(np.int64)
+    return start, order.astype(np.int64), to

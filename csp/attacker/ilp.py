@@ -14,6 +14,8 @@ from csp.numbers import UNBOUNDED
 
 __all__ = ["integer_extreme"]
 
+_NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
+
 
 def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
     """Furthest integer deviation of one cell, given the rational one.
@@ -42,7 +44,7 @@ def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
         return relaxed
     if relaxed.reach is None:
         # A rational ray, multiplied by its denominator, is a ray of whole units.
-        return Extreme(None, relaxed.witness, 1, None, 1, exact=False)
+        return Extreme(None, relaxed.moved, relaxed.steps, 1, *_NOTHING, 1, exact=False)
     # Integers above 2**53 are not floats, and tolerances are absolute: refuse rather than round.
     finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
     if finite.max(initial=0) > 10**9:
@@ -68,6 +70,10 @@ def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
         msg = "no integer table could be made of the attacker's solution"
         raise CertificateError(msg)
     reach = Fraction(sign * int(z[j]))
+    moved = np.flatnonzero(z)
     if relaxed.exact and reach == end:
-        return Extreme(reach, z, 1, relaxed.multipliers, relaxed.divisor, exact=True)
-    return Extreme(reach, z, 1, None, 1, exact=False)
+        return Extreme(
+            reach, moved, z[moved], 1, relaxed.rows, relaxed.multipliers, relaxed.divisor,
+            exact=True,
+        )  # fmt: skip
+    return Extreme(reach, moved, z[moved], 1, *_NOTHING, 1, exact=False)

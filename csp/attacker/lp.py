@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -9,20 +10,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.exact import basic_solution, dual_bound, is_deviation, rationalise
-from csp.attacker.view import Extreme, View
+from csp.attacker.view import Extreme, View, check_time
 from csp.errors import CertificateError
 from csp.highs import build, new_model, optimise
 from csp.numbers import UNBOUNDED
 
 __all__ = ["LpEngine"]
 
+_NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """An exact deviation: positions that move, numerators, common denominator."""
+
+    moved: NDArray[np.int64]
+    steps: NDArray[Any]
+    denominator: int
+
+    def reach(self, j: int, sign: int) -> Fraction:
+        at = np.searchsorted(self.moved, j)
+        if at == len(self.moved) or self.moved[at] != j:
+            return Fraction(0)
+        return Fraction(sign * int(self.steps[at]), self.denominator)
+
 
 class LpEngine:
     """Interval ends of the cells of any part of a pattern.
 
-    One HiGHS model lives as long as the engine; between calls only the objective changes, so the
-    primal simplex starts from the last vertex. Deviations are scaled by a power of two to keep
-    the solver's absolute tolerances meaningful for large totals.
+    One HiGHS model lives as long as the engine; between calls only bounds and the objective
+    change. Deviations are scaled by a power of two to keep the solver's absolute tolerances
+    meaningful for large totals.
     """
 
     def __init__(self, view: View) -> None:
@@ -32,67 +50,182 @@ class LpEngine:
         self._unit = 2.0 ** max(0, int(np.ceil(np.log2(max(largest, 1.0)))) - 20)
         k = len(view.cells)
         zero = np.zeros(len(view.rows))
+        self._low, self._high = -_float(view.down, self._unit), _float(view.up, self._unit)
         self._model = build(
             new_model(presolve="off", solver="simplex", simplex_strategy=4),
-            cost=np.zeros(k),
-            lower=-_float(view.down, self._unit),
-            upper=_float(view.up, self._unit),
-            rows=view.matrix,
-            row_lower=zero,
-            row_upper=zero,
-        )
-        self._last: int | None = None
+            cost=np.zeros(k), lower=self._low, upper=self._high,
+            rows=view.matrix, row_lower=zero, row_upper=zero,
+        )  # fmt: skip
+        self._priced = np.empty(0, np.int32)
+        self._capped = np.empty(0, np.int32)
+
+    def ends(
+        self,
+        targets: NDArray[np.int64],
+        signs: NDArray[np.int64],
+        enough: NDArray[np.int64] | None = None,
+        deadline: float = np.inf,
+    ) -> list[Extreme]:
+        """Furthest deviation of each target in its direction; see `csp.attacker.Engine`."""
+        found: list[Extreme | None] = [None] * len(targets)
+        if enough is not None:
+            self._together(found, targets, signs, enough, deadline)
+        # All of one direction first: neighbouring objectives keep the simplex warm.
+        for sign in (-1, 1):
+            for t in np.flatnonzero(signs == sign).tolist():
+                if found[t] is not None:
+                    continue
+                check_time(deadline)
+                j = int(targets[t])
+                if enough is None:
+                    found[t] = self.extreme(j, sign)
+                    continue
+                found[t] = answer = self.extreme(j, sign, int(enough[t]))
+                if answer.reach is not None:
+                    table = _Table(answer.moved, answer.steps, answer.denominator)
+                    self._share(found, table, targets, signs, enough)
+        return [e for e in found if e is not None]
 
     def extreme(self, j: int, sign: int, enough: int | None = None) -> Extreme:
-        """Furthest deviation of cell j up (sign=1) or down (sign=-1); see `Extreme`.
-
-        A witness that reaches `enough` units is not asked to be the end.
+        """Furthest deviation of one cell, or `enough` of it; see `ends`.
 
         Raises
         ------
         CertificateError
             If no exact witness can be made of the solver's answer.
         """
-        word = self._solve(j, sign)
+        where = np.array([j], dtype=np.int32)
+        need = None if enough is None else np.array([enough])
+        word = self._solve(where, np.array([sign]), need)
         if word == "unbounded":
             ray = LpEngine(self._view.recession()).extreme(j, sign)
-            return Extreme(None, ray.witness, ray.denominator, None, 1, exact=False)
+            return Extreme(None, ray.moved, ray.steps, ray.denominator, *_NOTHING, 1, exact=False)
         if word != "optimal":
             msg = f"the attacker's LP ended as {word}; it always has the true table as a solution"
             raise CertificateError(msg)
         solution = self._model.getSolution()
         z = np.asarray(solution.col_value) * self._unit
         g = -np.asarray(solution.row_dual)
-        witness = self._witness(z)
-        if witness is not None and enough is not None:
-            reach = _reach(witness, j, sign)
+        table = self._exact(z)
+        if table is not None and enough is not None:
+            reach = table.reach(j, sign)
             if reach >= enough:
-                return Extreme(reach, witness[0], witness[1], None, 1, exact=False)
-        proof = self._proof(j, sign, g, None if witness is None else _reach(witness, j, sign))
-        if witness is None or proof is None:
-            witness, proof = self._from_basis(j, sign, witness)
-        reach = _reach(witness, j, sign)
+                return self._reached(table, j, sign)
+        proof = None if table is None else self._proof(j, sign, g, table.reach(j, sign))
+        if table is None or proof is None:
+            table, proof = self._from_basis(j, sign, table)
+        reach = table.reach(j, sign)
         exact = proof is not None and dual_bound(self._view, j, sign, *proof) == reach
-        numerators, divisor = proof if exact and proof is not None else (None, 1)
-        return Extreme(reach, witness[0], witness[1], numerators, divisor, exact)
+        if not exact and enough is not None and reach >= enough:
+            return self._reached(table, j, sign)
+        rows, multipliers, divisor = *_NOTHING, 1
+        if exact and proof is not None:
+            rows = np.flatnonzero(proof[0])
+            multipliers, divisor = proof[0][rows], proof[1]
+        return Extreme(
+            reach, table.moved, table.steps, table.denominator, rows, multipliers, divisor, exact
+        )
 
-    def _solve(self, j: int, sign: int) -> str:
-        if self._last is not None:
-            self._model.changeColCost(self._last, 0.0)
-        self._model.changeColCost(j, -float(sign))
-        self._last = j
-        return optimise(self._model)
+    # ---- many targets at once ------------------------------------------------------------------
 
-    def _witness(self, z: NDArray[np.float64]) -> tuple[NDArray[Any], int] | None:
+    def _together(
+        self, found: list[Extreme | None], targets: NDArray[np.int64],
+        signs: NDArray[np.int64], enough: NDArray[np.int64], deadline: float,
+    ) -> None:  # fmt: skip
+        """Move many targets in one table, again until that no longer serves a good part."""
+        turn, stalled = 0, 0
+        while stalled < 2:
+            left = [t for t, e in enumerate(found) if e is None]
+            if len(left) <= 3:
+                return
+            check_time(deadline)
+            # A cell that lacks both ends goes up in one turn and down in the next; neighbours
+            # go opposite ways, since what one gains another in its relation must lose.
+            choice: dict[int, int] = {}
+            for t in left:
+                j, s = int(targets[t]), int(signs[t])
+                if j not in choice or s == (1 if (j + turn) % 2 else -1):
+                    choice[j] = t
+            chosen = np.fromiter(choice.values(), dtype=np.int64)
+            where = targets[chosen].astype(np.int32)
+            word = self._solve(where, signs[chosen], enough[chosen])
+            if word != "optimal":
+                return
+            table = self._exact(np.asarray(self._model.getSolution().col_value) * self._unit)
+            if table is None:
+                return
+            self._share(found, table, targets, signs, enough)
+            other = self._mirrored(table)
+            if other is not None:
+                self._share(found, other, targets, signs, enough)
+            rest = sum(e is None for e in found)
+            stalled = stalled + 1 if rest > 0.85 * len(left) else 0
+            turn += 1
+
+    def _share(
+        self, found: list[Extreme | None], table: _Table, targets: NDArray[np.int64],
+        signs: NDArray[np.int64], enough: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        """Give a table to every target without an answer that it moves far enough."""
+        full = np.zeros(len(self._view.cells), dtype=table.steps.dtype)
+        full[table.moved] = table.steps
+        need = enough if table.denominator == 1 else enough.astype(object) * table.denominator
+        for t in np.flatnonzero(np.asarray(signs * full[targets] >= need, dtype=bool)).tolist():
+            if found[t] is None:
+                found[t] = self._reached(table, int(targets[t]), int(signs[t]))
+
+    def _reached(self, table: _Table, j: int, sign: int) -> Extreme:
+        reach = table.reach(j, sign)
+        return Extreme(
+            reach, table.moved, table.steps, table.denominator, *_NOTHING, 1, exact=False
+        )
+
+    def _mirrored(self, table: _Table) -> _Table | None:
+        """Return the opposite deviation, if bounds allow it."""
+        steps = -table.steps
+        limit = np.where(steps > 0, self._view.up[table.moved], self._view.down[table.moved])
+        far = np.abs(steps) > _times(limit, table.denominator)
+        if np.any(far & (limit < UNBOUNDED)):
+            return None
+        return _Table(table.moved, steps, table.denominator)
+
+    # ---- the model -----------------------------------------------------------------------------
+
+    def _solve(
+        self, where: NDArray[np.int32], signs: NDArray[np.int64], need: NDArray[np.int64] | None
+    ) -> str:
+        """Move some cells as far as they go together, each no further than its need."""
+        model = self._model
+        if len(self._priced):
+            model.changeColsCost(len(self._priced), self._priced, np.zeros(len(self._priced)))
+        if len(self._capped):
+            old = self._capped
+            model.changeColsBounds(len(old), old, self._low[old], self._high[old])
+            self._capped = np.empty(0, np.int32)
+        price = -signs.astype(np.float64)
+        if need is not None:
+            cap = need / self._unit
+            low = np.where(signs < 0, np.maximum(self._low[where], -cap), self._low[where])
+            high = np.where(signs > 0, np.minimum(self._high[where], cap), self._high[where])
+            model.changeColsBounds(len(where), where, low, high)
+            self._capped = where
+            if len(where) > 1:
+                price *= float(need.max(initial=1)) / np.maximum(need, 1)
+        model.changeColsCost(len(where), where, price)
+        self._priced = where
+        return optimise(model)
+
+    def _exact(self, z: NDArray[np.float64]) -> _Table | None:
         for numerators, denominator in rationalise(z):
             clipped = np.minimum(numerators, _times(self._view.up, denominator))
             clipped = np.maximum(clipped, -_times(self._view.down, denominator))
             if is_deviation(self._view, clipped, denominator):
-                return clipped, denominator
+                moved = np.flatnonzero(clipped)
+                return _Table(moved, clipped[moved], denominator)
         return None
 
     def _proof(
-        self, j: int, sign: int, g: NDArray[np.float64], reach: Fraction | None
+        self, j: int, sign: int, g: NDArray[np.float64], reach: Fraction
     ) -> tuple[NDArray[Any], int] | None:
         for numerators, divisor in rationalise(g):
             bound = dual_bound(self._view, j, sign, numerators, divisor)
@@ -101,18 +234,20 @@ class LpEngine:
         return None
 
     def _from_basis(
-        self, j: int, sign: int, witness: tuple[NDArray[Any], int] | None
-    ) -> tuple[tuple[NDArray[Any], int], tuple[NDArray[Any], int] | None]:
+        self, j: int, sign: int, table: _Table | None
+    ) -> tuple[_Table, tuple[NDArray[Any], int] | None]:
         """Solve the final basis in rationals: slower, but exact at any denominators."""
         import highspy
 
         kind = highspy.HighsBasisStatus
         basis = self._model.getBasis()
         columns, rows = list(basis.col_status), list(basis.row_status)
-        up, down = self._view.up, self._view.down
+        lp = self._model.getLp()
         at = np.array(
             [
-                int(up[i]) if s == kind.kUpper else -int(down[i]) if s == kind.kLower else 0
+                _units(lp.col_upper_[i] if s == kind.kUpper else lp.col_lower_[i], self._unit)
+                if s in (kind.kUpper, kind.kLower)
+                else 0
                 for i, s in enumerate(columns)
             ],
             dtype=object,
@@ -123,18 +258,17 @@ class LpEngine:
         if answer is not None:
             numerators, denominator, multipliers, divisor = answer
             if is_deviation(self._view, numerators, denominator):
-                return (numerators, denominator), (multipliers, divisor)
-        if witness is not None:
-            return witness, None
+                moved = np.flatnonzero(numerators)
+                return _Table(moved, numerators[moved], denominator), (multipliers, divisor)
+        if table is not None:
+            return table, None
         msg = "no exact table could be made of the attacker's LP solution"
         raise CertificateError(msg)
 
 
-def _reach(witness: tuple[NDArray[Any], int] | None, j: int, sign: int) -> Fraction:
-    if witness is None:
-        msg = "no exact table could be made of the attacker's LP solution"
-        raise CertificateError(msg)
-    return Fraction(sign * int(witness[0][j]), witness[1])
+def _units(bound: float, unit: float) -> int:
+    """Return a finite bound of the model in units; bounds were exact floats of whole units."""
+    return round(bound * unit)
 
 
 def _float(bound: NDArray[np.int64], unit: float) -> NDArray[np.float64]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.errors import OutOfTime
 from csp.numbers import UNBOUNDED
 from csp.table import Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Extreme", "View", "components", "room"]
+__all__ = ["Extreme", "View", "check_time", "components", "room"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,13 +67,14 @@ class Extreme:
     ----------
     reach : Fraction or None
         Largest deviation found (>= 0, in units); None if it has no limit.
-    witness : (k,) array of int
-        Numerators of a deviation vector that attains `reach`; if that is None, a ray that can
-        be added any number of times.
+    moved, steps : (w,) arrays of int
+        Witness: the cells (positions within the view) that move in a deviation that attains
+        `reach`, and the numerators of how far; if `reach` is None, a ray that can be added any
+        number of times. Answers may share one witness: then these are the same arrays.
     denominator : int
-        Common denominator of the witness.
-    multipliers : (r,) array of int or None
-        Numerators of row multipliers that prove by weak duality that the cell moves no further.
+        Common denominator of `steps`.
+    rows, multipliers : (v,) arrays of int
+        Proof by weak duality that the cell moves no further: rows of the view and numerators.
     divisor : int
         Common denominator of the multipliers.
     exact : bool
@@ -79,14 +82,35 @@ class Extreme:
     """
 
     reach: Fraction | None
-    witness: NDArray[np.int64]
+    moved: NDArray[np.int64]
+    steps: NDArray[Any]
     denominator: int
-    multipliers: NDArray[np.int64] | None
+    rows: NDArray[np.int64]
+    multipliers: NDArray[Any]
     divisor: int
     exact: bool
 
     def __repr__(self) -> str:
         return f"Extreme({'exact' if self.exact else 'reached'})"
+
+    def witness(self, k: int) -> NDArray[Any]:
+        """Numerators of the witness over all k cells of the view."""
+        full = np.zeros(k, dtype=self.steps.dtype)
+        full[self.moved] = self.steps
+        return full
+
+
+def check_time(deadline: float) -> None:
+    """Stop an attacker that has run out of time.
+
+    Raises
+    ------
+    OutOfTime
+        If the deadline (a `time.monotonic` value) has passed.
+    """
+    if time.monotonic() > deadline:
+        msg = "the time limit passed before the pattern was judged; allow more time"
+        raise OutOfTime(msg)
 
 
 def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
