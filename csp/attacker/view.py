@@ -18,7 +18,7 @@ from csp.table import Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Extreme", "View", "check_time", "components", "room"]
+__all__ = ["Extreme", "View", "check_time", "components", "hidden_view", "room"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -123,6 +123,23 @@ def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     up = np.where(table.upper >= UNBOUNDED, UNBOUNDED, table.upper - table.values)
     down = np.where(table.lower <= -UNBOUNDED, UNBOUNDED, table.values - table.lower)
     return up, down
+
+
+def hidden_view(table: Table, hidden: NDArray[np.bool_]) -> View:
+    """All of some cells as one view, whether relations connect them or not.
+
+    Parameters
+    ----------
+    table : Table
+    hidden : (n,) bool
+    """
+    from scipy.sparse import csr_array
+
+    cells = np.flatnonzero(hidden)
+    up, down = room(table)
+    part = csr_array(table.relations[:, cells])
+    rows = np.flatnonzero(np.diff(part.indptr))
+    return View(cells, rows, csr_array(part[rows]), up[cells], down[cells])
 
 
 def components(

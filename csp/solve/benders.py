@@ -14,7 +14,8 @@ import numpy as np
 from csp.auditing import Audit
 from csp.errors import OutOfTime, SolverError, Unprotectable
 from csp.problem import Problem
-from csp.solve.heuristic import clean, complete
+from csp.solve.guide import completed, guided
+from csp.solve.network import clean_paths, suppress_paths
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.run import Run, answer_pattern, contenders, drive
 from csp.solve.tiebreak import break_ties
@@ -43,7 +44,7 @@ def solve_by_cuts(
     run = Run(problem, deadline, gap, integer, seed, progress)
     stopped, canonical = "done", False
     try:
-        _everything(run)
+        _begin(run)
         _linear_phase(run)
         _integer_phase(run)
         if run.best_cost == run.bound:
@@ -81,28 +82,37 @@ def solve_by_cuts(
         method="cuts",
         stopped=stopped,
         stats={
-            "attacker_lps": run.separator.solved,
+            "attacker_problems": run.separator.solved,
             "cuts": len(run.master.cuts),
             "audits": run.audits,
         },
+        phases=dict(run.seconds),
     )
 
 
-def _everything(run: Run) -> None:
-    """Suppress all that may be: safe, or no pattern is (safety grows with the pattern).
+def _begin(run: Run) -> None:
+    """Find a first safe pattern, or the cell that no pattern protects.
 
-    Only the rule for sums of suppressed cells may fail here and hold for a smaller pattern.
+    Safety grows with the pattern: what is not safe with everything suppressed that may be, never
+    is. Only the rule for sums of suppressed cells may fail there and hold for a smaller pattern.
     """
     problem = run.problem
-    run.tell("protectable")
-    result = run.offer(problem.forced | problem.free)
-    if any(v.kind != "union" for v in result.violations):
-        raise _unprotectable(problem, result)
-    for claim in result.certificate:
-        if not claim.known:
-            cells = np.append(run.witnesses.get(claim.cell, claim.cells), claim.cells)
-            run.witnesses[claim.cell] = np.unique(cells)
+    if run.net is not None:
+        found = suppress_paths(run.net, problem.cost.astype(np.float64), deadline=run.deadline)
+        if isinstance(found, np.ndarray):
+            found = clean_paths(run.net, found, problem.cost.astype(np.float64))
+            if found is not None:
+                run.offer(found)
+    if run.best is None:
+        result = run.offer(problem.forced | problem.free)
+        if any(v.kind != "union" for v in result.violations):
+            raise _unprotectable(problem, result)
+        for claim in result.certificate:
+            if not claim.known:
+                cells = np.append(run.witnesses.get(claim.cell, claim.cells), claim.cells)
+                run.witnesses[claim.cell] = np.unique(cells)
     run.master.add(union_cuts_beforehand(problem))
+    run.tell("start")
 
 
 def _unprotectable(problem: Problem, result: Audit) -> Unprotectable:
@@ -137,25 +147,21 @@ def _unprotectable(problem: Problem, result: Audit) -> Unprotectable:
 
 
 def _linear_phase(run: Run) -> None:
-    """Drive the linear relaxation with cuts; its support is a safe pattern when none is left."""
+    """Drive the linear relaxation with cuts, and let it guide the search for patterns."""
+    x = None
     for answer in drive(run):
         run.raise_bound(answer.bound)
         run.tell("cuts")
+        x = answer.x
         if run.close_enough:
-            break
-    _round_up_relaxation(run)
-
-
-def _round_up_relaxation(run: Run) -> None:
-    """Suppress the support of the relaxation, add what it lacks, take out what it can spare."""
+            return
     answer = run.master.relax()
-    if answer.x is None or run.left <= 0 or run.close_enough:
-        return
-    run.raise_bound(answer.bound)
-    pattern = complete(run.separator, answer.x > 1e-7, run.witnesses, deadline=run.soft_deadline)
-    if run.offer(pattern).safe and run.best is not None and not run.close_enough:
-        run.offer(clean(run.problem, run.separator, run.best, deadline=run.deadline))
-    run.tell("cuts")
+    if answer.x is not None:
+        run.raise_bound(answer.bound)
+        x = answer.x
+    if x is not None and run.left > 0 and not run.close_enough:
+        guided(run, x)
+        run.tell("guided")
 
 
 def _integer_phase(run: Run) -> None:
@@ -193,10 +199,7 @@ def _integer_phase(run: Run) -> None:
             if answer.word == "doubtful" and len(run.master.cuts) == known:
                 return
             continue
-        support = run.master.relax().x
-        if support is not None:
-            wide = pattern | (support > 1e-7)
-            run.offer_cheaper(clean(problem, run.separator, wide, deadline=run.deadline))
+        completed(run, pattern)
 
 
 def _no_union_safe_pattern(problem: Problem) -> Unprotectable:

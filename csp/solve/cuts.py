@@ -18,7 +18,11 @@ from csp.attacker.view import room
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
 
-__all__ = ["Cut", "Cutter", "needy", "no_good", "over_budget", "round_up", "smallest_step"]
+__all__ = ["Cut", "Cutter", "Side", "needy", "no_good", "over_budget", "round_up", "smallest_step"]
+
+
+Side = tuple[int, NDArray[np.int64], NDArray[Any], int]
+"""Direction, relations, numerators of their multipliers, common divisor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +58,10 @@ class Cutter:
     """Makes the cuts of one problem."""
 
     def __init__(self, problem: Problem) -> None:
-        from scipy.sparse import csr_array
-
         self._free = problem.free
         self._forced = problem.forced
         self._primary = problem.primary
         self._relations = problem.table.relations
-        self._transposed = csr_array(problem.table.relations.T)
         self.up, self.down = room(problem.table)
         finite = np.concatenate([self.up[self.up < UNBOUNDED], self.down[self.down < UNBOUNDED]])
         self._largest = int(finite.max(initial=1))
@@ -70,7 +71,7 @@ class Cutter:
         self,
         p: int,
         need: int,
-        sides: Iterable[tuple[int, NDArray[Any], int]],
+        sides: Iterable[Side],
         known: tuple[int, ...] = (),
     ) -> Cut | None:
         """Strengthened capacity cut of one requirement.
@@ -85,7 +86,7 @@ class Cutter:
             The primary cell.
         need : int
             Level in units.
-        sides : iterable of (sign, numerators, divisor)
+        sides : iterable of (sign, rows, numerators, divisor)
             Row multipliers for each direction that counts towards the level.
         known : tuple of int
             Cells that this attacker knows; they protect nothing.
@@ -97,34 +98,58 @@ class Cutter:
             cannot be met.
         """
         sides = list(sides)
-        common = int(np.lcm.reduce([divisor for _, _, divisor in sides]))
-        weight: NDArray[Any] | None = None
-        endless = np.zeros(len(self.up), dtype=bool)
-        for sign, numerators, divisor in sides:
-            c = -(self._transposed @ numerators)
-            c[p] += sign * divisor
-            c[list(known)] = 0
+        common = int(np.lcm.reduce([divisor for *_, divisor in sides]))
+        cells = np.unique(np.concatenate([self._touched(rows) for _, rows, _, _ in sides] + [[p]]))
+        weight: NDArray[Any] = np.zeros(len(cells), np.int64)
+        endless = np.zeros(len(cells), dtype=bool)
+        up, down = self.up[cells], self.down[cells]
+        for sign, rows, numerators, divisor in sides:
+            c = self._combined(rows, numerators, cells)
+            c[np.searchsorted(cells, p)] += sign * divisor
+            if known:
+                c[np.isin(cells, known)] = 0
             c *= common // divisor
-            endless |= (c > 0) & (self.up >= UNBOUNDED) | (c < 0) & (self.down >= UNBOUNDED)
+            endless |= (c > 0) & (up >= UNBOUNDED) | (c < 0) & (down >= UNBOUNDED)
             if int(np.abs(c).max(initial=0)) * self._largest > 2**61:
                 c = c.astype(object)
-            part = np.where(c > 0, c * self.up, -c * self.down)
-            weight = part if weight is None else weight + part
-        assert weight is not None
+            weight = weight + np.where(c > 0, c * up, -c * down)
         weight[endless] = 0
-        if endless[self._forced].any():
+        forced = self._forced[cells]
+        if endless[forced].any():
             return None
-        right = need * common - sum(weight[self._forced & (weight != 0)].tolist())
+        right = need * common - sum(weight[forced & (weight != 0)].tolist())
         if right <= 0:
             return None
         if right >= 2**62:
             weight = weight.astype(object)
         weight[endless] = right
-        cells = np.flatnonzero(self._free & (weight != 0))
-        ratio = np.minimum(weight[cells], right).astype(np.float64) / float(right)
+        used = self._free[cells] & (weight != 0)
+        ratio = np.minimum(weight[used], right).astype(np.float64) / float(right)
         ratio[ratio > 1 - 1e-9] = 1.0
         # The solver drops tiny coefficients, which would cut off patterns: round them up instead.
-        return Cut(cells, np.maximum(ratio, 1e-6), 1.0, "capacity")
+        return Cut(cells[used], np.maximum(ratio, 1e-6), 1.0, "capacity")
+
+    def _touched(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cells of some relations, with repetitions."""
+        return np.asarray(self._relations.indices[self._entries(rows)], dtype=np.int64)
+
+    def _entries(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the entries of some relations are stored."""
+        begin = self._relations.indptr[rows].astype(np.int64)
+        size = self._relations.indptr[rows + 1].astype(np.int64) - begin
+        skip = np.cumsum(size) - size
+        return np.arange(int(size.sum())) + np.repeat(begin - skip, size)
+
+    def _combined(
+        self, rows: NDArray[np.int64], numerators: NDArray[Any], cells: NDArray[np.int64]
+    ) -> NDArray[Any]:
+        """Minus the combination of some relations, at some cells that hold all of theirs."""
+        entries = self._entries(rows)
+        size = self._relations.indptr[rows + 1] - self._relations.indptr[rows]
+        c = np.zeros(len(cells), np.int64)
+        where = np.searchsorted(cells, self._relations.indices[entries])
+        np.subtract.at(c, where, self._relations.data[entries] * np.repeat(numerators, size))
+        return c
 
     def bridgeless(self, x: NDArray[np.float64]) -> list[Cut]:
         """Cuts that x violates: no relation of an inclusion-minimal pattern has a lone cell."""

@@ -18,7 +18,7 @@ class Progress:
     Attributes
     ----------
     phase : str
-        What is being done: "protectable", "cuts", "search", "tie-break".
+        What has been done last: "start", "cuts", "guided", "search", "tie-break".
     bound : int
         No safe pattern costs less, in cost units.
     best : int or None
@@ -77,7 +77,9 @@ class Suppression:
     stopped : {"done", "time", "gap", "interrupt", "precision"}
         "precision": costs are too far apart for the solver to tell the last patterns apart.
     stats : mapping of str to int
-        Counts of linear programs, cuts and searches.
+        Counts of attacker problems, cuts and audits.
+    phases : mapping of str to float
+        Wall seconds of each phase.
     """
 
     pattern: NDArray[np.bool_]
@@ -90,6 +92,7 @@ class Suppression:
     method: str
     stopped: str = "done"
     stats: Mapping[str, int] = field(default_factory=dict)
+    phases: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         # The cost may be a sum of suppressed values: it stays out of what is printed.

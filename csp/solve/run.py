@@ -15,6 +15,8 @@ from csp.errors import SolverError
 from csp.problem import Problem
 from csp.solve.cuts import Cut, Cutter, no_good, over_budget, round_up, smallest_step
 from csp.solve.master import Answer, Master
+from csp.solve.mincut import FlowSeparator
+from csp.solve.network import HiddenNetwork
 from csp.solve.result import Progress, ProgressCallback
 from csp.solve.separation import Separator
 from csp.solve.unions import union_cut
@@ -37,8 +39,10 @@ class Run:
     best_cost: int | None = None
     witnesses: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     audits: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
     cutter: Cutter = field(init=False)
-    separator: Separator = field(init=False)
+    net: HiddenNetwork | None = field(init=False)
+    separator: Separator | FlowSeparator = field(init=False)
     master: Master = field(init=False)
     step: int = field(init=False)
     constant: int = field(init=False)
@@ -46,7 +50,12 @@ class Run:
 
     def __post_init__(self) -> None:
         self.cutter = Cutter(self.problem)
-        self.separator = Separator(self.problem, self.cutter, self.seed)
+        self.net = HiddenNetwork.of(self.problem)
+        self.separator = (
+            Separator(self.problem, self.cutter, self.seed)
+            if self.net is None
+            else FlowSeparator(self.net, self.cutter)
+        )
         self.master = Master(self.problem, self.seed)
         self.step = smallest_step(self.problem.cost[self.problem.free])
         self.constant = self.cost_of(self.problem.forced)
@@ -93,7 +102,9 @@ class Run:
             self.offer(pattern)
 
     def tell(self, phase: str) -> None:
-        """Report progress."""
+        """Report progress, and count the time since the last report for the phase."""
+        now = time.monotonic() - self.began
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - sum(self.seconds.values())
         if self.report is not None:
             seconds = time.monotonic() - self.began
             hidden = None if self.best is None else int(self.best.sum())
@@ -165,7 +176,7 @@ def cut_off(run: Run, x: NDArray[np.float64]) -> bool:
     cuts = run.cutter.bridgeless(x)
     if not cuts:
         misses = run.separator.misses(x, whole=False, deadline=run.deadline)
-        cuts = [m.cut for m in misses if m.cut is not None]
+        cuts = [cut for miss in misses for cut in miss.cuts]
     return run.master.add(cuts) > 0
 
 
@@ -200,7 +211,7 @@ def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
     cuts = run.cutter.bridgeless(x)
     if not cuts:
         misses = run.separator.misses(x, whole=True, deadline=run.deadline)
-        cuts = [m.cut for m in misses if m.cut is not None]
+        cuts = [cut for miss in misses for cut in miss.cuts]
     if cuts and run.master.add(cuts):
         return None
     result = run.offer(pattern)
@@ -222,7 +233,6 @@ def _cuts_of(run: Run, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
     claims: dict[tuple[int, tuple[int, ...]], dict[int, Claim]] = {}
     for claim in result.certificate:
         claims.setdefault((claim.cell, claim.known), {})[claim.sign] = claim
-    rows = run.problem.table.relations.shape[0]
     for violation in result.violations:
         if violation.kind == "union":
             cuts.append(union_cut(run.problem, pattern, violation))
@@ -238,11 +248,11 @@ def _cuts_of(run: Run, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
                 continue
             sides = []
             for s in side:
-                full = np.zeros(rows, dtype=np.int64)
                 if max((abs(v) for v in ends[s].multipliers.tolist()), default=0) >= 2**31:
                     break
-                full[ends[s].rows] = ends[s].multipliers.astype(np.int64)
-                sides.append((s, full, ends[s].divisor))
+                sides.append(
+                    (s, ends[s].rows, ends[s].multipliers.astype(np.int64), ends[s].divisor)
+                )
             if len(sides) < len(side):
                 continue
             cut = run.cutter.capacity(violation.cells[0], need, sides, tuple(known))

@@ -28,11 +28,11 @@ _VIOLATED = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A requirement that a point does not meet, with the cut that proves it (if it does)."""
+    """A requirement that a point does not meet, with the cuts that prove it (if any do)."""
 
     cell: int
     kind: str
-    cut: Cut | None
+    cuts: tuple[Cut, ...]
 
 
 class Separator:
@@ -128,20 +128,20 @@ class Separator:
                 return None
             sides.append((sign, *self._multipliers(g)))
         cut = self._cutter.capacity(p, need, sides)
-        if cut is not None and cut.slack(x) > -_VIOLATED:
-            cut = None
-        return Miss(p, kind, cut) if cut is not None or whole else None
+        cuts = () if cut is None or cut.slack(x) > -_VIOLATED else (cut,)
+        return Miss(p, kind, cuts) if cuts or whole else None
 
-    def _multipliers(self, g: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-        """Row multipliers of the whole table as small rationals (any choice is valid)."""
+    def _multipliers(
+        self, g: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Relations and their multipliers as small rationals (any choice is valid)."""
         answer = next(rationalise(g), None)
         if answer is None:
             divisor = 1 if np.abs(g).max(initial=0.0) > 2.0**30 else 27720
             answer = np.rint(np.clip(g, -(2.0**50), 2.0**50) * divisor).astype(np.int64), divisor
         numerators, divisor = answer
-        full = np.zeros(self._problem.table.relations.shape[0], np.int64)
-        full[self._rows] = numerators
-        return full, divisor
+        used = np.flatnonzero(numerators)
+        return self._rows[used], numerators[used], divisor
 
     # ---- many requirements at once -------------------------------------------------------------
 

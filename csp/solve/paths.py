@@ -1,0 +1,418 @@
+"""Patterns for networks by cheapest paths, in compiled code.
+
+A cell of a network can move by as much as flow can be sent around it. Where the suppressed cells
+do not carry enough, the cheapest path through the others is suppressed as well (Castro 2007 calls
+such heuristics for positive tables shortest-path heuristics). All functions are plain Python that
+numba compiles.
+"""
+
+from __future__ import annotations
+
+import heapq
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["compiled_paths"]
+
+
+def hide(
+    cell: int, tail: NDArray[np.int64], head: NDArray[np.int64], hidden: NDArray[np.bool_],
+    listed: NDArray[np.bool_], first: NDArray[np.int64], after: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Suppress a cell: enter its two half-arcs into the lists of suppressed ones."""
+    k = len(tail)
+    hidden[cell] = True
+    if not listed[cell]:
+        listed[cell] = True
+        after[cell] = first[tail[cell]]
+        first[tail[cell]] = cell
+        after[k + cell] = first[head[cell]]
+        first[head[cell]] = k + cell
+
+
+def send(
+    source: int, sink: int, banned: int, limit: int,
+    tail: NDArray[np.int64], head: NDArray[np.int64],
+    up: NDArray[np.int64], down: NDArray[np.int64],
+    hidden: NDArray[np.bool_], first: NDArray[np.int64], after: NDArray[np.int64],
+    flow: NDArray[np.int64], seen: NDArray[np.bool_], touched: NDArray[np.int64], count: int,
+    via: NDArray[np.int64], queue: NDArray[np.int64],
+) -> tuple[int, int]:  # fmt: skip
+    """Push up to `limit` more units through suppressed cells along shortest paths.
+
+    Returns
+    -------
+    pushed, count : int
+        `count` is the new number of touched cells.
+    """
+    k = len(up)
+    total = 0
+    while total < limit:
+        via[:] = -1
+        via[source] = -2
+        queue[0] = source
+        at, last = 0, 1
+        while at < last and via[sink] == -1:
+            v = queue[at]
+            at += 1
+            h = first[v]
+            while h >= 0:
+                cell = h if h < k else h - k
+                if hidden[cell] and cell != banned:
+                    left = up[cell] - flow[cell] if h < k else down[cell] + flow[cell]
+                    w = head[cell] if h < k else tail[cell]
+                    if left > 0 and via[w] == -1:
+                        via[w] = h
+                        queue[last] = w
+                        last += 1
+                h = after[h]
+        if via[sink] == -1:
+            break
+        step = limit - total
+        v = sink
+        while v != source:
+            h = via[v]
+            left = up[h] - flow[h] if h < k else down[h - k] + flow[h - k]
+            step = min(step, left)
+            v = tail[h] if h < k else head[h - k]
+        count = augment(source, sink, step, tail, head, via, flow, seen, touched, count)
+        total += step
+    return total, count
+
+
+def augment(
+    source: int, sink: int, step: int, tail: NDArray[np.int64], head: NDArray[np.int64],
+    via: NDArray[np.int64], flow: NDArray[np.int64], seen: NDArray[np.bool_],
+    touched: NDArray[np.int64], count: int,
+) -> int:  # fmt: skip
+    """Add a step along the path that `via` holds; returns the number of touched cells."""
+    k = len(tail)
+    v = sink
+    while v != source:
+        h = via[v]
+        cell = h if h < k else h - k
+        flow[cell] += step if h < k else -step
+        if not seen[cell]:
+            seen[cell] = True
+            touched[count] = cell
+            count += 1
+        v = tail[cell] if h < k else head[cell]
+    return count
+
+
+def cheapest(
+    source: int, sink: int, banned: int, least: int,
+    start: NDArray[np.int64], half: NDArray[np.int64],
+    tail: NDArray[np.int64], head: NDArray[np.int64],
+    up: NDArray[np.int64], down: NDArray[np.int64], weight: NDArray[np.float64],
+    hidden: NDArray[np.bool_], first: NDArray[np.int64], after: NDArray[np.int64],
+    flow: NDArray[np.int64], via: NDArray[np.int64], distance: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Cheapest path on which every cell can still move by `least`; suppressed cells cost nothing.
+
+    Half-arcs of a node are in the order of their weight, so a node is left as soon as its next
+    cell would lead further than the sink is known to be.
+
+    Returns
+    -------
+    int
+        Units that the path can carry (0 if there is none); the path is in `via`.
+    """
+    k = len(up)
+    distance[:] = np.inf
+    via[:] = -1
+    distance[source] = 0.0
+    heap = [(0.0, source)]
+    while len(heap) > 0:
+        far, v = heapq.heappop(heap)
+        if far > distance[v]:
+            continue
+        if v == sink:
+            break
+        h = first[v]
+        while h >= 0:
+            cell = h if h < k else h - k
+            if hidden[cell] and cell != banned:
+                left = up[cell] - flow[cell] if h < k else down[cell] + flow[cell]
+                w = head[cell] if h < k else tail[cell]
+                if left >= least and far < distance[w]:
+                    distance[w] = far
+                    via[w] = h
+                    heapq.heappush(heap, (far, w))
+            h = after[h]
+        for e in range(start[v], start[v + 1]):
+            h = half[e]
+            cell = h if h < k else h - k
+            further = far + weight[cell]
+            if further >= distance[sink]:
+                break
+            if hidden[cell] or cell == banned:
+                continue
+            w = head[cell] if h < k else tail[cell]
+            if further < distance[w]:
+                left = up[cell] if h < k else down[cell]
+                if left >= least:
+                    distance[w] = further
+                    via[w] = h
+                    heapq.heappush(heap, (further, w))
+    if via[sink] == -1:
+        return 0
+    room = up[0] * 0 + 2**61
+    v = sink
+    while v != source:
+        h = via[v]
+        left = up[h] - flow[h] if h < k else down[h - k] + flow[h - k]
+        room = min(room, left)
+        v = tail[h] if h < k else head[h - k]
+    return room
+
+
+def construct(
+    start: NDArray[np.int64], half: NDArray[np.int64],
+    tail: NDArray[np.int64], head: NDArray[np.int64],
+    up: NDArray[np.int64], down: NDArray[np.int64],
+    weight: NDArray[np.float64], usable: NDArray[np.bool_],
+    cell: NDArray[np.int64], kind: NDArray[np.int64], need: NDArray[np.int64],
+    begin: int, end: int, hidden: NDArray[np.bool_], listed: NDArray[np.bool_],
+    first: NDArray[np.int64], after: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """Suppress cheapest paths until requirements ``begin .. end - 1`` hold.
+
+    Parameters
+    ----------
+    start, half
+        Half-arcs of each node in the order of their weight.
+    tail, head, up, down : (k,) int64
+    weight : (k,) float64
+    usable : (k,) bool
+        Cells that may be suppressed or are.
+    cell, kind, need : (r,) int64
+        Requirements: position of the cell; 0 up, 1 down, 2 both together; units.
+    begin, end : int
+    hidden, listed : (k,) bool
+        Read and written: suppressed cells; cells in the lists of suppressed half-arcs.
+    first : (nodes,) int64
+    after : (2k,) int64
+        Read and written: the lists.
+
+    Returns
+    -------
+    int
+        Number of a requirement that cannot hold; -1 if all hold.
+    """
+    k, nodes = len(up), len(start) - 1
+    flow = np.zeros(k, np.int64)
+    seen = np.zeros(k, np.bool_)
+    touched = np.empty(k + 1, np.int64)
+    via = np.empty(nodes, np.int64)
+    queue = np.empty(nodes, np.int64)
+    distance = np.empty(nodes, np.float64)
+    for r in range(begin, end):
+        j = cell[r]
+        todo = need[r]
+        # One direction after the other; a width may be made up of both.
+        for turn in range(2):
+            if (kind[r] == 0 and turn == 1) or (kind[r] == 1 and turn == 0):
+                continue
+            limit = min(todo, up[j] if turn == 0 else down[j])
+            if kind[r] == 2 and turn == 0 and tail[j] != head[j]:
+                # What the suppressed cells give downwards need not be bought upwards.
+                given, count = send(
+                    tail[j], head[j], j, min(todo, down[j]), tail, head, up, down, hidden,
+                    first, after, flow, seen, touched, 0, via, queue,
+                )  # fmt: skip
+                for i in range(count):
+                    flow[touched[i]] = 0
+                    seen[touched[i]] = False
+                limit = min(limit, max(todo - given, 0))
+            if tail[j] == head[j]:
+                todo -= limit
+                continue
+            source, sink = (head[j], tail[j]) if turn == 0 else (tail[j], head[j])
+            pushed, count = send(
+                source, sink, j, limit, tail, head, up, down, hidden,
+                first, after, flow, seen, touched, 0, via, queue,
+            )  # fmt: skip
+            while pushed < limit:
+                least = limit - pushed
+                room = cheapest(
+                    source, sink, j, least, start, half, tail, head, up, down, weight,
+                    hidden, first, after, flow, via, distance,
+                )  # fmt: skip
+                if room == 0 and least > 1:
+                    room = cheapest(
+                        source, sink, j, 1, start, half, tail, head, up, down, weight,
+                        hidden, first, after, flow, via, distance,
+                    )  # fmt: skip
+                if room == 0:
+                    break
+                step = min(room, limit - pushed)
+                v = sink
+                while v != source:
+                    h = via[v]
+                    c = h if h < k else h - k
+                    if not hidden[c]:
+                        hide(c, tail, head, hidden, listed, first, after)
+                    v = tail[c] if h < k else head[c]
+                count = augment(source, sink, step, tail, head, via, flow, seen, touched, count)
+                pushed += step
+            todo -= pushed
+            for i in range(count):
+                flow[touched[i]] = 0
+                seen[touched[i]] = False
+            if kind[r] != 2:
+                break
+        if todo > 0 and kind[r] == 2:
+            # Downwards counted before, or upwards only now: measure both anew.
+            todo = need[r]
+            for turn in range(2):
+                source, sink = (head[j], tail[j]) if turn == 0 else (tail[j], head[j])
+                limit = min(todo, up[j] if turn == 0 else down[j])
+                pushed = limit
+                if source != sink:
+                    pushed, count = send(
+                        source, sink, j, limit, tail, head, up, down, hidden,
+                        first, after, flow, seen, touched, 0, via, queue,
+                    )  # fmt: skip
+                    for i in range(count):
+                        flow[touched[i]] = 0
+                        seen[touched[i]] = False
+                todo -= pushed
+        if todo > 0:
+            return r
+    return -1
+
+
+def holds(
+    j: int, kind: int, need: int, banned: int,
+    tail: NDArray[np.int64], head: NDArray[np.int64],
+    up: NDArray[np.int64], down: NDArray[np.int64],
+    hidden: NDArray[np.bool_], first: NDArray[np.int64], after: NDArray[np.int64],
+    flow: NDArray[np.int64], seen: NDArray[np.bool_], touched: NDArray[np.int64],
+    via: NDArray[np.int64], queue: NDArray[np.int64], used: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """Number of cells that show a requirement to hold without a cell (in `used`), or -1."""
+    todo = need
+    kept = 0
+    # Nothing but `hidden` says what may move, so a banned cell is unhidden by the caller.
+    for turn in range(2):
+        if (kind == 0 and turn == 1) or (kind == 1 and turn == 0) or todo <= 0:
+            continue
+        limit = min(todo, up[j] if turn == 0 else down[j])
+        if tail[j] == head[j]:
+            todo -= limit
+            continue
+        source, sink = (head[j], tail[j]) if turn == 0 else (tail[j], head[j])
+        pushed, count = send(
+            source, sink, j, limit, tail, head, up, down, hidden,
+            first, after, flow, seen, touched, 0, via, queue,
+        )  # fmt: skip
+        todo -= pushed
+        for i in range(count):
+            if flow[touched[i]] != 0:
+                used[kept] = touched[i]
+                kept += 1
+            flow[touched[i]] = 0
+            seen[touched[i]] = False
+    return kept if todo <= 0 else -1
+
+
+def clean(
+    tail: NDArray[np.int64], head: NDArray[np.int64],
+    up: NDArray[np.int64], down: NDArray[np.int64],
+    cell: NDArray[np.int64], kind: NDArray[np.int64], need: NDArray[np.int64],
+    order: NDArray[np.int64], hidden: NDArray[np.bool_],
+    first: NDArray[np.int64], after: NDArray[np.int64],
+) -> bool:  # fmt: skip
+    """Publish cells in the given order where every requirement still holds.
+
+    Each requirement keeps the cells of a flow that shows that it holds; only those that use a
+    cell are looked at when it goes.
+
+    Parameters
+    ----------
+    order : (s,) int64
+        Cells to try.
+    hidden : (k,) bool
+        Read and written.
+
+    Returns
+    -------
+    bool
+        False if some requirement did not hold from the start; then nothing is changed.
+    """
+    k, nodes, wanted = len(up), len(first), len(cell)
+    flow = np.zeros(k, np.int64)
+    seen = np.zeros(k, np.bool_)
+    touched = np.empty(k + 1, np.int64)
+    used = np.empty(2 * k + 2, np.int64)
+    via = np.empty(nodes, np.int64)
+    queue = np.empty(nodes, np.int64)
+    start = np.zeros(wanted, np.int64)
+    size = np.zeros(wanted, np.int64)
+    pool = np.empty(1024, np.int64)
+    filled = 0
+    again = np.empty(wanted, np.int64)
+    again_size = np.zeros(wanted, np.int64)
+    for trial in range(-1, len(order)):
+        affected = 0
+        banned = -1
+        if trial >= 0:
+            banned = order[trial]
+            hidden[banned] = False
+        before = filled
+        ok = True
+        for r in range(wanted):
+            if trial >= 0:
+                uses = False
+                for i in range(start[r], start[r] + size[r]):
+                    if pool[i] == banned:
+                        uses = True
+                        break
+                if not uses:
+                    continue
+            kept = holds(
+                cell[r], kind[r], need[r], banned, tail, head, up, down, hidden,
+                first, after, flow, seen, touched, via, queue, used,
+            )  # fmt: skip
+            if kept < 0:
+                ok = False
+                break
+            while filled + kept > len(pool):
+                wider = np.empty(2 * len(pool), np.int64)
+                wider[:filled] = pool[:filled]
+                pool = wider
+            pool[filled : filled + kept] = used[:kept]
+            again[affected] = r
+            again_size[affected] = kept
+            affected += 1
+            filled += kept
+        if not ok:
+            if trial < 0:
+                return False
+            hidden[banned] = True
+            filled = before
+            continue
+        for i in range(affected):
+            start[again[i]] = before
+            size[again[i]] = again_size[i]
+            before += again_size[i]
+    return True
+
+
+@cache
+def compiled_paths() -> dict[str, Any]:
+    """`construct` and `clean` compiled; numba keeps them on disk."""
+    import types
+
+    import numba
+
+    names: dict[str, Any] = dict(globals())
+    done: dict[str, Any] = {}
+    for function in (hide, augment, send, cheapest, construct, holds, clean):
+        twin = types.FunctionType(function.__code__, {**names, **done}, function.__name__)
+        done[function.__name__] = numba.njit(cache=True)(twin)
+    return done
