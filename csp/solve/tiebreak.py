@@ -23,7 +23,6 @@ BINARY_UP_TO = 2000
 Outcome = Literal["done", "time", "precision", "cheaper"]
 
 _CHUNK = 16
-_HASH_ROUNDS = 3
 
 
 def break_ties(run: Run) -> str:
@@ -44,23 +43,24 @@ def break_ties(run: Run) -> str:
         run.master.forget("budget")
 
 
-def label_hash(problem: Problem, turn: int) -> NDArray[np.int64]:
-    """Pseudo-random weight of each cell in 1 .. 2**16, a function of its label alone.
+def label_hash(problem: Problem, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pseudo-random weight of some cells in 1 .. 2**20, a function of their labels alone.
 
     Parameters
     ----------
     problem : Problem
-    turn : int
-        Independent weights for each turn.
+    cells : (k,) int64
 
     Returns
     -------
     (n,) int64
+        0 at all other cells.
     """
-    out = np.empty(problem.table.n_cells, dtype=np.int64)
-    for i, label in enumerate(problem.table.labels):
-        text = "\x1f".join((str(turn), *label)).encode()
-        out[i] = 1 + int.from_bytes(hashlib.blake2b(text, digest_size=2).digest(), "big")
+    out = np.zeros(problem.table.n_cells, dtype=np.int64)
+    labels = problem.table.labels
+    for i in cells.tolist():
+        digest = hashlib.blake2b("\x1f".join(labels[i]).encode(), digest_size=8).digest()
+        out[i] = 1 + (int.from_bytes(digest, "big") >> 44)
     return out
 
 
@@ -92,19 +92,11 @@ def _smallest_number(run: Run) -> Outcome:
 
 
 def _smallest_hash(run: Run) -> Outcome:
-    """Minimise several hash totals one after the other; equal totals of all of them mean chance."""
-    limits: list[tuple[NDArray[np.int64], int]] = []
+    """Minimise the total of the hashes; two patterns of one total would be a rare chance."""
     candidates = _candidates(run)
-    for turn in range(_HASH_ROUNDS):
-        weights = np.where(run.problem.free, label_hash(run.problem, turn), 0)
-        if turn == 0:
-            _cut_by(run, weights)
-        outcome = _minimise(run, weights.astype(np.float64), candidates, {}, limits)
-        if outcome != "done":
-            return outcome
-        assert run.best is not None
-        limits.append((weights, sum(weights[run.best].tolist())))
-    return "done"
+    weights = label_hash(run.problem, np.flatnonzero(candidates))
+    _cut_by(run, weights)
+    return _minimise(run, weights.astype(np.float64), candidates, {})
 
 
 def _cut_by(run: Run, weights: NDArray[np.int64]) -> None:
@@ -129,7 +121,7 @@ def _candidates(run: Run) -> NDArray[np.bool_]:
 
 def _minimise(
     run: Run, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
-    fixed: dict[int, int], totals: list[tuple[NDArray[np.int64], int]] | None = None,
+    fixed: dict[int, int],
 ) -> Outcome:  # fmt: skip
     """Least objective among the cheapest safe patterns; the incumbent is replaced by it.
 
@@ -142,7 +134,7 @@ def _minimise(
     assert run.best is not None
     assert run.best_cost is not None
     budget = run.best_cost - run.constant
-    limits = [(run.problem.cost, budget), *(totals or [])]
+    limits = [(run.problem.cost, budget)]
     while run.left > 0:
         answer = run.master.search(
             objective,
