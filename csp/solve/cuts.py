@@ -49,6 +49,13 @@ class Cut:
         weights = np.round(np.append(self.weights, self.right), 9)
         return self.cells.tobytes() + weights.tobytes()
 
+    def within(self, alive: NDArray[np.bool_]) -> Cut:
+        """Return the same cut where all other cells are published."""
+        kept = alive[self.cells]
+        return (
+            self if kept.all() else Cut(self.cells[kept], self.weights[kept], self.right, self.kind)
+        )
+
     def slack(self, x: NDArray[np.float64]) -> float:
         """Left side minus right side at a point; negative where the point is cut off."""
         return float(self.weights @ x[self.cells]) - self.right
@@ -59,6 +66,8 @@ class Cutter:
 
     def __init__(self, problem: Problem) -> None:
         self._free = problem.free
+        self._marked = np.zeros(problem.table.n_cells, dtype=bool)
+        self._place = np.zeros(problem.table.n_cells, dtype=np.int64)
         self._forced = problem.forced
         self._primary = problem.primary
         self._relations = problem.table.relations
@@ -99,13 +108,13 @@ class Cutter:
         """
         sides = list(sides)
         common = int(np.lcm.reduce([divisor for *_, divisor in sides]))
-        cells = np.unique(np.concatenate([self._touched(rows) for _, rows, _, _ in sides] + [[p]]))
+        cells = self._touched(p, [rows for _, rows, _, _ in sides])
         weight: NDArray[Any] = np.zeros(len(cells), np.int64)
         endless = np.zeros(len(cells), dtype=bool)
         up, down = self.up[cells], self.down[cells]
         for sign, rows, numerators, divisor in sides:
             c = self._combined(rows, numerators, cells)
-            c[np.searchsorted(cells, p)] += sign * divisor
+            c[self._place[p]] += sign * divisor
             if known:
                 c[np.isin(cells, known)] = 0
             c *= common // divisor
@@ -129,9 +138,32 @@ class Cutter:
         # The solver drops tiny coefficients, which would cut off patterns: round them up instead.
         return Cut(cells[used], np.maximum(ratio, 1e-6), 1.0, "capacity")
 
-    def _touched(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Cells of some relations, with repetitions."""
-        return np.asarray(self._relations.indices[self._entries(rows)], dtype=np.int64)
+    def restrict(self, alive: NDArray[np.bool_]) -> None:
+        """From now on leave free cells out of all cuts that no pattern of interest holds.
+
+        Parameters
+        ----------
+        alive : (n,) bool
+            Free cells that count.
+        """
+        from scipy.sparse import csr_array
+
+        self._free = alive
+        old = self._relations
+        kept = (alive | self._forced)[old.indices]
+        owner = np.repeat(np.arange(old.shape[0]), np.diff(old.indptr))[kept]
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=old.shape[0]))])
+        self._relations = csr_array((old.data[kept], old.indices[kept], indptr), shape=old.shape)
+
+    def _touched(self, p: int, rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Cells of some relations and one cell more, ascending; their places are noted."""
+        for some in rows:
+            self._marked[self._relations.indices[self._entries(some)]] = True
+        self._marked[p] = True
+        cells = np.flatnonzero(self._marked)
+        self._marked[cells] = False
+        self._place[cells] = np.arange(len(cells))
+        return cells
 
     def _entries(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the entries of some relations are stored."""
@@ -147,7 +179,7 @@ class Cutter:
         entries = self._entries(rows)
         size = self._relations.indptr[rows + 1] - self._relations.indptr[rows]
         c = np.zeros(len(cells), np.int64)
-        where = np.searchsorted(cells, self._relations.indices[entries])
+        where = self._place[self._relations.indices[entries]]
         np.subtract.at(c, where, self._relations.data[entries] * np.repeat(numerators, size))
         return c
 

@@ -14,7 +14,7 @@ __all__ = ["completed", "guided"]
 _TRUST = (1.0, 0.9, 0.5)
 
 
-def guided(run: Run, x: NDArray[np.float64]) -> None:
+def guided(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUST) -> None:
     """Offer the patterns of a search that finds cells cheaper the more the point holds of them.
 
     Parameters
@@ -22,6 +22,8 @@ def guided(run: Run, x: NDArray[np.float64]) -> None:
     run : Run
     x : (n,) float64
         A point of the relaxation.
+    trusts : tuple of float
+        By how much a cell that the point holds wholly is cheaper; one search each.
     """
     cost = run.problem.cost.astype(np.float64)
     if run.net is None:
@@ -29,7 +31,7 @@ def guided(run: Run, x: NDArray[np.float64]) -> None:
         if run.offer(pattern).safe and run.best is not None and not run.close_enough:
             run.offer(clean(run.problem, run.separator, run.best, deadline=run.deadline))
         return
-    for trust in _TRUST:
+    for trust in trusts:
         found = suppress_paths(run.net, cost * (1 - trust * x), deadline=run.soft_deadline)
         if not isinstance(found, np.ndarray):
             return

@@ -81,6 +81,16 @@ class Master:
         self._keys = {cut.key for cut in self.cuts}
         self._lp, self._loaded, self._right = None, 0, np.empty(0)
 
+    def restrict(self, alive: NDArray[np.bool_]) -> None:
+        """From now on publish all free cells but these; the linear relaxation starts anew."""
+        self._free = np.flatnonzero(alive)
+        self._place[:] = -1
+        self._place[self._free] = np.arange(len(self._free))
+        self.cost = self._problem.cost[self._free].astype(np.float64)
+        self.cuts = [cut.within(alive) for cut in self.cuts]
+        self._lp, self._loaded, self._right = None, 0, np.empty(0)
+        self._other_objective = False
+
     def relax(self, objective: NDArray[np.float64] | None = None) -> Answer:
         """Solve the linear relaxation, warm from the last time.
 

@@ -44,6 +44,7 @@ class Run:
     net: HiddenNetwork | None = field(init=False)
     separator: Separator | FlowSeparator = field(init=False)
     master: Master = field(init=False)
+    alive: NDArray[np.bool_] = field(init=False)
     step: int = field(init=False)
     constant: int = field(init=False)
     bound: int = field(init=False)
@@ -57,6 +58,7 @@ class Run:
             else FlowSeparator(self.net, self.cutter)
         )
         self.master = Master(self.problem, self.seed)
+        self.alive = self.problem.free
         self.step = smallest_step(self.problem.cost[self.problem.free])
         self.constant = self.cost_of(self.problem.forced)
         self.bound = self.constant
@@ -101,6 +103,21 @@ class Run:
         if self.best_cost is None or self.cost_of(pattern) < self.best_cost:
             self.offer(pattern)
 
+    def narrow(self, answer: Answer) -> None:
+        """Forget the free cells that no pattern as cheap as the incumbent holds.
+
+        The reduced cost of a cell says by how much the bound rises where it is suppressed.
+        """
+        if self.best_cost is None or answer.reduced is None:
+            return
+        spare = self.best_cost - self.constant - answer.bound
+        slack = 1e-3 * self.step + 1e-6 * abs(answer.bound)
+        alive = self.alive & (answer.reduced <= spare + slack)
+        if alive.sum() < 0.8 * self.alive.sum():
+            self.alive = alive
+            self.master.restrict(alive)
+            self.cutter.restrict(alive)
+
     def tell(self, phase: str) -> None:
         """Report progress, and count the time since the last report for the phase."""
         now = time.monotonic() - self.began
@@ -134,13 +151,13 @@ def contenders(run: Run, budget: int | None) -> NDArray[np.bool_]:
     Reduced costs of the relaxation exclude the others.
     """
     if budget is None:
-        return run.problem.free
+        return run.alive
     answer = run.master.relax()
     if answer.x is None or answer.reduced is None:
-        return run.problem.free
+        return run.alive
     room = budget - answer.bound
     slack = 1e-6 * max(1.0, abs(answer.bound))
-    return run.problem.free & (answer.reduced <= room + slack)
+    return run.alive & (answer.reduced <= room + slack)
 
 
 def drive(run: Run, objective: NDArray[np.float64] | None = None) -> Iterator[Answer]:
