@@ -27,6 +27,11 @@ __all__ = ["solve_by_cuts"]
 # most cells of a large table.
 _GUIDED_ROUNDS = (3, 6, 12, 24)
 
+# Share of the gap that a cell may take up to be in the first integer programs, and the number of
+# cells up to which a program is no trouble.
+_FIRST_SHARE = 1 / 16
+_SMALL_PROGRAM = 1000
+
 
 def solve_by_cuts(
     problem: Problem, *, time_limit: float | None, gap: float, integer: bool, seed: int,
@@ -174,13 +179,22 @@ def _linear_phase(run: Run) -> None:
 
 
 def _integer_phase(run: Run) -> None:
-    """Close the gap by integer programs and cuts, until proof, gap or time."""
+    """Close the gap by integer programs and cuts, until proof, gap or time.
+
+    Programs over few promising cells come first: they are quick, and the incumbents that they
+    find exclude most other cells from the last program, which proves the bound.
+    """
     problem = run.problem
+    share = _FIRST_SHARE
     while not run.close_enough and run.left > 0:
         # A row that limits the cost to less than the incumbent's would prune as well as the
         # incumbent does as a start, but it invites trouble where costs span many magnitudes.
         better = None if run.best_cost is None else run.best_cost - run.step - run.constant
         candidates = contenders(run, better)
+        if better is None or candidates.sum() <= _SMALL_PROGRAM:
+            share = 1.0
+        if share < 1:
+            candidates = contenders(run, better, share)
         answer = run.master.search(
             problem.cost.astype(np.float64),
             candidates=candidates if run.best is None else candidates | (run.best & problem.free),
@@ -188,27 +202,33 @@ def _integer_phase(run: Run) -> None:
             step=run.step,
             time_limit=None if run.left == np.inf else run.left,
         )
-        if answer.word == "infeasible":
+        if share < 1:
+            if answer.x is None or run.cost_of(answer.x > 0.5) >= (run.best_cost or 0):
+                share = min(1.0, 4 * share)
+                continue
+        elif answer.word == "infeasible":
             if run.best is None:
                 raise _no_union_safe_pattern(problem)
             return  # the incumbent satisfies every cut: only the solver's tolerances say no
-        run.raise_bound(answer.bound)
+        else:
+            run.raise_bound(answer.bound)
         run.tell("search")
         if answer.x is None:
             return
         pattern = answer.x > 0.5
         best = run.best_cost
-        if answer.word == "optimal" and best is not None and run.cost_of(pattern) >= best:
+        if share == 1 and answer.word == "optimal" and best is not None:
             # The cheapest pattern that satisfies the cuts costs no less than the incumbent.
-            run.bound = best
+            run.bound = best if run.cost_of(pattern) >= best else run.bound
         if run.close_enough:
             return
         known = len(run.master.cuts)
         if answer_pattern(run, pattern) is not None:
             if answer.word == "doubtful" and len(run.master.cuts) == known:
                 return
-            continue
-        completed(run, pattern)
+        else:
+            completed(run, pattern)
+        run.narrow(run.master.relax())
 
 
 def _no_union_safe_pattern(problem: Problem) -> Unprotectable:

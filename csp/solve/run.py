@@ -145,19 +145,27 @@ class Run:
         )
 
 
-def contenders(run: Run, budget: int | None) -> NDArray[np.bool_]:
+def contenders(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.bool_]:
     """Free cells that can be in a pattern whose free cells cost at most this much.
 
     Reduced costs of the relaxation exclude the others.
+
+    Parameters
+    ----------
+    run : Run
+    budget : int or None
+    share : float
+        Below 1: only cells that take up at most this share of what the budget leaves above the
+        bound; a pattern outside them is then possible, but not likely.
     """
     if budget is None:
         return run.alive
     answer = run.master.relax()
     if answer.x is None or answer.reduced is None:
         return run.alive
-    room = budget - answer.bound
+    room = max(0.0, budget - answer.bound)
     slack = 1e-6 * max(1.0, abs(answer.bound))
-    return run.alive & (answer.reduced <= room + slack)
+    return run.alive & (answer.reduced <= share * room + slack)
 
 
 def drive(run: Run, objective: NDArray[np.float64] | None = None) -> Iterator[Answer]:
