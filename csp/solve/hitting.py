@@ -466,17 +466,15 @@ def compiled() -> dict[str, Any]:
     """
     if _compiled:
         return _compiled
+    from inspect import getsource
     from types import CellType, FunctionType
 
     import numba
 
     space: dict[str, Any] = {**vars(bitflow), **globals(), **_bit_counts()}
     plain = {name: space[name] for name in _KERNELS}
-    # A copy is cached by its own file, but holds what it calls: all of them are in the key.
-    codes = b"".join(
-        f.__code__.co_code + repr(f.__code__.co_consts).encode() for f in plain.values()
-    )
-    stamp = CellType(hashlib.blake2b(codes).hexdigest())
+    # A copy is cached by its own file, but holds what it calls: the other file is in the key.
+    stamp = CellType(hashlib.blake2b(getsource(bitflow).encode()).hexdigest())
     for name, f in plain.items():
         code = f.__code__.replace(co_freevars=("stamp",))
         copy = FunctionType(code, space, name, None, (stamp,))
