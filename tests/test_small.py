@@ -237,10 +237,43 @@ def test_decisions_equal_full_solutions() -> None:
     assert (batch.outcome == "proven").all()
     patterns = np.unique(batch.patterns, axis=0)
     assert len(patterns) < 200
-    for pattern in patterns:
-        decided = solver.decide(pattern, values, primary)
-        assert decided.decided.all()
-        assert decided.given.tolist() == (batch.patterns == pattern).all(axis=1).tolist()
+    # Costs that differ from table to table make a pattern win here and lose there.
+    for cost in (1, values, values % 3, np.random.default_rng(1).integers(0, 3, values.shape)):
+        batch = solver.solve_many(values, primary, cost=cost)
+        for pattern in np.concatenate([patterns, batch.patterns[:20]]):
+            decided = solver.decide(pattern, values, primary, cost=cost)
+            assert decided.decided.all()
+            assert decided.given.tolist() == (batch.patterns == pattern).all(axis=1).tolist()
+
+
+def test_hints_change_no_answer() -> None:
+    values, primary, template = drawn_tables(4, 100, 8)
+    primary &= np.arange(primary.shape[1]) < 8
+    solver = SmallSolver(template)
+    for cost in (1, values):
+        batch = solver.solve_many(values, primary, cost=cost)
+        for hint in [*batch.patterns[:20], template.free, ~template.free]:
+            again = solver.solve_many(values, primary, cost=cost, hint=hint)
+            assert again.patterns.tolist() == batch.patterns.tolist()
+            assert again.cost.tolist() == batch.cost.tolist()
+
+
+def test_cells_suppressed_beforehand_cost_unless_they_are_primary() -> None:
+    table = synthetic.frequency_2d(3, 3, 1)
+    status = np.where(table.margins, "z", "s")
+    status[[0, 1]] = "x", "w"
+    n = table.n_cells
+    nothing = np.zeros(n, dtype=np.int64)
+    template = Problem(
+        table, np.zeros(n, bool), nothing, nothing, nothing, 10 ** np.arange(n), status
+    )
+    solver = SmallSolver(template)
+    primary = np.zeros((3, n), dtype=bool)
+    primary[1, 0] = primary[2, 1] = True
+    batch = solver.solve_many(np.tile(table.values, (3, 1)), primary)
+    assert batch.cost.tolist() == [1, 0, 1]
+    assert batch.patterns[:, :2].all()
+    assert not batch.patterns[:, 2:].any()
 
 
 def test_chunks_of_a_long_batch_are_independent() -> None:

@@ -278,6 +278,8 @@ def solve_small(
 class SmallSolver:
     """Canonical patterns of many tables that share relations, bounds and cells.
 
+    Calls share work arrays: use one solver for each thread.
+
     Parameters
     ----------
     template : Problem
