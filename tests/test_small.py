@@ -13,8 +13,9 @@ from scipy.sparse import csr_array
 import csp
 from csp import InputError, MinFrequency, OutOfTime, Problem, Progress, Table, Unprotectable, audit
 from csp.numbers import UNBOUNDED
-from csp.solve import bitflow, hitting, slices, suppress
-from csp.solve.small import SmallAnswer, SmallSearch, SmallSolver, solve_small
+from csp.solve import bitflow, cases, hitting, kernels, slices, suppress
+from csp.solve.batch import SmallSolver
+from csp.solve.small import SmallAnswer, SmallSearch, solve_small
 from instances import synthetic
 from tests import oracles
 from tests.strategies import (
@@ -141,7 +142,7 @@ def test_order_and_sign_of_relations_do_not_matter(problem: Problem, random) -> 
 
 # ---- compiled and plain ----------------------------------------------------------------------
 
-PLAIN = {**vars(bitflow), **vars(hitting)}
+PLAIN = {**vars(bitflow), **vars(hitting), **vars(cases)}
 
 
 def test_compiled_equals_plain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +151,7 @@ def test_compiled_equals_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     def same(problem: Problem) -> None:
         fast = solve_small(problem)
         with monkeypatch.context() as patch:
-            patch.setattr(hitting, "compiled", lambda: PLAIN)
+            patch.setattr(kernels, "compiled", lambda: PLAIN)
             slow = solve_small(problem)
         assert (fast.outcome, fast.cost, fast.bound, fast.nodes) == (
             slow.outcome, slow.cost, slow.bound, slow.nodes,
@@ -166,7 +167,7 @@ def test_compiled_batches_equal_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = SmallSolver(template)
     fast = solver.solve_many(values, primary)
     decided = solver.decide(fast.patterns[3], values, primary)
-    monkeypatch.setattr(hitting, "compiled", lambda: PLAIN)
+    monkeypatch.setattr(kernels, "compiled", lambda: PLAIN)
     slow = solver.solve_many(values, primary)
     again = solver.decide(fast.patterns[3], values, primary)
     assert slow.patterns.tolist() == fast.patterns.tolist()

@@ -1,7 +1,7 @@
 """Flows and cuts in networks of at most 64 cells, with sets of cells as bit masks.
 
 Bit e of a ``uint64`` stands for cell e. The functions are plain Python that numba compiles
-(`csp.solve.hitting.compiled`); run uncompiled they are the oracle of the compiled ones.
+(`csp.solve.kernels`); run uncompiled they are the oracle of the compiled ones.
 """
 
 from __future__ import annotations
