@@ -124,6 +124,9 @@ def test_suppressible_margins_equal_cut_loop() -> None:
     problem = Problem.of(table, table.values < 7, lpl=1, upl=7, spl=9, cost=table.values)
     small, cuts = suppress(problem, method="small"), suppress(problem, method="cuts")
     assert small.pattern.tolist() == cuts.pattern.tolist()
+    # Interval ends of networks are whole numbers, so the integer attacker is the same one.
+    whole = suppress(problem, method="small", integer=True)
+    assert whole.pattern.tolist() == cuts.pattern.tolist()
 
 
 @settings(max_examples=50, deadline=None)

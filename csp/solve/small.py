@@ -114,7 +114,7 @@ def structure_of(problem: Problem) -> Structure:
     star = np.zeros((2, len(rows) + 1), dtype=np.uint64)
     ends = np.ascontiguousarray(np.stack([network.tail, network.head]))
     for a in range(2):
-        np.bitwise_or.at(star[a], ends[a], bits(len(cells)))
+        np.bitwise_or.at(star[a], ends[a], _bits(len(cells)))
     letters = problem.status[cells]
     return Structure(
         cells,
@@ -124,7 +124,7 @@ def structure_of(problem: Problem) -> Structure:
     )
 
 
-def bits(k: int) -> NDArray[np.uint64]:
+def _bits(k: int) -> NDArray[np.uint64]:
     return np.uint64(1) << np.arange(k, dtype=np.uint64)
 
 
@@ -136,7 +136,7 @@ def mask_of(flags: NDArray[np.bool_]) -> np.uint64:
 def unpack(masks: NDArray[np.uint64], cells: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
     """Patterns over the whole table from masks."""
     out = np.zeros((len(masks), n), dtype=bool)
-    out[:, cells] = (masks[:, None] & bits(len(cells))) != 0
+    out[:, cells] = (masks[:, None] & _bits(len(cells))) != 0
     return out
 
 
