@@ -8,7 +8,7 @@ from csp.solve.result import Progress, ProgressCallback, Suppression
 
 __all__ = ["METHODS", "Progress", "ProgressCallback", "Suppression", "suppress"]
 
-METHODS = ("auto", "cuts", "compact")
+METHODS = ("auto", "cuts", "compact", "small")
 
 
 def suppress(
@@ -26,9 +26,10 @@ def suppress(
     Parameters
     ----------
     problem : Problem
-    method : {"auto", "cuts", "compact"}
+    method : {"auto", "cuts", "compact", "small"}
         "cuts" is the cut loop (`csp.solve.benders`), "compact" the readable integer program in
-        PuLP (`csp.solve.ilp`; small tables only). "auto" picks.
+        PuLP (`csp.solve.ilp`; small tables only), "small" the compiled search over networks of up
+        to 64 cells that need not be published (`csp.solve.small`). "auto" picks.
     time_limit : float, optional
         Wall seconds. At the limit the best audited pattern is returned with its bound.
     gap : float
@@ -51,7 +52,7 @@ def suppress(
     Unprotectable
         If a primary cell misses its levels even with everything suppressed.
     InputError
-        For an unknown method, or limits out of range.
+        For an unknown method, limits out of range, or a problem that the method does not take.
 
     Examples
     --------
@@ -79,6 +80,12 @@ def suppress(
         from csp.solve.ilp import solve_compact
 
         return solve_compact(problem, time_limit=time_limit, integer=integer)
+    if method == "small":
+        from csp.solve.slices import solve_by_search
+
+        return solve_by_search(
+            problem, time_limit=time_limit, gap=gap, integer=integer, progress=progress
+        )
     from csp.solve.benders import solve_by_cuts
 
     return solve_by_cuts(

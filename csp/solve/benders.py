@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 
-from csp.auditing import Audit
 from csp.errors import OutOfTime, SolverError, Unprotectable
 from csp.problem import Problem
+from csp.solve.explain import unprotectable
 from csp.solve.guide import completed, guided
 from csp.solve.network import clean_paths, suppress_paths
 from csp.solve.result import ProgressCallback, Suppression
@@ -115,44 +115,13 @@ def _begin(run: Run) -> None:
     if run.best is None:
         result = run.offer(problem.forced | problem.free)
         if any(v.kind != "union" for v in result.violations):
-            raise _unprotectable(problem, result)
+            raise unprotectable(problem, result)
         for claim in result.certificate:
             if not claim.known:
                 cells = np.append(run.witnesses.get(claim.cell, claim.cells), claim.cells)
                 run.witnesses[claim.cell] = np.unique(cells)
     run.master.add(union_cuts_beforehand(problem))
     run.tell("start")
-
-
-def _unprotectable(problem: Problem, result: Audit) -> Unprotectable:
-    """Explain the first requirement that even full suppression misses."""
-    table = problem.table
-    violation = next(v for v in result.violations if v.kind != "union")
-    cell = violation.cells[0]
-    known = violation.cells[1:] if violation.kind == "singleton" else ()
-    claims = [c for c in result.certificate if c.cell == cell and c.known == tuple(known)]
-    rows = sorted({int(r) for c in claims for r in c.rows})
-    relations = tuple(table.relation(r) for r in rows)
-    blocked = "; ".join(relations[:3]) + ("; ..." if len(relations) > 3 else "")
-    msg = (
-        f"cell {table.cell(cell)} cannot be protected: with everything suppressed that may be, "
-        f"{violation.words}. "
-        + (f"Blocked by {blocked}. " if blocked else "Blocked by its own bounds. ")
-        + "Let more cells be suppressed (margins, forced-published cells), lower the level, "
-        "or merge categories"
-    )
-    ends = {c.sign: c.reach for c in claims}
-    value = int(table.values[cell])
-    low, high = ends.get(-1), ends.get(1)
-    interval = (None if low is None else value - low, None if high is None else value + high)
-    return Unprotectable(
-        msg,
-        cell=table.labels[cell],
-        interval=interval,
-        need=violation.need,
-        attained=violation.attained,
-        relations=relations,
-    )
 
 
 def _linear_phase(run: Run) -> None:

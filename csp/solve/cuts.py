@@ -163,7 +163,7 @@ class Cutter:
         cells = np.flatnonzero(self._marked)
         self._marked[cells] = False
         self._place[cells] = np.arange(len(cells))
-        return cells
+        return np.asarray(cells)
 
     def _entries(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the entries of some relations are stored."""

@@ -37,7 +37,7 @@ class Needs:
 
     @classmethod
     def of(cls, problem: Problem) -> Needs:
-        """Requirements of a problem; what others imply is left out."""
+        """Read the requirements of a problem, but those that others imply."""
         p = np.flatnonzero(problem.primary)
         slides = problem.spl[p] > problem.lpl[p] + problem.upl[p]
         levels = (problem.upl[p], problem.lpl[p], np.where(slides, problem.spl[p], 0))

@@ -294,7 +294,7 @@ def holds(
     flow: NDArray[np.int64], seen: NDArray[np.bool_], touched: NDArray[np.int64],
     via: NDArray[np.int64], queue: NDArray[np.int64], used: NDArray[np.int64],
 ) -> int:  # fmt: skip
-    """Number of cells that show a requirement to hold without a cell (in `used`), or -1."""
+    """Find cells (into `used`) that show a requirement to hold; their number, or -1."""
     todo = need
     kept = 0
     # Nothing but `hidden` says what may move, so a banned cell is unhidden by the caller.
