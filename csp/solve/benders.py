@@ -13,6 +13,7 @@ import numpy as np
 
 from csp.errors import OutOfTime, SolverError, Unprotectable
 from csp.problem import Problem
+from csp.solve.branch import branch
 from csp.solve.explain import unprotectable
 from csp.solve.guide import completed, guided
 from csp.solve.network import clean_paths, suppress_paths
@@ -35,7 +36,7 @@ _SMALL_PROGRAM = 1000
 
 def solve_by_cuts(
     problem: Problem, *, time_limit: float | None, gap: float, integer: bool, seed: int,
-    progress: ProgressCallback | None,
+    progress: ProgressCallback | None, tree: bool = False,
 ) -> Suppression:  # fmt: skip
     """Solve a problem by the cut loop; see `csp.suppress` for the parameters.
 
@@ -55,7 +56,10 @@ def solve_by_cuts(
     try:
         _begin(run)
         _linear_phase(run)
-        _integer_phase(run)
+        if tree and run.net is None and not run.close_enough and run.left > 0:
+            branch(run)
+        else:
+            _integer_phase(run)
         if run.best_cost == run.bound:
             stopped = break_ties(run)
             canonical = stopped == "done"
