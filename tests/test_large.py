@@ -8,15 +8,19 @@ import time
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import csp
 from csp import Problem, Unprotectable, audit, suppress
 from csp.attacker.exact import is_deviation, rationalise
 from csp.attacker.view import View, room
 from csp.numbers import UNBOUNDED
+from csp.solve.descent import Part, protecting
+from csp.solve.neighbourhood import neighbourhood
 from csp.solve.repair import ORDERS, Unmet, construct
 from csp.solve.reroute import reroute
 from csp.solve.space import Space, tighten
+from csp.solve.tableau import Tableau, null_basis
 from csp.solve.witness import WitnessPool, along
 from instances import synthetic
 from tests import oracles
@@ -189,8 +193,103 @@ def test_rerouting_is_repeatable_and_improves() -> None:
 def test_searches_keep_the_deadline() -> None:
     start = construct(cube_problem((8, 7, 6)))
     assert isinstance(start, WitnessPool)
-    for search in (reroute,):
+    space = start.space
+    for search in (
+        lambda end: reroute(start, deadline=end),
+        lambda end: neighbourhood(space, deadline=end, start=start),
+        lambda end: neighbourhood(space, deadline=end),
+    ):
         began = time.monotonic()
-        for _ in itertools.islice(search(start, deadline=began + 0.5), 10**6):
+        for _ in search(began + 0.5):
             pass
         assert time.monotonic() - began < 1.5
+
+
+# ---- subspaces -------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(problems(), st.integers(0, 2**20))
+def test_the_tableau_spans_the_null_space(problem: Problem, seed: int) -> None:
+    space = Space.of(problem)
+    basis, cells = null_basis(space)
+    movable = np.flatnonzero(space.open)
+    relations = problem.table.relations.toarray()
+    assert basis.shape[1] == len(movable) - np.linalg.matrix_rank(relations[:, movable])
+    tableau = Tableau(basis, cells)
+    rng = np.random.default_rng(seed)
+    for _ in range(4):
+        column = int(rng.integers(basis.shape[1])) if basis.shape[1] else 0
+        able = np.flatnonzero(np.abs(tableau.matrix[:, column]) > 1e-6) if basis.size else []
+        if len(able):
+            tableau.exchange(int(rng.choice(able)), column)
+        assert np.allclose(relations @ tableau.matrix, 0)
+        assert np.allclose(tableau.matrix[tableau.cells], np.eye(len(cells)))
+        assert not tableau.matrix[~space.open].any()
+    before = tableau.matrix.copy()
+    tableau.refresh()
+    assert np.allclose(before, tableau.matrix)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**20), st.integers(1, 4))
+def test_vectors_protect_wherever_a_linear_program_says_so(seed: int, k: int) -> None:
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-2, 3, size=(12, k)).astype(float)
+    targets = np.flatnonzero(matrix.any(axis=1))[:3]
+    if np.linalg.matrix_rank(matrix) < k:
+        return
+    room = rng.uniform(1, 5, size=12)
+    share = rng.uniform(0.3, 1.0, size=len(targets))
+    part = Part(
+        matrix, np.ones(12), np.zeros(12, bool), 1 / room, targets, share, np.zeros(len(targets))
+    )
+    far = [
+        -linprog(
+            -matrix[t],
+            A_ub=np.vstack([matrix, -matrix]), b_ub=np.tile(room, 2), bounds=(None, None),
+        ).fun / room[t]
+        for t in targets
+    ]  # fmt: skip
+    if any(abs(f - s) < 1e-6 for f, s in zip(far, share, strict=True)):
+        return
+    vectors = protecting(part, matrix)
+    assert (vectors is not None) == all(f > s for f, s in zip(far, share, strict=True))
+    for vector in vectors or []:
+        assert np.abs(vector).max() <= 1 + 1e-9
+        y, *_ = np.linalg.lstsq(matrix / room[:, None], vector, rcond=None)
+        assert np.allclose(matrix / room[:, None] @ y, vector)
+
+
+@settings(max_examples=80)
+@given(problems(max_primary=4))
+def test_neighbourhoods_yield_cheaper_safe_patterns(problem: Problem) -> None:
+    start = construct(problem)
+    if isinstance(start, Unmet):
+        return
+    for given_start in (start, None):
+        steps = list(neighbourhood(start.space, deadline=np.inf, start=given_start, patience=15))
+        for pool in steps:
+            check_search(problem, pool, [])
+        if given_start is not None:
+            check_search(problem, start, steps)
+        for before, after in itertools.pairwise(steps):
+            check_search(problem, before, [after])
+
+
+def test_neighbourhoods_are_repeatable_and_reach_the_optimum_of_a_cube() -> None:
+    problem = cube_problem((4, 4, 3), 3)
+    space = Space.of(problem)
+    runs = [list(neighbourhood(space, deadline=np.inf, seed=2, patience=150)) for _ in range(2)]
+    assert [p.pattern().tolist() for p in runs[0]] == [p.pattern().tolist() for p in runs[1]]
+    best = suppress(problem, method="cuts", time_limit=3).bound
+    assert best <= runs[0][-1].cost() <= 1.5 * best
+
+
+def test_a_subspace_is_cut_down_to_one_cheap_circuit() -> None:
+    table = csp.Table.from_array(np.full((5, 5), 50))
+    problem = Problem.of(table, np.arange(36) == 0, lpl=5, upl=5, publish=table.margins)
+    *_, last = neighbourhood(Space.of(problem), deadline=np.inf, patience=1)
+    assert last.cost() == 3
