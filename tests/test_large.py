@@ -20,7 +20,7 @@ from csp.solve.neighbourhood import neighbourhood
 from csp.solve.repair import ORDERS, Unmet, construct
 from csp.solve.reroute import reroute
 from csp.solve.space import Space, tighten
-from csp.solve.tableau import Tableau, null_basis
+from csp.solve.tableau import ZERO, Tableau, eliminate, eliminate_plain, null_basis
 from csp.solve.witness import WitnessPool, along
 from instances import synthetic
 from tests import oracles
@@ -229,6 +229,27 @@ def test_the_tableau_spans_the_null_space(problem: Problem, seed: int) -> None:
     before = tableau.matrix.copy()
     tableau.refresh()
     assert np.allclose(before, tableau.matrix)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**20))
+def test_compiled_elimination_equals_its_plain_twin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-2, 3, size=(8, 4)).astype(float)
+    row, column = int(rng.integers(8)), int(rng.integers(4))
+    keep = rng.random(8) < 0.3
+    if matrix[row, column] == 0:
+        return
+    side = matrix[:, column] / matrix[row, column]
+    expected = matrix - np.outer(side, matrix[row])
+    expected[row], expected[:, column] = matrix[row], matrix[:, column]
+    others = np.delete(expected, column, axis=1)
+    rests = keep & (matrix[:, column] != 0) & (np.arange(8) != row) & ~others.any(axis=1)
+    plain, compiled = matrix.copy(), matrix.copy()
+    answer = eliminate_plain(plain, row, column, keep, ZERO)
+    assert answer == eliminate(compiled, row, column, keep) == (not rests.any())
+    assert np.array_equal(plain, compiled)
+    assert np.allclose(plain, expected if answer else matrix)
 
 
 @settings(max_examples=60)

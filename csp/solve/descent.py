@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.highs import build, new_model, optimise
-from csp.solve.tableau import ZERO
+from csp.solve.tableau import ZERO, eliminate
 
 __all__ = ["Descent", "Part", "descend", "protecting"]
 
@@ -120,12 +119,12 @@ def descend(
     cost = state.cost()
     if cost > limit:
         return None
-    vectors = protecting(part, state.matrix)
+    vectors = protecting(part, state.matrix, deadline=deadline)
     if vectors is not None:
         return Descent(state.exchanges, state.columns, cost, vectors)
     while stages:
         state = stages.pop()
-        vectors = protecting(part, state.matrix)
+        vectors = protecting(part, state.matrix, deadline=deadline)
         if vectors is not None:
             break
     if vectors is None:
@@ -143,7 +142,7 @@ def descend(
             if row < 0:
                 break
             continue
-        found = protecting(part, trial.matrix)
+        found = protecting(part, trial.matrix, deadline=deadline)
         if found is not None:
             state, vectors, failures, stride = trial, found, 0, 2 * stride
         elif len(trial.exchanges) > len(state.exchanges) + 1:
@@ -211,16 +210,9 @@ class _State:
             for projection in self._sides:
                 projection[row] = 0.0
             return True
-        head, side = matrix[row] / matrix[row, column], matrix[:, column].copy()
-        rows, columns = np.flatnonzero(side), np.flatnonzero(head)
-        kept = rows[self.part.keep[rows]]
-        rest = np.abs(matrix[kept] - np.outer(side[kept], head)).max(axis=1, initial=0.0)
-        if (rest < 10 * ZERO).any():
+        side = matrix[:, column] / matrix[row, column]
+        if not eliminate(matrix, row, column, self.part.keep):
             return False
-        block = np.ix_(rows, columns)
-        changed = matrix[block] - np.outer(side[rows], head[columns])
-        changed[np.abs(changed) < ZERO] = 0.0
-        matrix[block] = changed
         matrix[:, column] = 0.0
         matrix[row] = 0.0
         self._closed[column] = True
@@ -231,7 +223,7 @@ class _State:
             self._project()
             return True
         for projection in self._sides:
-            projection -= side / side[row] * projection[row]
+            projection -= side * projection[row]
             projection[row] = 0.0
         return True
 
@@ -246,7 +238,9 @@ class _State:
         self._sides = self.matrix @ lines[0], self.matrix @ lines[1]
 
 
-def protecting(part: Part, matrix: NDArray[np.float64]) -> list[NDArray[np.float64]] | None:
+def protecting(
+    part: Part, matrix: NDArray[np.float64], *, deadline: float = np.inf
+) -> list[NDArray[np.float64]] | None:
     """Find vectors of a subspace that reach every target within all rooms.
 
     First the vector of least squares among those that move a target, which often does and costs
@@ -258,6 +252,8 @@ def protecting(part: Part, matrix: NDArray[np.float64]) -> list[NDArray[np.float
     part : Part
     matrix : (m, j) float64
         Columns that span the subspace.
+    deadline : float
+        `time.monotonic` value at which targets count as not reached.
 
     Returns
     -------
@@ -309,7 +305,7 @@ def protecting(part: Part, matrix: NDArray[np.float64]) -> list[NDArray[np.float
             elif scaled.shape[1] == 1:
                 part.trouble[t] += 1
                 return None
-            model = _Program(scaled) if model is None else model
+            model = _Program(scaled, deadline) if model is None else model
             row = scaled[where[t]]
             ask(model.reach(row, float(part.share[t]), inverse @ row))
             if left[t]:
@@ -321,10 +317,10 @@ def protecting(part: Part, matrix: NDArray[np.float64]) -> list[NDArray[np.float
 class _Program:
     """Vectors of a subspace within the rooms; rooms join the model once they are left."""
 
-    def __init__(self, scaled: NDArray[np.float64]) -> None:
+    def __init__(self, scaled: NDArray[np.float64], deadline: float) -> None:
         from scipy.sparse import csr_array
 
-        self._scaled = scaled
+        self._scaled, self._deadline = scaled, deadline
         k = scaled.shape[1]
         # Basis cells have one entry each: their rooms bound the model.
         self._held = (scaled != 0).sum(axis=1) == 1
@@ -343,7 +339,9 @@ class _Program:
         k = len(row)
         self._hold(np.abs(self._scaled @ guess))
         self._model.changeColsCost(k, np.arange(k, dtype=np.int32), -row)
-        while optimise(self._model, time_limit=10.0) == "optimal":
+        while (left := self._deadline - time.monotonic()) > 0:
+            if optimise(self._model, time_limit=None if left == np.inf else left) != "optimal":
+                break
             y = np.asarray(self._model.getSolution().col_value)
             size = np.abs(self._scaled @ y)
             if row @ y < share * (1 - 1e-9):

@@ -125,7 +125,7 @@ class _Search:
         rng, matrix = self._rng, self._tableau.matrix
         opened = np.flatnonzero(self._open)
         view = matrix[:, opened]
-        moving = view.any(axis=1)
+        moving: NDArray[np.bool_] = np.asarray(view.any(axis=1))
         secondary = np.flatnonzero(moving & (self.space.price > 0))
         if not len(secondary):
             self.ready = False

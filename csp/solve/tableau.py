@@ -18,7 +18,7 @@ from csp.solve.space import Space
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["ZERO", "Tableau", "null_basis", "pivot"]
+__all__ = ["ZERO", "Tableau", "eliminate", "eliminate_plain", "null_basis", "pivot"]
 
 ZERO = 1e-7
 """Entries below this are noise: true ones are small fractions."""
@@ -74,16 +74,55 @@ class Tableau:
 
 def pivot(matrix: NDArray[np.float64], row: int, column: int) -> None:
     """Exchange the cell of a row into the basis at a column, in place."""
-    head = matrix[row] / matrix[row, column]
-    side = matrix[:, column].copy()
-    rows, columns = np.flatnonzero(side), np.flatnonzero(head)
-    block = np.ix_(rows, columns)
-    changed = matrix[block] - np.outer(side[rows], head[columns])
-    changed[np.abs(changed) < ZERO] = 0.0
-    matrix[block] = changed
-    matrix[:, column] = side / side[row]
+    side = matrix[:, column] / matrix[row, column]
+    eliminate(matrix, row, column, np.zeros(len(matrix), bool))
+    matrix[:, column] = side
     matrix[row] = 0.0
     matrix[row, column] = 1.0
+
+
+def eliminate(matrix: NDArray[np.float64], row: int, column: int, keep: NDArray[np.bool_]) -> bool:
+    """Subtract multiples of a row from all others such that a column vanishes, in place.
+
+    The row and the column themselves are left as they are. Nothing is done, and False returned,
+    if a row to keep would vanish outside the column.
+    """
+    global _kernel
+    if _kernel is None:
+        import numba
+
+        _kernel = numba.njit(cache=True)(eliminate_plain)
+    return bool(_kernel(matrix, row, column, keep, ZERO))
+
+
+_kernel: Any = None
+
+
+def eliminate_plain(matrix: Any, row: int, column: int, keep: Any, zero: float) -> bool:
+    """Loop of `eliminate`; numba compiles it, and uncompiled it is the oracle.
+
+    Rows and columns of a tableau are sparse at first: the loops go over entries that change.
+    """
+    n, k = matrix.shape
+    head = matrix[row] / matrix[row, column]
+    moving = np.flatnonzero(head)
+    for r in range(n):
+        if keep[r] and r != row and matrix[r, column] != 0:
+            left = False
+            for j in range(k):
+                if j != column and abs(matrix[r, j] - matrix[r, column] * head[j]) >= 10 * zero:
+                    left = True
+                    break
+            if not left:
+                return False
+    for r in range(n):
+        share = matrix[r, column]
+        if share != 0 and r != row:
+            for place in moving:
+                if place != column:
+                    value = matrix[r, place] - share * head[place]
+                    matrix[r, place] = value if abs(value) >= zero else 0.0
+    return True
 
 
 def null_basis(space: Space) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
