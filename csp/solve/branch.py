@@ -145,7 +145,8 @@ class _Tree:
         if run.left <= 0:
             return []
         if self._visited % _HEURISTIC_EVERY == 1:
-            completed(run, lp.full(point.x) > 0.5)
+            x = lp.full(point.x)
+            completed(run, x > 0.5, x)
             if self._hopeless(point.bound):
                 return []
         return self._children(node, point, fraction, lower, upper)
