@@ -21,7 +21,7 @@ __all__ = ["Descent", "Part", "descend", "protecting"]
 
 _PARALLEL = 1e-8
 _MOVES = 1e-6
-_FAILURES = 40
+_FAILURES = 12
 _SMALL = 200_000
 
 

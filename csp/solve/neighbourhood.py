@@ -26,6 +26,7 @@ _MOST_OPENED = 12
 _CANDIDATES = 100
 _SLACK = 0.01
 _EXCHANGES = 500
+_CYCLE = 250
 
 
 def neighbourhood(
@@ -96,14 +97,10 @@ class _Search:
         self._tableau = Tableau(basis, cells)
         self._shut = np.zeros(len(cells), bool)
         self._open = np.zeros(len(cells), bool)
-        self._current = self._best = np.inf
+        self._current = self._best = self._lowest = np.inf
+        self._idle = 0
         self.ready = False
-        for cell in np.flatnonzero(self._still & basis.any(axis=1)).tolist():
-            row = np.where(self._shut, 0.0, np.abs(self._tableau.matrix[cell]))
-            if row.max(initial=0.0) > 1e-6:
-                column = int(np.argmax(row))
-                self._tableau.exchange(cell, column)
-                self._shut[column] = True
+        self._shut_still()
 
     # ---- steps ---------------------------------------------------------------------------------
 
@@ -120,14 +117,24 @@ class _Search:
             yield from self._try(columns, 0.0, outside > 0, start.cost())
 
     def step(self) -> Iterator[WitnessPool]:
-        """Open a few columns and descend."""
-        self._tableau.refresh(_EXCHANGES)
+        """Open a few columns and descend; after long without gain begin a new cycle."""
+        self._idle += 1
+        if not self._tableau.refresh(_EXCHANGES):
+            self._shut_still()
+            self._idle = _CYCLE + 1
+        if self._idle > _CYCLE or not self._open.any():
+            self._lowest, self._idle = np.inf, 0
+            spread = float(self._rng.choice([0.2, 0.4]))
+            nobody = np.zeros(len(self._still), bool)
+            yield from self._try(np.flatnonzero(~self._shut), spread, nobody, np.inf)
+            return
         rng, matrix = self._rng, self._tableau.matrix
         opened = np.flatnonzero(self._open)
         view = matrix[:, opened]
         moving: NDArray[np.bool_] = np.asarray(view.any(axis=1))
         secondary = np.flatnonzero(moving & (self.space.price > 0))
         if not len(secondary):
+            # Nothing left to save; and a space without secondaries costs nothing.
             self.ready = False
             return
         favourite = np.zeros(len(moving), bool)
@@ -145,8 +152,20 @@ class _Search:
             closed = rng.choice(closed, k, replace=False, p=share / share.sum())
         columns = np.concatenate([opened, closed])
         noise = float(rng.choice([0.0, 0.2, 0.5]))
-        limit = max(self._current, self._best * (1 + _SLACK * rng.random()))
+        slack = _SLACK * 2.0 ** (2 * self._idle // _CYCLE)
+        limit = max(self._current, self._lowest * (1 + slack * rng.random()))
         yield from self._try(columns, noise, favourite, limit)
+
+    def _shut_still(self) -> None:
+        """Publish what cannot move both ways, for good."""
+        matrix = self._tableau.matrix
+        self._shut[:] = self._open[:] = False
+        for cell in np.flatnonzero(self._still & matrix.any(axis=1)).tolist():
+            row = np.where(self._shut, 0.0, np.abs(matrix[cell]))
+            if row.max(initial=0.0) > 1e-6:
+                column = int(np.argmax(row))
+                self._tableau.exchange(cell, column)
+                self._shut[column] = True
 
     def _related(
         self, target: int, view: NDArray[np.float64], closed: NDArray[np.int64]
@@ -179,12 +198,15 @@ class _Search:
         end = descend(part, weight, self._rng, limit=limit, deadline=self._deadline)
         if end is None:
             return
-        self._accept(end, rows, columns)
+        if end.cost < self._lowest:
+            self._lowest, self._idle = end.cost, 0
         if end.cost < self._best:
             self._best = end.cost
             pool = self._pool(end, rows)
             if pool is not None:
                 yield pool
+        if time.monotonic() < self._deadline:
+            self._accept(end, rows, columns)
 
     def _accept(self, end: Descent, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
         self.ready, self._current = True, end.cost
@@ -192,7 +214,9 @@ class _Search:
             cells = self._tableau.cells.copy()
             for row, column in end.exchanges:
                 cells[columns[column]] = rows[row]
-            self._tableau.become(cells)
+            if not self._tableau.become(cells):
+                self._shut_still()
+                return
         else:
             for row, column in end.exchanges:
                 self._tableau.exchange(int(rows[row]), int(columns[column]))
@@ -207,6 +231,8 @@ class _Search:
             z = np.zeros(len(space.up))
             z[rows] = vector / self._inverse[rows]
             z[np.abs(z) < 1e-9 * float(np.abs(z).max())] = 0.0
+            if np.abs(space.relations @ z).max(initial=0.0) > 1e-7 * float(np.abs(z).max()):
+                return None
             pool.add(along(space, z))
         missing = pool.missing()
         if len(missing):

@@ -23,6 +23,8 @@ __all__ = ["ZERO", "Tableau", "eliminate", "eliminate_plain", "null_basis", "piv
 ZERO = 1e-7
 """Entries below this are noise: true ones are small fractions."""
 
+_WILD = 1e5
+
 
 class Tableau:
     """Null space of the movable cells of a space, with an exchangeable basis.
@@ -45,6 +47,7 @@ class Tableau:
         self._origin = basis
         self.matrix = basis.copy()
         self.cells = cells.copy()
+        self._first = cells.copy()
         self._exchanges = 0
 
     def __repr__(self) -> str:
@@ -57,19 +60,37 @@ class Tableau:
         self.cells[column] = cell
         self._exchanges += 1
 
-    def become(self, cells: NDArray[np.int64]) -> None:
-        """Take these cells as the basis; they must be independent."""
+    def become(self, cells: NDArray[np.int64]) -> bool:
+        """Take these cells as the basis; see `refresh`."""
         self.cells = cells.copy()
-        self.refresh()
+        return self.refresh()
 
-    def refresh(self, every: int = 0) -> None:
-        """Compute the tableau anew from its first form, if so many exchanges have passed."""
+    def refresh(self, every: int = 0) -> bool:
+        """Compute the tableau anew from its first form, if so many exchanges have passed.
+
+        Returns
+        -------
+        bool
+            False if the basis turns out dependent: the tableau is in its first form again.
+        """
         if self._exchanges < every:
-            return
-        square = self._origin[self.cells]
-        self.matrix = np.ascontiguousarray(np.linalg.solve(square.T, self._origin.T).T)
-        self.matrix[np.abs(self.matrix) < ZERO] = 0.0
+            return True
         self._exchanges = 0
+        square = self._origin[self.cells]
+        try:
+            matrix = np.ascontiguousarray(np.linalg.solve(square.T, self._origin.T).T)
+        except np.linalg.LinAlgError:
+            matrix = np.full_like(self._origin, np.inf)
+        unit = np.eye(len(self.cells))
+        if (
+            np.abs(matrix).max(initial=0.0) > _WILD
+            or np.abs(matrix[self.cells] - unit).max(initial=0.0) > ZERO
+        ):
+            self.matrix, self.cells = self._origin.copy(), self._first.copy()
+            return False
+        matrix[np.abs(matrix) < ZERO] = 0.0
+        self.matrix = matrix
+        return True
 
 
 def pivot(matrix: NDArray[np.float64], row: int, column: int) -> None:
