@@ -26,10 +26,13 @@ def suppress(
     Parameters
     ----------
     problem : Problem
-    method : {"auto", "cuts", "compact", "small"}
-        "cuts" is the cut loop (`csp.solve.benders`), "compact" the readable integer program in
-        PuLP (`csp.solve.ilp`; small tables only), "small" the compiled search over networks of up
-        to 64 cells that need not be published (`csp.solve.small`). "auto" picks.
+    method : {"auto", "cuts", "branch", "compact", "small"}
+        "cuts" solves integer programs and adds cuts in turn (`csp.solve.benders`); "branch" keeps
+        one tree and adds cuts at its nodes (`csp.solve.branch`). "auto" is "cuts" for networks
+        (two-way tables, also with one hierarchy), "branch" for all others. "compact" is the
+        readable integer program in PuLP (`csp.solve.ilp`; small tables only), "small" the
+        compiled search over networks of up to 64 cells that need not be published
+        (`csp.solve.small`), which pays for many tables (`csp.solve.batch`).
     time_limit : float, optional
         Wall seconds. At the limit the best audited pattern is returned with its bound.
     gap : float
@@ -95,5 +98,5 @@ def suppress(
         integer=integer,
         seed=seed,
         progress=progress,
-        tree=method == "branch",
+        tree=None if method == "auto" else method == "branch",
     )

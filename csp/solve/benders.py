@@ -17,6 +17,7 @@ from csp.solve.branch import branch
 from csp.solve.explain import unprotectable
 from csp.solve.guide import completed, first_patterns, guided, improved
 from csp.solve.result import ProgressCallback, Suppression
+from csp.solve.rounding import tighten
 from csp.solve.run import Run, answer_pattern, contenders, drive
 from csp.solve.tiebreak import break_ties
 from csp.solve.unions import union_cuts_beforehand
@@ -31,6 +32,7 @@ _GUIDED_ROUNDS = (3, 6, 12, 24)
 # cells up to which a program is no trouble.
 _FIRST_SHARE = 1 / 16
 _SMALL_PROGRAM = 1000
+_SMALL_TABLE = 400
 
 # The same for programs that only look for patterns.
 _CORE_SHARE = 1 / 8
@@ -39,9 +41,16 @@ _CORE_NODES = 200
 
 def solve_by_cuts(
     problem: Problem, *, time_limit: float | None, gap: float, integer: bool, seed: int,
-    progress: ProgressCallback | None, tree: bool = False,
+    progress: ProgressCallback | None, tree: bool | None = None,
 ) -> Suppression:  # fmt: skip
-    """Solve a problem by the cut loop; see `csp.suppress` for the parameters.
+    """Solve a problem by cuts; see `csp.suppress` for the parameters.
+
+    Parameters
+    ----------
+    tree : bool, optional
+        Whether the gap is closed by branch and cut rather than by integer programs. By default
+        the structure decides: relaxations of networks are nearly integral, so that few programs
+        do; those of other tables leave a gap, and the tree is kept.
 
     Raises
     ------
@@ -55,18 +64,24 @@ def solve_by_cuts(
     """
     deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
     run = Run(problem, deadline, gap, integer, seed, progress)
+    tree = run.net is None if tree is None else tree
     stopped, canonical = "done", False
     try:
         _begin(run)
         _linear_phase(run)
-        _improving_phase(run)
-        if tree and run.net is None and not run.close_enough and run.left > 0:
-            branch(run)
-        else:
-            _integer_phase(run)
+        tighten(run, run.soft_deadline)
+        unique = False
+        if not run.close_enough:
+            _improving_phase(run)
+            if tree:
+                unique = branch(run)
+            else:
+                _integer_phase(run)
+            run.tell("branch" if tree else "search")
         if run.best_cost == run.bound:
-            stopped = break_ties(run)
+            stopped = "done" if unique else break_ties(run)
             canonical = stopped == "done"
+            run.tell("tie-break")
         elif run.left <= 0:
             stopped = "time"
         else:
@@ -96,7 +111,7 @@ def solve_by_cuts(
         proven=proven,
         canonical=canonical,
         seconds=time.monotonic() - run.began,
-        method="cuts",
+        method="branch" if tree else "cuts",
         stopped=stopped,
         stats={
             "attacker_problems": run.separator.solved,
@@ -141,7 +156,7 @@ def _linear_phase(run: Run) -> None:
         run.raise_bound(answer.bound)
         x = answer.x
     if x is not None and run.left > 0 and not run.close_enough:
-        guided(run, x)
+        guided(run, x) if run.net is not None else guided(run, x, (0.9,))
         run.tell("guided")
         run.narrow(answer)
 
@@ -153,11 +168,12 @@ def _improving_phase(run: Run) -> None:
     """
     if run.net is not None or run.close_enough or run.left <= 0:
         return
-    until = np.inf
-    if run.deadline < np.inf:
-        until = time.monotonic() + 0.6 * run.left
-    _core_programs(run, min(until, time.monotonic() + 0.3 * run.left))
-    improved(run, until)
+    if run.problem.table.n_cells < _SMALL_TABLE:
+        improved(run, run.deadline, patience=2)
+    else:
+        until = time.monotonic() + 0.4 * run.left
+        _core_programs(run, time.monotonic() + 0.2 * run.left)
+        improved(run, until)
     run.narrow(run.master.relax())
     run.tell("improved")
 

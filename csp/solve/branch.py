@@ -14,19 +14,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.solve.cuts import no_good, round_up
+from csp.solve.cuts import all_but, broken, round_up
 from csp.solve.guide import completed
 from csp.solve.relaxation import Point, Relaxation
 from csp.solve.run import Run, answer_pattern
+from csp.solve.tiebreak import prefers
 
 __all__ = ["branch"]
 
 _WHOLE = 1e-6
-_ROUNDS = 3
+_ROOT_ROUNDS = 30
+_ROUNDS = 1
+_MISSES = 5
+_TRIES = 10
 _RELIABLE = 4
-_CANDIDATES = 10
-_PROBE = 40
+_CANDIDATES = 15
+_PROBE = 50
 _HEURISTIC_EVERY = 40
+_TELL_EVERY = 50
+_MOST_TIES = 20
+_DISTINCT = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,15 +46,22 @@ class _Node:
     ones: tuple[int, ...]
 
 
-def branch(run: Run) -> None:
+def branch(run: Run) -> bool:
     """Search the tree until proof, gap or time; incumbent and bound are those of the run.
 
     Parameters
     ----------
     run : Run
         After its cut phase.
+
+    Returns
+    -------
+    bool
+        Whether the incumbent is proved cheapest, and preferred among the cheapest patterns (the
+        tree keeps nodes as good as the incumbent as long as there are few of these).
     """
-    _Tree(run).search()
+    tree = _Tree(run)
+    return tree.search() and tree.sees_ties
 
 
 class _Tree:
@@ -59,34 +73,45 @@ class _Tree:
         self._gain = np.zeros((2, k))
         self._count = np.zeros((2, k), np.int64)
         self._open: list[tuple[float, int, int, _Node]] = []
+        # Where few costs differ, or some are nothing, there is no end of cheapest patterns.
+        costs = np.unique(run.problem.cost[run.alive])
+        self.sees_ties = len(costs) >= _DISTINCT and bool((costs > 0).all())
+        self._ties = 0
         self._made = 0
         self._visited = 0
 
     # ---- the tree ------------------------------------------------------------------------------
 
-    def search(self) -> None:
+    def search(self) -> bool:
+        """Visit nodes; True if none that is of interest is left."""
         run = self._run
-        node: _Node | None = _Node(0.0, 0, (), ())
-        while run.left > 0 and not run.close_enough:
-            if node is None:
-                node = self._next()
-                if node is None:
+        self._current: _Node | None = _Node(0.0, 0, (), ())
+        try:
+            while run.left > 0 and not self._enough():
+                self._current = self._current or self._next()
+                if self._current is None:
                     run.bound = run.best_cost if run.best_cost is not None else run.bound
-                    return
-            self._visited += 1
-            children = self._visit(node)
-            if run.left <= 0:
-                self._push(node)
-                break
-            # Follow the better child at once: its relaxation is warm, and leaves are found.
-            node = children[0] if children else None
-            for other in children[1:]:
-                self._push(other)
-            if self._visited % 50 == 0:
-                self._raise(node)
-                run.tell("branch")
-        self._raise(node)
-        run.tell("branch")
+                    return True
+                self._visited += 1
+                children = self._visit(self._current)
+                if run.left <= 0:
+                    break
+                # Follow the better child at once: its relaxation is warm, and leaves are found.
+                for other in children[1:]:
+                    self._push(other)
+                self._current = children[0] if children else None
+                if self._visited % _TELL_EVERY == 0:
+                    self._raise()
+                    run.tell("branch")
+        finally:
+            # An interrupt leaves the node in hand open.
+            self._raise()
+        return False
+
+    def _enough(self) -> bool:
+        """Whether the gap asked for is reached, and ties are seen where it is 0."""
+        run = self._run
+        return run.close_enough and not (self.sees_ties and run.bound == run.best_cost)
 
     def _push(self, node: _Node) -> None:
         self._made += 1
@@ -99,11 +124,11 @@ class _Tree:
                 return node
         return None
 
-    def _raise(self, current: _Node | None) -> None:
+    def _raise(self) -> None:
         """No pattern is cheaper than the least bound of the open nodes."""
         bounds = [entry[0] for entry in self._open[:1]]
-        if current is not None:
-            bounds.append(current.bound)
+        if self._current is not None:
+            bounds.append(self._current.bound)
         if bounds:
             self._run.raise_bound(min(bounds))
 
@@ -111,7 +136,12 @@ class _Tree:
         run = self._run
         if bound == np.inf or run.best_cost is None:
             return bound == np.inf
-        return run.constant + round_up(bound, run.step) >= run.best_cost
+        return run.constant + round_up(bound, run.step) > run.best_cost - self._margin
+
+    @property
+    def _margin(self) -> int:
+        """By how much a pattern must be cheaper than the incumbent to be of interest."""
+        return 0 if self.sees_ties else self._run.step
 
     # ---- one node ------------------------------------------------------------------------------
 
@@ -126,7 +156,7 @@ class _Tree:
         rounds = stalled = 0
         last = -np.inf
         while True:
-            point = lp.solve(lower, upper, self._limit())
+            point = lp.solve(lower, upper, self._limit(), run.left)
             if point is None or self._hopeless(point.bound):
                 return []
             self._fix(point, node, lower, upper)
@@ -138,8 +168,8 @@ class _Tree:
                 return []
             stalled = stalled + 1 if point.bound < last + 1e-3 * abs(last) else 0
             last = max(last, point.bound)
-            most = 30 if node.depth == 0 else _ROUNDS
-            if rounds <= most and stalled < 4 and self._cut(point):
+            most = _ROOT_ROUNDS if node.depth == 0 else _ROUNDS
+            if rounds <= most and stalled < 4 and self._cut(point, thorough=node.depth == 0):
                 continue
             break
         if run.left <= 0:
@@ -155,7 +185,7 @@ class _Tree:
         run = self._run
         if run.best_cost is None:
             return np.inf
-        return float(run.best_cost - run.constant - run.step) + 0.5 * run.step
+        return float(run.best_cost - run.constant - self._margin) + 0.5 * run.step
 
     def _fix(
         self, point: Point, node: _Node, lower: NDArray[np.float64], upper: NDArray[np.float64]
@@ -164,7 +194,7 @@ class _Tree:
         run = self._run
         if run.best_cost is None:
             return
-        spare = run.best_cost - run.constant - run.step - point.bound
+        spare = run.best_cost - run.constant - self._margin - point.bound
         out = (point.reduced > spare + 1e-3 * run.step) & (lower == 0)
         upper[out] = 0.0
         if node.depth == 0:
@@ -173,25 +203,36 @@ class _Tree:
     def _leaf(self, point: Point) -> bool:
         """Answer an integral point; False if cuts were added that exclude it."""
         run = self._run
-        known = len(run.master.cuts)
         pattern = self._lp.full(point.x) > 0.5
-        safe = answer_pattern(run, pattern) is not None
-        if not safe and run.left > 0 and len(run.master.cuts) == known:
-            run.master.add([no_good(run.problem, pattern)])
-        self._lp.add(run.master.cuts[known:])
-        return safe or run.left <= 0
+        # Rows that were slack for long have been dropped.
+        if self._lp.add(broken(run.master.cuts, pattern)):
+            return False
+        known = len(run.master.cuts)
+        if answer_pattern(run, pattern) is not None:
+            return self._tie(pattern) if self.sees_ties else True
+        return self._lp.add(run.master.cuts[known:]) == 0
 
-    def _cut(self, point: Point) -> bool:
+    def _tie(self, pattern: NDArray[np.bool_]) -> bool:
+        """Keep the preferred of equally cheap patterns; False if the node may hold another."""
+        run = self._run
+        if run.best is None or run.cost_of(pattern) != run.best_cost:
+            return True
+        if prefers(run.problem, pattern, run.best):
+            run.best = pattern
+        self._ties += 1
+        self.sees_ties = self._ties <= _MOST_TIES
+        return self._lp.add([all_but(pattern & run.problem.free)]) == 0
+
+    def _cut(self, point: Point, *, thorough: bool) -> bool:
         run = self._run
         x = self._lp.full(point.x)
         cuts = run.cutter.bridgeless(x)
         if len(cuts) < 5:
-            found = run.separator.misses(x, whole=False, deadline=run.deadline)
+            few = {} if thorough else {"most": _MISSES, "tries": _TRIES}
+            found = run.separator.misses(x, whole=False, deadline=run.deadline, **few)
             cuts += [cut for miss in found for cut in miss.cuts]
-        known = len(run.master.cuts)
-        new = run.master.add(cuts)
-        self._lp.add(run.master.cuts[known:])
-        return new > 0
+        run.master.add(cuts)
+        return self._lp.add(cuts) > 0
 
     # ---- branching -----------------------------------------------------------------------------
 

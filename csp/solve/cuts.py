@@ -7,7 +7,7 @@ A pattern is a 0-1 vector x over the cells. Capacity cuts come from the attacker
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +18,10 @@ from csp.attacker.view import room
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
 
-__all__ = ["Cut", "Cutter", "Side", "needy", "no_good", "over_budget", "round_up", "smallest_step"]
+__all__ = [
+    "Cut", "Cutter", "Side", "all_but", "broken", "needy", "no_good", "over_budget", "round_up",
+    "smallest_step",
+]  # fmt: skip
 
 
 Side = tuple[int, NDArray[np.int64], NDArray[Any], int]
@@ -35,13 +38,16 @@ class Cut:
         Free cells, ascending.
     weights : (k,) float64
     right : float
-    kind : {"capacity", "bridgeless", "union", "cover", "budget"}
+    kind : {"capacity", "bridgeless", "union", "cover", "budget", "rounded", "tie"}
+    below : float
+        What the free cells of a pattern must cost less than for the cut to be sure to hold.
     """
 
     cells: NDArray[np.int64]
     weights: NDArray[np.float64]
     right: float
     kind: str
+    below: float = np.inf
 
     @property
     def key(self) -> bytes:
@@ -52,9 +58,9 @@ class Cut:
     def within(self, alive: NDArray[np.bool_]) -> Cut:
         """Return the same cut where all other cells are published."""
         kept = alive[self.cells]
-        return (
-            self if kept.all() else Cut(self.cells[kept], self.weights[kept], self.right, self.kind)
-        )
+        if kept.all():
+            return self
+        return Cut(self.cells[kept], self.weights[kept], self.right, self.kind, self.below)
 
     def slack(self, x: NDArray[np.float64]) -> float:
         """Left side minus right side at a point; negative where the point is cut off."""
@@ -251,7 +257,21 @@ def over_budget(chosen: NDArray[np.bool_], weights: NDArray[np.int64], most: int
             total -= int(weights[i])
         else:
             core.append(i)
-    return Cut(np.sort(np.array(core)), -np.ones(len(core)), 1.0 - len(core), "budget")
+    chosen = np.zeros(len(chosen), dtype=bool)
+    chosen[core] = True
+    return replace(all_but(chosen), kind="budget")
+
+
+def all_but(chosen: NDArray[np.bool_]) -> Cut:
+    """Cut off chosen cells together, and all patterns that hold them."""
+    cells = np.flatnonzero(chosen)
+    return Cut(cells, -np.ones(len(cells)), 1.0 - len(cells), "tie")
+
+
+def broken(cuts: list[Cut], pattern: NDArray[np.bool_]) -> list[Cut]:
+    """Cuts that a pattern violates."""
+    x = pattern.astype(np.float64)
+    return [cut for cut in cuts if cut.slack(x) < -1e-7]
 
 
 def smallest_step(costs: NDArray[np.int64]) -> int:

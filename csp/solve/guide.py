@@ -29,8 +29,6 @@ _PATIENCE = 25
 def first_patterns(run: Run) -> None:
     """Offer patterns that need no relaxation."""
     _offer(run, run.problem.cost.astype(np.float64), run.deadline)
-    if run.net is None and run.best is not None:
-        _offer(run, run.problem.cost.astype(np.float64), run.deadline, order="small")
 
 
 def guided(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUST) -> None:
@@ -98,7 +96,7 @@ def improved(run: Run, until: float, patience: int = _PATIENCE) -> None:
 
 
 def _offer(
-    run: Run, weights: NDArray[np.float64], deadline: float, *, order: str = "need",
+    run: Run, weights: NDArray[np.float64], deadline: float, *,
     begin: NDArray[np.bool_] | None = None,
 ) -> None:  # fmt: skip
     """Offer the pattern that is cheapest, more or less, where cells cost the weights."""
@@ -107,13 +105,12 @@ def _offer(
         if begin is not None:
             weights = np.where(begin, 1e-3 * weights, weights)
         share = np.divide(weights, cost, out=np.ones(len(cost)), where=cost > 0)
-        for symmetric in (True, False):
-            found = construct(
-                run.problem, order=order, weights=np.maximum(share, 1e-3), deadline=deadline,
-                seed=run.seed, router=run.router, symmetric=symmetric,
-            )  # fmt: skip
-            if isinstance(found, WitnessPool):
-                _take(run, found)
+        found = construct(
+            run.problem, weights=np.maximum(share, 1e-3), deadline=deadline, seed=run.seed,
+            router=run.router, symmetric=False,
+        )  # fmt: skip
+        if isinstance(found, WitnessPool):
+            _take(run, found)
         return
     path = suppress_paths(run.net, weights, deadline=deadline, begin=begin)
     if isinstance(path, np.ndarray):

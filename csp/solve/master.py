@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,20 @@ from csp.problem import Problem
 from csp.solve.cuts import Cut
 
 __all__ = ["Answer", "Master"]
+
+# What makes the solver stop after the cuts of the root, and keep them on our columns.
+_ROOT_ONLY = {
+    "presolve": "off",
+    "mip_max_nodes": 1,
+    "mip_allow_restart": False,
+    "mip_detect_symmetry": False,
+    "mip_heuristic_effort": 0.0,
+    "mip_heuristic_run_feasibility_jump": False,
+    "mip_heuristic_run_rins": False,
+    "mip_heuristic_run_rens": False,
+    "mip_heuristic_run_root_reduced_cost": False,
+}
+_MARGIN = 1e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +95,13 @@ class Master:
         self.cuts = [cut for cut in self.cuts if cut.kind != kind]
         self._keys = {cut.key for cut in self.cuts}
         self._lp, self._loaded, self._right = None, 0, np.empty(0)
+
+    def forget_rounded(self, cost: int) -> None:
+        """Drop cuts that some pattern of this cost might not satisfy."""
+        if any(cut.below <= cost for cut in self.cuts):
+            self.cuts = [cut for cut in self.cuts if cut.below > cost]
+            self._keys = {cut.key for cut in self.cuts}
+            self._lp, self._loaded, self._right = None, 0, np.empty(0)
 
     def restrict(self, alive: NDArray[np.bool_]) -> None:
         """From now on publish all free cells but these; the linear relaxation starts anew."""
@@ -178,9 +200,69 @@ class Master:
         Answer
             `x` is integral; `bound` is the solver's lower bound.
         """
+        program = self._program(objective, candidates, fixed or {}, limits or [], step)
+        if isinstance(program, Answer):
+            return program
+        model, cells, scale = program
+        if most_nodes is not None:
+            model.setOptionValue("mip_max_nodes", most_nodes)
+        cost, inside = objective[cells], np.zeros(len(candidates), dtype=bool)
+        inside[cells] = True
+        # HiGHS has been seen to call a start optimal that is not, with fractional objectives.
+        usable = start is not None and scale == step and (np.mod(cost, step) == 0).all()
+        if usable and start is not None and not (start & self._problem.free & ~inside).any():
+            _set_start(model, start[cells])
+        word = optimise(model, time_limit=time_limit, interruptible=True, doubtful=True)
+        return self._answer(model, word, cells, scale)
+
+    def root(
+        self, candidates: NDArray[np.bool_], step: int, time_limit: float | None = None
+    ) -> tuple[Answer, list[Cut]]:
+        """Solve the root of the integer program, and read the cuts that tighten it.
+
+        The solver derives them by rounding combinations of the rows (Marchand and Wolsey 2001).
+        Its heuristics are off, since cuts also rest on the best solution that it knows.
+
+        Parameters
+        ----------
+        candidates : (n,) bool
+            Free cells that may be suppressed.
+        step : int
+            Two different costs differ by at least this much.
+        time_limit : float, optional
+            Seconds.
+
+        Returns
+        -------
+        answer : Answer
+            With a solution if the solver met one.
+        cuts : list of Cut
+            Valid for patterns of candidates that satisfy all cuts of the pool and cost less
+            than what `Cut.below` says.
+        """
+        program = self._program(self._problem.cost.astype(np.float64), candidates, {}, [], step)
+        if isinstance(program, Answer):
+            return program, []
+        model, cells, scale = program
+        for name, value in _ROOT_ONLY.items():
+            model.setOptionValue(name, value)
+        cuts: list[Cut] = []
+        model.cbMipGetCutPool.subscribe(
+            lambda event: cuts.extend(_pool(event.data_out, cells, scale))
+        )
+        word = optimise(model, time_limit=time_limit, interruptible=True, doubtful=True)
+        return self._answer(model, word, cells, scale), cuts
+
+    def _program(
+        self, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
+        fixed: dict[int, int], limits: list[tuple[NDArray[np.int64], int]], step: float,
+    ) -> tuple[Any, NDArray[np.int64], float] | Answer:  # fmt: skip
+        """Build the integer program: model, its cells, and the unit of its objective.
+
+        An answer instead if there is nothing to choose.
+        """
         from scipy.sparse import csr_array, vstack
 
-        fixed = fixed or {}
         used = np.zeros(self._problem.table.n_cells, dtype=bool)
         for cut in self.cuts:
             used[cut.cells] = True
@@ -192,7 +274,7 @@ class Master:
         rows = self._rows(self.cuts, place)
         right = np.array([c.right for c in self.cuts])
         top = np.full(len(self.cuts), np.inf)
-        for whole, most in limits or []:
+        for whole, most in limits:
             weights = whole.astype(np.float64)
             # Totals are whole, so half a unit more admits nothing new. Scaled to a million, the
             # row is as sharp as the solver's absolute tolerance lets it be; callers check sums.
@@ -214,19 +296,14 @@ class Master:
         # coefficient would then pass what a float solver can tell apart.
         scale = max(step, float(cost.max(initial=0.0)) / 2.0**31)
         model = build(
-            new_model(
-                random_seed=self._seed,
-                mip_abs_gap=0.5 * step / scale,
-                mip_max_nodes=2**31 - 1 if most_nodes is None else most_nodes,
-            ),
+            new_model(random_seed=self._seed, mip_abs_gap=0.5 * step / scale),
             cost=cost / scale, lower=lower, upper=upper, rows=rows,
             row_lower=right, row_upper=top, integer=True,
         )  # fmt: skip
-        # HiGHS has been seen to call a start optimal that is not, with fractional objectives.
-        usable = start is not None and scale == step and (np.mod(cost, step) == 0).all()
-        if usable and start is not None and not (start & self._problem.free & ~used).any():
-            _set_start(model, start[cells])
-        word = optimise(model, time_limit=time_limit, interruptible=True, doubtful=True)
+        return model, cells, scale
+
+    def _answer(self, model: Any, word: str, cells: NDArray[np.int64], scale: float) -> Answer:
+        """Read what an integer program found."""
         if word == "infeasible":
             return Answer(word, None, np.inf)
         if word == "unbounded":
@@ -261,6 +338,21 @@ class Master:
         x = self._problem.forced.astype(np.float64)
         x[self._free] = values
         return x
+
+
+def _pool(found: Any, cells: NDArray[np.int64], scale: float) -> Iterator[Cut]:
+    """Cuts of the solver as cuts over the table, a little wider than they are."""
+    starts = np.append(found.cutpool_start, len(found.cutpool_index))
+    below = float(found.mip_primal_bound) * scale
+    lower, upper = np.asarray(found.cutpool_lower), np.asarray(found.cutpool_upper)
+    for i in range(int(found.cutpool_num_cut)):
+        span = slice(int(starts[i]), int(starts[i + 1]))
+        where = cells[np.asarray(found.cutpool_index[span], np.int64)]
+        weights, order = np.asarray(found.cutpool_value[span]), np.argsort(where)
+        for sign, right in ((1.0, lower[i]), (-1.0, -upper[i])):
+            if np.isfinite(right):
+                wider = float(right - _MARGIN * max(1.0, abs(right)))
+                yield Cut(where[order], sign * weights[order], wider, "rounded", below)
 
 
 def _set_start(model: Any, pattern: NDArray[np.bool_]) -> None:

@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.errors import OutOfTime
 from csp.highs import build, new_model, optimise
 from csp.problem import Problem
 from csp.solve.cuts import Cut
 
 __all__ = ["Point", "Relaxation"]
+
+# Rows slack for so many solves are dropped; it is looked for them every so many.
+_OLD = 200
+_PURGE_EVERY = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +65,7 @@ class Relaxation:
         self._model: Any = None
         self._seed = seed
         self._cuts: list[Cut] = []
+        self._keys: set[bytes] = set()
         self._age: NDArray[np.int64] = np.empty(0, np.int64)
         self._right: NDArray[np.float64] = np.empty(0)
         self._solves = 0
@@ -71,8 +77,8 @@ class Relaxation:
         out[self.cells] = x
         return out
 
-    def add(self, cuts: list[Cut]) -> None:
-        """Add rows."""
+    def add(self, cuts: list[Cut]) -> int:
+        """Add rows for the cuts that have none (any more); returns how many these were."""
         from scipy.sparse import csr_array
 
         k = len(self.cells)
@@ -83,9 +89,12 @@ class Relaxation:
                 rows=csr_array((0, k)), row_lower=np.empty(0), row_upper=np.empty(0),
             )  # fmt: skip
             self._matrix = csr_array((0, k))
+        cuts = [cut for key, cut in {c.key: c for c in cuts}.items() if key not in self._keys]
         if not cuts:
-            return
+            return 0
         from scipy.sparse import vstack
+
+        self._keys.update(cut.key for cut in cuts)
 
         rows = self._rows(cuts)
         right = np.array([c.right for c in cuts])
@@ -97,14 +106,24 @@ class Relaxation:
         self._right = np.append(self._right, right)
         self._age = np.append(self._age, np.zeros(len(cuts), np.int64))
         self._matrix = csr_array(vstack([self._matrix, rows]))
+        return len(cuts)
 
     def solve(
-        self, lower: NDArray[np.float64], upper: NDArray[np.float64], limit: float
+        self, lower: NDArray[np.float64], upper: NDArray[np.float64], limit: float, seconds: float
     ) -> Point | None:
-        """Solve with these bounds of the columns; None if nothing costs at most `limit`."""
+        """Solve with these bounds of the columns; None if nothing costs at most `limit`.
+
+        Raises
+        ------
+        OutOfTime
+            After so many seconds.
+        """
         self._model.changeColsBounds(len(self._columns), self._columns, lower, upper)
         self._model.setOptionValue("objective_bound", limit / self._unit + 1e-6)
-        word = optimise(self._model)
+        word = optimise(self._model, time_limit=None if seconds == np.inf else seconds)
+        if word == "limit":
+            msg = "the relaxation at a node was not solved in time"
+            raise OutOfTime(msg)
         self._solves += 1
         if word in ("infeasible", "cutoff"):
             return None
@@ -116,7 +135,7 @@ class Relaxation:
         at_best = np.where(reduced > 0, lower, upper)
         bound = float(self._right @ y + reduced @ at_best)
         self._age = np.where(y > 0, 0, self._age + 1)
-        if self._solves % 50 == 0:
+        if self._solves % _PURGE_EVERY == 0:
             self._purge()
         return Point(x, bound, reduced)
 
@@ -140,13 +159,14 @@ class Relaxation:
 
     def _purge(self) -> None:
         """Drop rows that have been slack for long."""
-        old = np.flatnonzero(self._age > 100)
-        if len(old) < 0.3 * len(self._age):
+        old = np.flatnonzero(self._age > _OLD)
+        if len(old) < 0.1 * len(self._age):
             return
         self._model.deleteRows(len(old), old.astype(np.int32))
         kept = np.ones(len(self._age), dtype=bool)
         kept[old] = False
         self._cuts = [cut for cut, k in zip(self._cuts, kept, strict=True) if k]
+        self._keys = {cut.key for cut in self._cuts}
         self._age, self._right = self._age[kept], self._right[kept]
         self._matrix = self._matrix[np.flatnonzero(kept)]
 

@@ -104,5 +104,13 @@ def _around(
     rank = rest.missing()
     if rng.random() < 0.5:
         rank = rng.permutation(rank)
-    missing = serve(router, rest, rank, banned=banned, budget=least, deadline=deadline)
+    missing = serve(
+        router,
+        rest,
+        rank,
+        banned=banned,
+        budget=least,
+        deadline=deadline,
+        symmetric=bool(rng.random() < 0.5),
+    )
     return None if missing is not None else rest.prune()

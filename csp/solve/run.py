@@ -177,7 +177,9 @@ def contenders(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.b
     return run.alive & (answer.reduced <= share * room + slack)
 
 
-def drive(run: Run, objective: NDArray[np.float64] | None = None) -> Iterator[Answer]:
+def drive(
+    run: Run, objective: NDArray[np.float64] | None = None, until: float = np.inf
+) -> Iterator[Answer]:
     """Solve the relaxation and cut off its solution, again and again.
 
     Ends when no cut is left, when ten rounds have not raised the bound, or with the time.
@@ -187,6 +189,8 @@ def drive(run: Run, objective: NDArray[np.float64] | None = None) -> Iterator[An
     run : Run
     objective : (n,) float64, optional
         In place of the costs.
+    until : float
+        `time.monotonic` value at which to stop, if that is before the run's own time for it.
 
     Yields
     ------
@@ -194,7 +198,8 @@ def drive(run: Run, objective: NDArray[np.float64] | None = None) -> Iterator[An
         Each solution before it is cut off.
     """
     stalled, last = 0, -np.inf
-    while time.monotonic() < run.soft_deadline and stalled < 10:
+    until = min(until, run.soft_deadline)
+    while time.monotonic() < until and stalled < 10:
         answer = run.master.relax(objective)
         if answer.x is None:
             return
@@ -252,10 +257,12 @@ def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
     if result.safe:
         return result
     cuts = [c for c in _cuts_of(run, pattern, result) if c.slack(x) < -1e-7]
-    if not cuts and any(v.kind != "union" for v in result.violations):
-        # What an unsafe pattern lacks, all its parts lack too. (Not so for sums.)
-        cuts = [no_good(run.problem, pattern)]
-    if not run.master.add(cuts):
+    if run.master.add(cuts):
+        return None
+    # The solver's tolerances let a pattern pass that a cut excludes, or there was no cut. What an
+    # unsafe pattern lacks, all its parts lack too (not so for sums), and that is a sharp cut.
+    by_sums_alone = all(v.kind == "union" for v in result.violations)
+    if by_sums_alone or not run.master.add([no_good(run.problem, pattern)]):
         msg = "an unsafe pattern came back although it had been cut off"
         raise SolverError(msg)
     return None

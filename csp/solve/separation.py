@@ -24,6 +24,7 @@ __all__ = ["Miss", "Separator"]
 
 _SUPPORT = 1e-9
 _VIOLATED = 1e-6
+_COOLING = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Separator:
             for kind, level in (("up", problem.upl), ("down", problem.lpl), ("slide", problem.spl))
             if level[i] > 0
         ]
+        self._heat = np.zeros(len(self._needs))
         self._largest_need = max((need for _, _, need in self._needs), default=1)
         # Absolute solver tolerances suit numbers near one thousand.
         self._unit = 2.0 ** max(0, int(np.ceil(np.log2(self._largest_need))) - 10)
@@ -66,8 +68,9 @@ class Separator:
         self.solved = 0
 
     def misses(
-        self, x: NDArray[np.float64], *, whole: bool, deadline: float, most: int | None = None
-    ) -> list[Miss]:
+        self, x: NDArray[np.float64], *, whole: bool, deadline: float, most: int | None = None,
+        tries: int | None = None,
+    ) -> list[Miss]:  # fmt: skip
         """Find the requirements that the point misses.
 
         Parameters
@@ -81,6 +84,8 @@ class Separator:
             `time.monotonic` value at which to stop early.
         most : int, optional
             Stop after so many misses.
+        tries : int, optional
+            Look only at so many requirements, those missed most often of late.
 
         Returns
         -------
@@ -91,14 +96,18 @@ class Separator:
         caps = self._capacities(x, self._largest_need, whole=whole)
         self._bound(*caps)
         high, low = np.zeros(k), np.zeros(k)
-        self._certify_together(caps, high, low, deadline)
+        if tries is None:
+            self._certify_together(caps, high, low, deadline)
         found: list[Miss] = []
-        for p, kind, need in self._needs:
+        for r in np.argsort(-self._heat, kind="stable")[:tries].tolist():
+            p, kind, need = self._needs[r]
             if self._met(p, kind, need, high, low):
+                self._heat[r] *= _COOLING
                 continue
             if time.monotonic() > deadline or (most is not None and len(found) >= most):
                 break
             miss = self._alone(x, p, kind, need, high, low, whole=whole)
+            self._heat[r] = _COOLING * self._heat[r] + (miss is not None)
             if miss is not None:
                 found.append(miss)
         return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from csp.problem import Problem
 from csp.solve.run import Run, answer_pattern, contenders, drive, too_dear
 
-__all__ = ["BINARY_UP_TO", "break_ties", "label_hash"]
+__all__ = ["BINARY_UP_TO", "break_ties", "label_hash", "prefers"]
 
 BINARY_UP_TO = 2000
 """Number of cells up to which patterns are compared as binary numbers (part of the mechanism)."""
@@ -35,12 +35,31 @@ def break_ties(run: Run) -> str:
     """
     decide = _smallest_number if run.problem.table.n_cells <= BINARY_UP_TO else _smallest_hash
     while True:
+        assert run.best_cost is not None
+        run.master.forget_rounded(run.best_cost - run.constant)
         run.tell("tie-break")
         outcome = decide(run)
         if outcome != "cheaper":
             return outcome
         # Limits on hash totals were those of the dearer patterns.
         run.master.forget("budget")
+
+
+def prefers(problem: Problem, one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
+    """Whether the first of two equally cheap patterns is the preferred one.
+
+    Parameters
+    ----------
+    problem : Problem
+    one, other : (n,) bool
+    """
+    differ = np.flatnonzero(one != other)
+    if not len(differ):
+        return False
+    if problem.table.n_cells <= BINARY_UP_TO:
+        return not one[differ[-1]]
+    weights = label_hash(problem, differ)
+    return int(weights[one].sum()) < int(weights[other].sum())
 
 
 def label_hash(problem: Problem, cells: NDArray[np.int64]) -> NDArray[np.int64]:
