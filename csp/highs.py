@@ -11,6 +11,15 @@ from csp.errors import SolverError
 
 __all__ = ["build", "new_model", "optimise"]
 
+# What is changed from try to try. The primal simplex perturbs bounds, and on small degenerate
+# models has been seen to lose its way back ("unknown" in HiGHS 1.15), from scratch as well.
+_TRIES: tuple[dict[str, Any], ...] = (
+    {},
+    {},
+    {"primal_simplex_bound_perturbation_multiplier": 0.0},
+    {"simplex_strategy": 1},
+)
+
 
 def new_model(**options: Any) -> Any:
     """Silent, single-threaded, gap-free ``highspy.Highs``.
@@ -113,7 +122,7 @@ def optimise(
     Raises
     ------
     SolverError
-        For any other end, after one more try from scratch.
+        For any other end, after further tries from scratch and in other ways.
     """
     import highspy
 
@@ -131,17 +140,23 @@ def optimise(
     }
     if doubtful:
         words[status.kSolveError] = "doubtful"
-    for attempt in range(2):
+    for change in _TRIES:
+        before = {name: model.getOptionValue(name)[1] for name in change}
+        for name, value in change.items():
+            model.setOptionValue(name, value)
         if time_limit is not None:
             # The limit counts from the model's first run, not from this one.
             model.setOptionValue("time_limit", model.getRunTime() + max(time_limit, 0.01))
-        _run(model, interruptible=interruptible)
-        word = words.get(model.getModelStatus())
-        if word is not None:
-            return word
-        if attempt == 0:
-            model.clearSolver()
-    msg = f"HiGHS ended with status {model.getModelStatus().name}"
+        try:
+            _run(model, interruptible=interruptible)
+        finally:
+            for name, value in before.items():
+                model.setOptionValue(name, value)
+        ended = model.getModelStatus()
+        if ended in words:
+            return words[ended]
+        model.clearSolver()
+    msg = f"HiGHS ended with status {ended.name}"
     raise SolverError(msg)
 
 

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
+from scipy.sparse import csr_array
 
-from csp import InputError, Problem, Unprotectable
+from csp import UNBOUNDED, InputError, Problem, Table, Unprotectable
 from csp.solve import suppress
 from csp.solve.small import SmallSearch
 from tests import oracles
@@ -100,3 +102,12 @@ def test_methods_equal_brute_force_on_whole_numbers(structure: str) -> None:
         check(problem, best, ["auto", "branch", "compact"], integer=True)
 
     agree()
+
+
+def test_linear_programs_that_the_primal_simplex_gives_up_are_solved_in_another_way() -> None:
+    relations = csr_array(np.array([[2, 3, -1, 0, 0], [0, 1, 0, 1, -2]]))
+    values, far = np.array([0, 0, 0, 6, 3]), np.full(5, UNBOUNDED)
+    table = Table(values, relations, np.zeros(5), far, tuple((c,) for c in "abcde"))
+    primary = np.array([False, False, True, False, True])
+    problem = Problem.of(table, primary, lpl=[0, 0, 0, 1, 1], upl=1)
+    check(problem, oracles.best_pattern(problem), ["auto", "cuts", "branch", "compact"])
