@@ -12,6 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from csp import Problem
+from csp.attacker import components, maxflow
+from csp.attacker.flow import FlowEngine, as_network
+from csp.attacker.lp import LpEngine
 from csp.auditing import audit
 from csp.solve import mincut, network
 from csp.solve import paths as paths_module
@@ -242,3 +245,42 @@ def test_compiled_paths_equal_their_plain_twins() -> None:
             assert not oracles.is_safe(problem, (rest & (np.arange(n) != i)).tolist())
 
     same()
+
+
+@examples(100)
+@given(st.integers(0, 10**6), st.integers(1, 7), st.integers(0, 9))
+def test_compiled_orientation_equals_its_plain_twin(seed: int, nodes: int, edges: int) -> None:
+    rng = np.random.default_rng(seed)
+    one, two = rng.integers(0, nodes, edges), rng.integers(0, nodes, edges)
+    turn = rng.choice([-1, 1], edges)
+    ends = np.concatenate([one, two])
+    order = np.argsort(ends, kind="stable")
+    start = np.searchsorted(ends[order], np.arange(nodes + 1)).astype(np.int64)
+    lists = start, np.concatenate([two, one])[order], np.concatenate([turn, turn])[order]
+    answers = []
+    for run in (maxflow.orient_plain, maxflow.compiled()["orient"]):
+        sign = np.zeros(nodes, np.int64)
+        answers.append((bool(run(*lists, sign)), sign.tolist()))
+    assert answers[0] == answers[1]
+    found, signs = answers[0]
+    edges_ = list(zip(one, two, turn, strict=True))
+    all_signs = itertools.product((1, -1), repeat=nodes)
+    fits = [s for s in all_signs if all(s[a] * t == s[b] for a, b, t in edges_)]
+    assert found == bool(fits)
+    assert not found or tuple(signs) in fits
+
+
+@examples(60)
+@given(any_networks(), st.data())
+def test_engines_agree_on_any_network(problem: Problem, data: st.DataObject) -> None:
+    pattern = data.draw(points(problem)) >= 0.5
+    for view in components(problem.table, pattern):
+        network_ = as_network(view)
+        assert network_ is not None
+        k = len(view.cells)
+        targets, signs = np.tile(np.arange(k), 2), np.repeat([1, -1], k)
+        ends = [
+            [(e.reach, e.exact) for e in engine.ends(targets, signs)]
+            for engine in (FlowEngine(view, network_), LpEngine(view))
+        ]
+        assert ends[0] == ends[1]
