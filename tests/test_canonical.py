@@ -165,6 +165,19 @@ def test_tables_of_more_than_two_thousand_cells_move_with_their_labels(
     assert (first.pattern[order] == second.pattern).all()
 
 
+def test_methods_that_know_no_labels_call_no_answer_about_a_large_table_canonical() -> None:
+    table = cube(np.full((45, 45), 50))
+    block = np.zeros((46, 46), dtype=bool)
+    block[:6, :6] = True
+    primary = np.arange(table.n_cells) == 0
+    problem = Problem.of(table, primary, lpl=5, upl=5, publish=~block.ravel())
+    found = {method: suppress(problem, method=method) for method in ("cuts", "small", "compact")}
+    assert {one.cost for one in found.values()} == {3}
+    canonical = [one.pattern.tolist() for one in found.values() if one.canonical]
+    assert found["cuts"].canonical
+    assert all(pattern == canonical[0] for pattern in canonical)
+
+
 # ---- where tables come from --------------------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ from csp.numbers import UNBOUNDED
 from csp.problem import Problem
 from csp.singletons import insiders
 from csp.solve.result import Suppression
+from csp.solve.tiebreak import BINARY_UP_TO
 from csp.solve.unions import union_cut
 from csp.table import Table
 
@@ -113,7 +114,8 @@ def solve_compact(
     -------
     Suppression
         Its pattern has passed the exact audit and is one of the cheapest; it is canonical unless
-        the time ran out before ties were broken.
+        the time ran out before ties were broken, or the table has more than
+        `csp.solve.tiebreak.BINARY_UP_TO` cells.
 
     Raises
     ------
@@ -143,7 +145,9 @@ def solve_compact(
     cost = int(sum(problem.cost[counted].tolist()))
     return Suppression(
         pattern=best, cost=cost, bound=cost, gap=0.0, proven=True,
-        canonical=stopped == "done", seconds=time.monotonic() - began, method="compact",
+        # Larger tables break ties by labels, which this program does not.
+        canonical=stopped == "done" and problem.table.n_cells <= BINARY_UP_TO,
+        seconds=time.monotonic() - began, method="compact",
         stopped=stopped, stats={"programs": model.solves},
     )  # fmt: skip
 
