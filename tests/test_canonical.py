@@ -59,7 +59,7 @@ def pattern_of(problem: Problem, method: str, seed: int = 0) -> np.ndarray | Non
     return found.pattern
 
 
-@examples(30)
+@examples(15)
 @given(problems(small_tables(), max_free=10, max_primary=4, singletons=None), st.data())
 def test_order_and_sign_of_relations_and_seeds_change_nothing(
     problem: Problem, data: st.DataObject
@@ -78,7 +78,7 @@ def test_order_and_sign_of_relations_and_seeds_change_nothing(
     assert all(p == patterns[0] for p in patterns)
 
 
-@examples(30)
+@examples(15)
 @given(problems(small_tables(), max_free=10, max_primary=4, singletons=None), st.data())
 def test_without_ties_the_order_of_cells_changes_nothing(
     problem: Problem, data: st.DataObject
@@ -115,7 +115,7 @@ def cheapest_patterns(problem: Problem) -> Iterator[tuple[bool, ...]]:
 def test_large_tables_take_the_least_total_of_hashed_labels(method: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(tiebreak, "BINARY_UP_TO", 0)
 
-    @examples(30)
+    @examples(15)
     @given(problems(small_tables(), max_free=7, max_primary=4), st.data())
     def check(problem: Problem, data: st.DataObject) -> None:
         all_best = list(cheapest_patterns(problem))

@@ -96,7 +96,7 @@ def separator_of(problem: Problem, cutter: Cutter) -> Separator | FlowSeparator:
 
 @pytest.mark.parametrize("kind", ["networks", "others"])
 def test_separated_cuts_are_violated_and_valid(kind: str) -> None:
-    @examples(60)
+    @examples(30)
     @given(NETWORKS if kind == "networks" else OTHERS, st.data())
     def check(problem: Problem, data: st.DataObject) -> None:
         safe = safe_patterns(problem)
@@ -119,7 +119,7 @@ def test_separated_cuts_are_violated_and_valid(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["networks", "others"])
 def test_a_pattern_misses_a_requirement_exactly_if_it_is_unsafe(kind: str) -> None:
-    @examples(60)
+    @examples(30)
     @given(NETWORKS if kind == "networks" else OTHERS, st.data())
     def check(problem: Problem, data: st.DataObject) -> None:
         safe = safe_patterns(problem)
@@ -137,7 +137,7 @@ def test_a_pattern_misses_a_requirement_exactly_if_it_is_unsafe(kind: str) -> No
     check()
 
 
-@examples(60)
+@examples(30)
 @given(problems(max_free=7, singletons=None), st.data())
 def test_cuts_of_an_audit_are_valid_and_exclude_the_pattern(
     problem: Problem, data: st.DataObject
@@ -152,7 +152,7 @@ def test_cuts_of_an_audit_are_valid_and_exclude_the_pattern(
         check_cut(problem, cut, None, safe)
 
 
-@examples(80)
+@examples(40)
 @given(problems(small_tables(), max_free=7, singletons=None), st.data())
 def test_any_multipliers_give_a_valid_cut(problem: Problem, data: st.DataObject) -> None:
     primaries = np.flatnonzero(problem.primary).tolist()
@@ -191,7 +191,7 @@ def same_misses(one: list[Miss], other: list[Miss]) -> bool:
 
 
 def test_compiled_separation_equals_its_plain_twin() -> None:
-    @examples(60)
+    @examples(30)
     @given(NETWORKS, st.data())
     def same(problem: Problem, data: st.DataObject) -> None:
         net = HiddenNetwork.of(problem)
@@ -211,7 +211,7 @@ def test_compiled_separation_equals_its_plain_twin() -> None:
 
 
 def test_compiled_paths_equal_their_plain_twins() -> None:
-    @examples(100)
+    @examples(50)
     @given(NETWORKS, st.data())
     def same(problem: Problem, data: st.DataObject) -> None:
         net = HiddenNetwork.of(problem)
@@ -247,7 +247,7 @@ def test_compiled_paths_equal_their_plain_twins() -> None:
     same()
 
 
-@examples(100)
+@examples(50)
 @given(st.integers(0, 10**6), st.integers(1, 7), st.integers(0, 9))
 def test_compiled_orientation_equals_its_plain_twin(seed: int, nodes: int, edges: int) -> None:
     rng = np.random.default_rng(seed)
@@ -270,7 +270,7 @@ def test_compiled_orientation_equals_its_plain_twin(seed: int, nodes: int, edges
     assert not found or tuple(signs) in fits
 
 
-@examples(60)
+@examples(30)
 @given(any_networks(), st.data())
 def test_engines_agree_on_any_network(problem: Problem, data: st.DataObject) -> None:
     pattern = data.draw(points(problem)) >= 0.5

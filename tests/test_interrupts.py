@@ -53,7 +53,7 @@ class Presser:
 def test_an_interrupt_at_any_call_leaves_the_truth(method: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(slices, "SLICE", 3)
 
-    @examples(40)
+    @examples(25)
     @given(problems(small_tables(), max_free=8, max_primary=4, singletons=None), st.integers(1, 12))
     def check(problem: Problem, call: int) -> None:
         best = oracles.best_pattern(problem)
@@ -80,7 +80,7 @@ def test_an_interrupt_at_any_call_leaves_the_truth(method: str, monkeypatch: Any
 def test_no_time_at_all_leaves_the_truth(method: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(slices, "SLICE", 3)
 
-    @examples(30)
+    @examples(20)
     @given(
         problems(small_tables(), max_free=8, max_primary=4, singletons=None),
         st.floats(1e-9, 0.03),
@@ -140,7 +140,7 @@ def test_a_real_interrupt_at_any_moment_leaves_the_truth(method: str) -> None:
     before = signal.signal(signal.SIGALRM, press)
     stopped = 0
     try:
-        for part in np.linspace(0.05, 0.9, 6):
+        for part in np.linspace(0.05, 0.9, 4):
             signal.setitimer(signal.ITIMER_REAL, part * whole)
             try:
                 found = suppress(problem, method=method)
