@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -161,15 +162,38 @@ def optimise(
 
 
 def _run(model: Any, *, interruptible: bool) -> None:
+    """Run a model; if asked to, in a thread that Ctrl-C can stop.
+
+    The solver's own way of doing so has one lock for all models of a process: two threads could
+    not solve at once, and an interrupt at the wrong moment would leave it taken for good.
+    """
     if not interruptible:
         model.run()
         return
     model.HandleUserInterrupt = True
-    thread = model.startSolve()
+    guard, over = threading.Lock(), threading.Event()
+    state = {"begun": False, "cancelled": False}
+
+    def work() -> None:
+        with guard:
+            if state["cancelled"]:
+                return
+            state["begun"] = True
+        try:
+            model.run()
+        finally:
+            over.set()
+
     try:
-        while thread.is_alive():
-            thread.join(0.05)
+        threading.Thread(target=work, daemon=True).start()
+        while not over.wait(0.05):
+            pass
     except KeyboardInterrupt:
         model.cancelSolve()
-        thread.join()
+        with guard:
+            state["cancelled"] = True
+            begun = state["begun"]
+        if begun:
+            # The model must not be let go while the solver works on it.
+            over.wait()
         raise

@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import csp
-from csp import InputError, OutOfTime, Problem, Suppression, Unprotectable, audit
+from csp import InputError, OutOfTime, Problem, Suppression, Unprotectable, audit, highs
 from csp.solve import slices, suppress
 from instances import synthetic
 from tests import oracles
@@ -152,6 +154,41 @@ def test_a_real_interrupt_at_any_moment_leaves_the_truth(method: str) -> None:
             check_honest(problem, found, optimum)
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+def test_runs_in_several_threads_do_not_meet() -> None:
+    problem = problem_of((4, 4, 4))
+    alone = suppress(problem)
+    with ThreadPoolExecutor(3) as pool:
+        together = list(pool.map(suppress, [problem] * 3))
+    for found in together:
+        assert found.pattern.tolist() == alone.pattern.tolist()
+        assert found.canonical
+
+
+@pytest.mark.parametrize("call", ["start", "wait"])
+def test_an_interrupt_while_the_solver_starts_leaves_it_usable(call: str, monkeypatch: Any) -> None:
+    problem = problem_of((4, 4, 4))
+    whole = suppress(problem)
+    owner = threading.Thread if call == "start" else threading.Event
+    real = getattr(owner, call)
+    pressed = []
+
+    def press(self: Any, *words: Any) -> Any:
+        answer = real(self, *words)
+        caller = sys._getframe(1).f_code.co_filename
+        if not pressed and caller == highs.__file__:
+            pressed.append(True)
+            raise KeyboardInterrupt
+        return answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, call, press)
+        found = suppress(problem)
+    assert pressed
+    assert found.stopped == "interrupt"
+    check_honest(problem, found, whole.cost)
+    assert suppress(problem).pattern.tolist() == whole.pattern.tolist()
 
 
 # ---- killed ------------------------------------------------------------------------------------
