@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,15 @@ from numpy.typing import NDArray
 from csp.errors import SolverError
 
 __all__ = ["build", "new_model", "optimise"]
+
+# What is changed from try to try. The primal simplex perturbs bounds, and on small degenerate
+# models has been seen to lose its way back ("unknown" in HiGHS 1.15), from scratch as well.
+_TRIES: tuple[dict[str, Any], ...] = (
+    {},
+    {},
+    {"primal_simplex_bound_perturbation_multiplier": 0.0},
+    {"simplex_strategy": 1},
+)
 
 
 def new_model(**options: Any) -> Any:
@@ -113,7 +123,7 @@ def optimise(
     Raises
     ------
     SolverError
-        For any other end, after one more try from scratch.
+        For any other end, after further tries from scratch and in other ways.
     """
     import highspy
 
@@ -131,30 +141,59 @@ def optimise(
     }
     if doubtful:
         words[status.kSolveError] = "doubtful"
-    for attempt in range(2):
+    for change in _TRIES:
+        before = {name: model.getOptionValue(name)[1] for name in change}
+        for name, value in change.items():
+            model.setOptionValue(name, value)
         if time_limit is not None:
             # The limit counts from the model's first run, not from this one.
             model.setOptionValue("time_limit", model.getRunTime() + max(time_limit, 0.01))
-        _run(model, interruptible=interruptible)
-        word = words.get(model.getModelStatus())
-        if word is not None:
-            return word
-        if attempt == 0:
-            model.clearSolver()
-    msg = f"HiGHS ended with status {model.getModelStatus().name}"
+        try:
+            _run(model, interruptible=interruptible)
+        finally:
+            for name, value in before.items():
+                model.setOptionValue(name, value)
+        ended = model.getModelStatus()
+        if ended in words:
+            return words[ended]
+        model.clearSolver()
+    msg = f"HiGHS ended with status {ended.name}"
     raise SolverError(msg)
 
 
 def _run(model: Any, *, interruptible: bool) -> None:
+    """Run a model; if asked to, in a thread that Ctrl-C can stop.
+
+    The solver's own way of doing so has one lock for all models of a process: two threads could
+    not solve at once, and an interrupt at the wrong moment would leave it taken for good.
+    """
     if not interruptible:
         model.run()
         return
     model.HandleUserInterrupt = True
-    thread = model.startSolve()
+    guard, over = threading.Lock(), threading.Event()
+    state = {"begun": False, "cancelled": False}
+
+    def work() -> None:
+        with guard:
+            if state["cancelled"]:
+                return
+            state["begun"] = True
+        try:
+            model.run()
+        finally:
+            over.set()
+
     try:
-        while thread.is_alive():
-            thread.join(0.05)
+        threading.Thread(target=work, daemon=True).start()
+        while not over.wait(0.05):
+            pass
     except KeyboardInterrupt:
         model.cancelSolve()
-        thread.join()
+        with guard:
+            state["cancelled"] = True
+            begun = state["begun"]
+        if begun:
+            # The model must not be let go while the solver works on it.
+            over.wait()
         raise

@@ -6,13 +6,19 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+from tests.shared import EXAMPLES
+
 # Compiled code makes first calls slow, so time says nothing about a single example. The same
 # examples in every automatic run keep a red result a fact about the change.
 settings.register_profile(
     "cellveil",
     deadline=None,
-    max_examples=60,
+    max_examples=EXAMPLES,
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+# For runs by hand: pytest --hypothesis-profile=thousands tests/test_agree.py
+settings.register_profile(
+    "thousands", settings.get_profile("cellveil"), max_examples=100 * EXAMPLES, derandomize=False
 )
 settings.load_profile("cellveil")

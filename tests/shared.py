@@ -1,4 +1,4 @@
-"""Data that is not part of the project: found beside it, or the test is skipped."""
+"""What several tests share: data found beside the project, and numbers of examples."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+EXAMPLES = 60
+"""Examples of a property in the suite, where it does not say otherwise."""
+
+
+def examples(count: int) -> settings:
+    """So many examples in the suite, and in proportion more under a larger profile."""
+    return settings(max_examples=count * settings().max_examples // EXAMPLES)
 
 
 def shared_data(*parts: str) -> Path:

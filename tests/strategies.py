@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from csp.contributors import Contributors
 from csp.cube import cube_labels, cube_relations, sum_up
 from csp.hierarchy import Hierarchy
+from csp.linked import link
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
 from csp.table import Table
@@ -25,9 +26,11 @@ __all__ = [
     "frequency_2d",
     "frequency_3d",
     "hierarchical_tables",
+    "linked_tables",
     "magnitude_tables",
     "negative_tables",
     "problems",
+    "relation_tables",
     "small_tables",
     "sparse_tables",
 ]
@@ -121,6 +124,40 @@ def coefficient_tables(draw: st.DrawFn) -> Table:
 
 
 @st.composite
+def linked_tables(draw: st.DrawFn, high: int = 9) -> Table:
+    """Two two-way tables of the same units, which share the totals of one dimension."""
+    rows = draw(st.integers(2, 3))
+    units = _cells(draw, rows * 4, st.integers(0, high)).reshape(rows, 2, 2)
+    one = Table.from_array(units.sum(axis=2), names=["region", "sex"])
+    two = Table.from_array(units.sum(axis=1), names=["region", "age"])
+    return link(one, two)
+
+
+@st.composite
+def relation_tables(draw: st.DrawFn, max_parts: int = 5, max_totals: int = 3) -> Table:
+    """Totals with any whole coefficients, also totals of totals; values of either sign."""
+    parts, totals = draw(st.integers(2, max_parts)), draw(st.integers(1, max_totals))
+    n = parts + totals
+    values = [*_cells(draw, parts, st.integers(-4, 9)).tolist()]
+    rows = np.zeros((totals, n), dtype=np.int64)
+    for r in range(totals):
+        known = parts + r
+        rows[r, :known] = _cells(draw, known, st.sampled_from([0, 0, 1, 1, 1, -1, 2, 3]))
+        rows[r, known] = -1
+        values.append(int(rows[r, :known] @ np.array(values)))
+    far = _cells(draw, n, st.sampled_from([0, 3, 20, UNBOUNDED]))
+    near = _cells(draw, n, st.integers(0, 12))
+    numbers = np.array(values, dtype=np.int64)
+    return Table(
+        numbers,
+        csr_array(rows),
+        numbers - near,
+        np.where(far >= UNBOUNDED, UNBOUNDED, numbers + far),
+        tuple((f"c{i}",) for i in range(n)),
+    )
+
+
+@st.composite
 def magnitude_tables(draw: st.DrawFn, known: int = 4, high: int = 40) -> Table:
     """Sums with their contributors, who may stand behind several cells."""
     rows, columns = draw(st.integers(2, 3)), draw(st.integers(2, 3))
@@ -156,6 +193,8 @@ def small_tables() -> st.SearchStrategy[Table]:
         negative_tables(),
         coefficient_tables(),
         magnitude_tables(),
+        linked_tables(),
+        relation_tables(),
     )
 
 

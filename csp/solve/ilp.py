@@ -18,17 +18,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker.view import room
 from csp.auditing import as_pattern, audit
-from csp.errors import SolverError, Unprotectable
+from csp.errors import OutOfTime, SolverError, Unprotectable
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
 from csp.singletons import insiders
 from csp.solve.result import Suppression
+from csp.solve.tiebreak import BINARY_UP_TO
 from csp.solve.unions import union_cut
 from csp.table import Table
 
 __all__ = ["interval_ilp", "solve_compact"]
 
 _CHUNK = 16
+_LATE = "the time limit passed before the compact program was solved; use method 'cuts'"
 
 
 def interval_ilp(
@@ -111,12 +113,16 @@ def solve_compact(
     Returns
     -------
     Suppression
-        Its pattern has passed the exact audit and is canonical.
+        Its pattern has passed the exact audit and is one of the cheapest; it is canonical unless
+        the time ran out before ties were broken, or the table has more than
+        `csp.solve.tiebreak.BINARY_UP_TO` cells.
 
     Raises
     ------
     Unprotectable
         If no pattern keeps every promise.
+    OutOfTime
+        If the time ran out before any safe pattern was known.
     SolverError
         If the solver stopped early, or its tolerances admitted an unsafe pattern (then use
         method "cuts").
@@ -128,16 +134,21 @@ def solve_compact(
     if pattern is None:
         msg = "no pattern keeps every promise; method 'cuts' names a cell that cannot be protected"
         raise Unprotectable(msg)
-    _break_ties(model, pattern, solver, deadline, integer=integer)
+    model.best, stopped = pattern, "done"
+    try:
+        _break_ties(model, pattern, solver, deadline, integer=integer)
+    except OutOfTime:
+        stopped = "time"
     best = model.best
-    assert best is not None
     best.flags.writeable = False
     counted = best & np.isin(problem.status, ("s", "x"))
     cost = int(sum(problem.cost[counted].tolist()))
     return Suppression(
-        pattern=best, cost=cost, bound=cost, gap=0.0, proven=True, canonical=True,
+        pattern=best, cost=cost, bound=cost, gap=0.0, proven=True,
+        # Larger tables break ties by labels, which this program does not.
+        canonical=stopped == "done" and problem.table.n_cells <= BINARY_UP_TO,
         seconds=time.monotonic() - began, method="compact",
-        stats={"programs": model.solves},
+        stopped=stopped, stats={"programs": model.solves},
     )  # fmt: skip
 
 
@@ -220,13 +231,14 @@ def _safe_solution(
     while True:
         left = deadline - time.monotonic()
         if left <= 0:
-            msg = "the time limit passed before the compact program was solved; use method 'cuts'"
-            raise SolverError(msg)
+            raise OutOfTime(_LATE)
         model.solves += 1
         word = _solve(model.program, solver, None if left == np.inf else left)
         if word == "infeasible":
             return None
         if word != "optimal":
+            if time.monotonic() >= deadline:
+                raise OutOfTime(_LATE)
             msg = f"the compact program ended as {word}; use method 'cuts' or allow more time"
             raise SolverError(msg)
         pattern = problem.forced.copy()
@@ -256,7 +268,6 @@ def _break_ties(
     free = sorted(model.x, reverse=True)
     spent = sum(int(problem.cost[i]) for i in free if pattern[i])
     model.program += model.cost <= spent
-    model.best = pattern
     for start in range(0, len(free), _CHUNK):
         chunk = free[start : start + _CHUNK]
         number = pulp.lpSum(2 ** (len(chunk) - 1 - k) * model.x[i] for k, i in enumerate(chunk))

@@ -12,6 +12,7 @@ from csp.problem import Problem
 from csp.solve.explain import unprotectable
 from csp.solve.result import Progress, ProgressCallback, Suppression
 from csp.solve.small import SLICE, SmallAnswer, SmallSearch
+from csp.solve.tiebreak import BINARY_UP_TO
 
 __all__ = ["solve_by_search"]
 
@@ -92,7 +93,8 @@ def _audited(
         bound=answer.bound,
         gap=0.0 if proven else (answer.cost - answer.bound) / answer.cost,
         proven=proven,
-        canonical=answer.outcome == "proven",
+        # Larger tables break ties by labels, which the search does not know.
+        canonical=answer.outcome == "proven" and problem.table.n_cells <= BINARY_UP_TO,
         seconds=time.monotonic() - began,
         method="small",
         stopped=stopped,
