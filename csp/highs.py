@@ -108,7 +108,7 @@ def optimise(
 
     Returns
     -------
-    {"optimal", "infeasible", "unbounded", "limit", "doubtful"}
+    {"optimal", "infeasible", "unbounded", "limit", "cutoff", "doubtful"}
 
     Raises
     ------
@@ -127,6 +127,7 @@ def optimise(
         status.kIterationLimit: "limit",
         status.kSolutionLimit: "limit",
         status.kInterrupt: "limit",
+        status.kObjectiveBound: "cutoff",
     }
     if doubtful:
         words[status.kSolveError] = "doubtful"

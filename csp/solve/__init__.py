@@ -8,7 +8,7 @@ from csp.solve.result import Progress, ProgressCallback, Suppression
 
 __all__ = ["METHODS", "Progress", "ProgressCallback", "Suppression", "suppress"]
 
-METHODS = ("auto", "cuts", "compact", "small")
+METHODS = ("auto", "cuts", "branch", "compact", "small")
 
 
 def suppress(
@@ -89,5 +89,11 @@ def suppress(
     from csp.solve.benders import solve_by_cuts
 
     return solve_by_cuts(
-        problem, time_limit=time_limit, gap=gap, integer=integer, seed=seed, progress=progress
+        problem,
+        time_limit=time_limit,
+        gap=gap,
+        integer=integer,
+        seed=seed,
+        progress=progress,
+        tree=method == "branch",
     )

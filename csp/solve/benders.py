@@ -13,9 +13,9 @@ import numpy as np
 
 from csp.errors import OutOfTime, SolverError, Unprotectable
 from csp.problem import Problem
+from csp.solve.branch import branch
 from csp.solve.explain import unprotectable
-from csp.solve.guide import completed, guided
-from csp.solve.network import clean_paths, suppress_paths
+from csp.solve.guide import completed, first_patterns, guided, improved
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.run import Run, answer_pattern, contenders, drive
 from csp.solve.tiebreak import break_ties
@@ -32,10 +32,14 @@ _GUIDED_ROUNDS = (3, 6, 12, 24)
 _FIRST_SHARE = 1 / 16
 _SMALL_PROGRAM = 1000
 
+# The same for programs that only look for patterns.
+_CORE_SHARE = 1 / 8
+_CORE_NODES = 200
+
 
 def solve_by_cuts(
     problem: Problem, *, time_limit: float | None, gap: float, integer: bool, seed: int,
-    progress: ProgressCallback | None,
+    progress: ProgressCallback | None, tree: bool = False,
 ) -> Suppression:  # fmt: skip
     """Solve a problem by the cut loop; see `csp.suppress` for the parameters.
 
@@ -55,7 +59,11 @@ def solve_by_cuts(
     try:
         _begin(run)
         _linear_phase(run)
-        _integer_phase(run)
+        _improving_phase(run)
+        if tree and run.net is None and not run.close_enough and run.left > 0:
+            branch(run)
+        else:
+            _integer_phase(run)
         if run.best_cost == run.bound:
             stopped = break_ties(run)
             canonical = stopped == "done"
@@ -106,20 +114,11 @@ def _begin(run: Run) -> None:
     is. Only the rule for sums of suppressed cells may fail there and hold for a smaller pattern.
     """
     problem = run.problem
-    if run.net is not None:
-        found = suppress_paths(run.net, problem.cost.astype(np.float64), deadline=run.deadline)
-        if isinstance(found, np.ndarray):
-            found = clean_paths(run.net, found, problem.cost.astype(np.float64))
-            if found is not None:
-                run.offer(found)
+    first_patterns(run)
     if run.best is None:
         result = run.offer(problem.forced | problem.free)
         if any(v.kind != "union" for v in result.violations):
             raise unprotectable(problem, result)
-        for claim in result.certificate:
-            if not claim.known:
-                cells = np.append(run.witnesses.get(claim.cell, claim.cells), claim.cells)
-                run.witnesses[claim.cell] = np.unique(cells)
     run.master.add(union_cuts_beforehand(problem))
     run.tell("start")
 
@@ -145,6 +144,45 @@ def _linear_phase(run: Run) -> None:
         guided(run, x)
         run.tell("guided")
         run.narrow(answer)
+
+
+def _improving_phase(run: Run) -> None:
+    """Search for better patterns before the gap is closed from below.
+
+    Under a time limit large tables get a good part of it, since their tree will not be closed.
+    """
+    if run.net is not None or run.close_enough or run.left <= 0:
+        return
+    until = np.inf
+    if run.deadline < np.inf:
+        until = time.monotonic() + 0.6 * run.left
+    _core_programs(run, min(until, time.monotonic() + 0.3 * run.left))
+    improved(run, until)
+    run.narrow(run.master.relax())
+    run.tell("improved")
+
+
+def _core_programs(run: Run, until: float) -> None:
+    """Integer programs over the cells that the relaxation likes best, for their patterns only."""
+    share, fruitless = _CORE_SHARE, 0
+    while fruitless < 4 and time.monotonic() < until and not run.close_enough:
+        assert run.best_cost is not None
+        answer = run.master.search(
+            run.problem.cost.astype(np.float64),
+            candidates=contenders(run, run.best_cost - run.step - run.constant, share),
+            step=run.step,
+            time_limit=None if until == np.inf else until - time.monotonic(),
+            most_nodes=_CORE_NODES,
+        )
+        run.tell("core")
+        if answer.x is None:
+            share, fruitless = 2 * share, fruitless + 1
+            continue
+        before = run.best_cost
+        pattern = answer.x > 0.5
+        if answer_pattern(run, pattern) is None:
+            completed(run, pattern, run.master.relax().x)
+        fruitless = 0 if run.best_cost < before else fruitless + 1
 
 
 def _integer_phase(run: Run) -> None:
@@ -196,7 +234,8 @@ def _integer_phase(run: Run) -> None:
             if answer.word == "doubtful" and len(run.master.cuts) == known:
                 return
         else:
-            completed(run, pattern)
+            answer = run.master.relax()
+            completed(run, pattern, answer.x)
         run.narrow(run.master.relax())
 
 

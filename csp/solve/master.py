@@ -150,6 +150,7 @@ class Master:
         step: float = 1.0,
         start: NDArray[np.bool_] | None = None,
         time_limit: float | None = None,
+        most_nodes: int | None = None,
     ) -> Answer:
         """Solve the integer program over the cells that occur in cuts.
 
@@ -169,6 +170,8 @@ class Master:
             Pattern to start from.
         time_limit : float, optional
             Seconds.
+        most_nodes : int, optional
+            Size of the solver's tree.
 
         Returns
         -------
@@ -211,7 +214,11 @@ class Master:
         # coefficient would then pass what a float solver can tell apart.
         scale = max(step, float(cost.max(initial=0.0)) / 2.0**31)
         model = build(
-            new_model(random_seed=self._seed, mip_abs_gap=0.5 * step / scale),
+            new_model(
+                random_seed=self._seed,
+                mip_abs_gap=0.5 * step / scale,
+                mip_max_nodes=2**31 - 1 if most_nodes is None else most_nodes,
+            ),
             cost=cost / scale, lower=lower, upper=upper, rows=rows,
             row_lower=right, row_upper=top, integer=True,
         )  # fmt: skip

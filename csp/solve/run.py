@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,16 @@ from csp.solve.master import Answer, Master
 from csp.solve.mincut import FlowSeparator
 from csp.solve.network import HiddenNetwork
 from csp.solve.result import Progress, ProgressCallback
+from csp.solve.routing import Router
 from csp.solve.separation import Separator
+from csp.solve.space import Space
 from csp.solve.unions import union_cut
+from csp.solve.witness import WitnessPool
 
 __all__ = ["Run", "answer_pattern", "contenders", "drive", "too_dear"]
 
 
-@dataclass(slots=True, repr=False)
+@dataclass(repr=False)
 class Run:
     """Mutable state of one run: the only place where a bound or an incumbent changes."""
 
@@ -37,8 +41,8 @@ class Run:
     began: float = field(default_factory=time.monotonic)
     best: NDArray[np.bool_] | None = None
     best_cost: int | None = None
-    witnesses: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     audits: int = 0
+    pool: WitnessPool | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     cutter: Cutter = field(init=False)
     net: HiddenNetwork | None = field(init=False)
@@ -62,6 +66,11 @@ class Run:
         self.step = smallest_step(self.problem.cost[self.problem.free])
         self.constant = self.cost_of(self.problem.forced)
         self.bound = self.constant
+
+    @cached_property
+    def router(self) -> Router:
+        """Repairs patterns of tables that are no networks."""
+        return Router(Space.of(self.problem), self.seed)
 
     def cost_of(self, pattern: NDArray[np.bool_]) -> int:
         """Cost of the secondary cells of a pattern."""

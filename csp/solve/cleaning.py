@@ -1,4 +1,4 @@
-"""Safe patterns without a proof of quality, and cheap improvements of them."""
+"""Cheap improvement of safe patterns: publish what they can spare."""
 
 from __future__ import annotations
 
@@ -8,43 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.problem import Problem
+from csp.solve.mincut import FlowSeparator
 from csp.solve.separation import Separator
 
-__all__ = ["clean", "complete"]
-
-
-def complete(
-    separator: Separator,
-    pattern: NDArray[np.bool_],
-    witnesses: dict[int, NDArray[np.int64]],
-    *,
-    deadline: float,
-) -> NDArray[np.bool_]:
-    """Add the witnesses of the requirements that a pattern misses.
-
-    Parameters
-    ----------
-    separator : Separator
-    pattern : (n,) bool
-    witnesses : dict of int to (w,) int64
-        For each primary cell the cells that move in tables that show its levels: suppressing
-        these is enough for it.
-    deadline : float
-        `time.monotonic` value at which to stop.
-
-    Returns
-    -------
-    (n,) bool
-        Judged in floats: the caller audits it.
-    """
-    full = pattern.copy()
-    for miss in separator.misses(pattern.astype(np.float64), whole=True, deadline=deadline):
-        full[witnesses[miss.cell]] = True
-    return full
+__all__ = ["clean"]
 
 
 def clean(
-    problem: Problem, separator: Separator, pattern: NDArray[np.bool_], *, deadline: float
+    problem: Problem,
+    separator: Separator | FlowSeparator,
+    pattern: NDArray[np.bool_],
+    *,
+    deadline: float,
 ) -> NDArray[np.bool_]:
     """Publish secondary cells one by one, dearest first, while all requirements hold.
 

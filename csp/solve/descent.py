@@ -1,0 +1,368 @@
+"""Publish as much as possible within a subspace of deviations, dearest first.
+
+With wide rooms a pattern is safe if its subspace holds, for every primary cell, a vector in which
+that cell moves. Cells whose rows in the tableau are parallel move together or not at all: they
+form a class, and publishing one of them publishes all. A class with a primary cell has to stay.
+Rooms are checked by vectors from least squares and from small linear programs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.highs import build, new_model, optimise
+from csp.solve.tableau import ZERO, eliminate
+
+__all__ = ["Descent", "Part", "descend", "protecting"]
+
+_PARALLEL = 1e-8
+_MOVES = 1e-6
+_FAILURES = 12
+_SMALL = 200_000
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Part:
+    """Cells that move in a subspace, and what is asked of them.
+
+    Attributes
+    ----------
+    matrix : (m, k) float64
+        Rows of a tableau: cells; columns: open dimensions.
+    price : (m,) float64
+        What is saved by publishing a cell.
+    keep : (m,) bool
+        Cells that must go on moving.
+    inverse : (m,) float64
+        One over the room of each cell, 0 where nothing limits it.
+    targets : (p,) int64
+        Rows of the primary cells whose rooms are checked.
+    share : (p,) float64
+        The share of its room that each of them must be able to reach in both directions.
+    trouble : (p,) float64
+        How often each of them was the obstacle so far; changed in place.
+    """
+
+    matrix: NDArray[np.float64]
+    price: NDArray[np.float64]
+    keep: NDArray[np.bool_]
+    inverse: NDArray[np.float64]
+    targets: NDArray[np.int64]
+    share: NDArray[np.float64]
+    trouble: NDArray[np.float64]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Descent:
+    """End of a descent.
+
+    Attributes
+    ----------
+    exchanges : list of (int, int)
+        Rows and columns of the exchanges, in order.
+    open : (j,) int64
+        Columns that are still open.
+    cost : float
+    vectors : list of (m,) float64
+        Vectors of the subspace that reach every target.
+    """
+
+    exchanges: list[tuple[int, int]]
+    open: NDArray[np.int64]
+    cost: float
+    vectors: list[NDArray[np.float64]] = field(default_factory=list)
+
+
+def descend(
+    part: Part,
+    weight: NDArray[np.float64],
+    rng: np.random.Generator,
+    *,
+    limit: float = np.inf,
+    deadline: float = np.inf,
+) -> Descent | None:
+    """Publish classes, the one of most weight first, until none can go.
+
+    Rooms are looked at only once nothing is left to publish: they rarely bind before. If they do,
+    the descent goes back to a stage that keeps them, and checks every step from there.
+
+    Parameters
+    ----------
+    part : Part
+    weight : (m,) float64
+        Weights that rank the classes.
+    rng : numpy.random.Generator
+    limit : float
+        Give up if the pattern costs more than this.
+    deadline : float
+        `time.monotonic` value at which to give up.
+
+    Returns
+    -------
+    Descent or None
+        None if it was given up, or if not even the whole part reaches every target.
+    """
+    state = _State(part, np.arange(part.matrix.shape[1]), part.matrix.copy(), [], rng)
+    stages = [state.copy()]
+    blocked = part.keep.copy()
+    while (row := state.choose(weight, blocked)) >= 0:
+        if time.monotonic() > deadline:
+            return None
+        if not state.publish(row):
+            blocked[row] = True
+        elif state.dimensions <= 0.5 * len(stages[-1].columns):
+            stages.append(state.copy())
+    cost = state.cost()
+    if cost > limit:
+        return None
+    vectors = protecting(part, state.matrix, deadline=deadline)
+    if vectors is not None:
+        return Descent(state.exchanges, state.columns, cost, vectors)
+    while stages:
+        state = stages.pop()
+        vectors = protecting(part, state.matrix, deadline=deadline)
+        if vectors is not None:
+            break
+    if vectors is None:
+        return None
+    failures, stride = 0, 8
+    while failures < _FAILURES and time.monotonic() < deadline:
+        trial, row = state.copy(), -1
+        for _ in range(stride):
+            row = trial.choose(weight, blocked)
+            if row < 0:
+                break
+            if not trial.publish(row):
+                blocked[row] = True
+        if len(trial.exchanges) == len(state.exchanges):
+            if row < 0:
+                break
+            continue
+        found = protecting(part, trial.matrix, deadline=deadline)
+        if found is not None:
+            state, vectors, failures, stride = trial, found, 0, 2 * stride
+        elif len(trial.exchanges) > len(state.exchanges) + 1:
+            stride = max(1, min(stride, len(trial.exchanges) - len(state.exchanges)) // 3)
+        else:
+            blocked[trial.exchanges[-1][0]] = True
+            failures += 1
+    cost = state.cost()
+    return None if cost > limit else Descent(state.exchanges, state.columns, cost, vectors)
+
+
+class _State:
+    """A subspace on its way down; two random projections of every row tell parallel rows."""
+
+    def __init__(
+        self, part: Part, columns: NDArray[np.int64], matrix: NDArray[np.float64],
+        exchanges: list[tuple[int, int]], rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        self.part, self.columns, self.matrix = part, columns, matrix
+        self.exchanges, self._rng = exchanges, rng
+        self._closed = np.zeros(len(columns), bool)
+        self._project()
+
+    def copy(self) -> _State:
+        """Return an independent state without closed columns."""
+        self._compact()
+        return _State(self.part, self.columns, self.matrix.copy(), list(self.exchanges), self._rng)
+
+    def cost(self) -> float:
+        self._compact()
+        return float(self.part.price[(self.matrix != 0).any(axis=1)].sum())
+
+    def choose(self, weight: NDArray[np.float64], blocked: NDArray[np.bool_]) -> int:
+        """Row of the class of most weight that may be published, or -1."""
+        x, y = self._sides
+        rows = np.flatnonzero(np.abs(x) + np.abs(y) > _MOVES)
+        if not len(rows):
+            return -1
+        slope = x[rows] / np.where(y[rows] == 0, 1e-30, y[rows])
+        order = np.argsort(slope, kind="stable")
+        slope, rows = slope[order], rows[order]
+        apart = np.diff(slope) > _PARALLEL * (np.abs(slope[1:]) + 1e-3)
+        first = np.concatenate([[0], np.flatnonzero(apart) + 1])
+        total = np.add.reduceat(weight[rows], first)
+        total[np.logical_or.reduceat(blocked[rows], first)] = 0.0
+        best = int(np.argmax(total))
+        return int(rows[first[best]]) if total[best] > 0 else -1
+
+    @property
+    def dimensions(self) -> int:
+        """Number of open columns."""
+        return int(len(self._closed) - self._closed.sum())
+
+    def publish(self, row: int) -> bool:
+        """Cut the subspace by the hyperplane in which a row is zero.
+
+        Refuses (False) if a cell that must move would come to rest: projections can miss that.
+        """
+        matrix = self.matrix
+        column = int(np.argmax(np.abs(matrix[row])))
+        if abs(matrix[row, column]) < 10 * ZERO:
+            # The projections say that it moves, the matrix does not: noise of their updates.
+            self._project()
+            matrix[row] = 0.0
+            for projection in self._sides:
+                projection[row] = 0.0
+            return True
+        side = matrix[:, column] / matrix[row, column]
+        if not eliminate(matrix, row, column, self.part.keep):
+            return False
+        matrix[:, column] = 0.0
+        matrix[row] = 0.0
+        self._closed[column] = True
+        self.exchanges.append((row, int(self.columns[column])))
+        if self._closed.sum() * 2 > len(self._closed):
+            self._compact()
+        if matrix.size < _SMALL or len(self.exchanges) % 16 == 0:
+            self._project()
+            return True
+        for projection in self._sides:
+            projection -= side * projection[row]
+            projection[row] = 0.0
+        return True
+
+    def _compact(self) -> None:
+        if self._closed.any():
+            self.matrix = np.ascontiguousarray(self.matrix[:, ~self._closed])
+            self.columns = self.columns[~self._closed]
+            self._closed = np.zeros(len(self.columns), bool)
+
+    def _project(self) -> None:
+        lines = self._rng.normal(size=(2, self.matrix.shape[1])) * ~self._closed
+        self._sides = self.matrix @ lines[0], self.matrix @ lines[1]
+
+
+def protecting(
+    part: Part, matrix: NDArray[np.float64], *, deadline: float = np.inf
+) -> list[NDArray[np.float64]] | None:
+    """Find vectors of a subspace that reach every target within all rooms.
+
+    First the vector of least squares among those that move a target, which often does and costs
+    next to nothing; else a linear program in the few dimensions of the subspace. Every vector is
+    asked what else it reaches.
+
+    Parameters
+    ----------
+    part : Part
+    matrix : (m, j) float64
+        Columns that span the subspace.
+    deadline : float
+        `time.monotonic` value at which targets count as not reached.
+
+    Returns
+    -------
+    list of (m,) float64, or None
+        Scaled to the rooms; None if a target is not reached.
+    """
+    scaled = matrix * part.inverse[:, None]
+    rows = np.flatnonzero(scaled.any(axis=1))
+    place = np.full(len(matrix), -1)
+    place[rows] = np.arange(len(rows))
+    where = place[part.targets]
+    if (where < 0).any():
+        part.trouble[np.argmax(where < 0)] += 1
+        return None
+    if not len(where):
+        return []
+    scaled = scaled[rows]
+    size = np.abs(scaled).max(axis=0)
+    scaled = scaled[:, size > 0] / size[size > 0]
+    square = scaled.T @ scaled
+    # A little on the diagonal keeps nearly dependent columns apart.
+    square.flat[:: len(square) + 1] *= 1 + 1e-10
+    inverse = np.linalg.inv(square)
+    left = np.ones(len(where), bool)
+    vectors: list[NDArray[np.float64]] = []
+
+    def ask(y: NDArray[np.float64]) -> None:
+        z = scaled @ y
+        most = float(np.abs(z).max())
+        reached = np.abs(z[where]) >= part.share * (most * (1 - 1e-10))
+        if most > 0 and (reached & left).any():
+            left[reached] = False
+            full = np.zeros(len(matrix))
+            full[rows] = z / most
+            vectors.append(full)
+
+    order = np.argsort(-part.trouble, kind="stable").tolist()
+    hardest = order[0]
+    ask(inverse @ scaled[where[hardest]])
+    model = None
+    for by_program in (False, True):
+        for t in order:
+            if not left[t]:
+                continue
+            if not by_program:
+                ask(inverse @ scaled[where[t]])
+                if scaled.shape[1] > 1 and not (left[t] and t == hardest):
+                    continue
+            elif scaled.shape[1] == 1:
+                part.trouble[t] += 1
+                return None
+            model = _Program(scaled, deadline) if model is None else model
+            row = scaled[where[t]]
+            ask(model.reach(row, float(part.share[t]), inverse @ row))
+            if left[t]:
+                part.trouble[t] += 1
+                return None
+    return vectors
+
+
+class _Program:
+    """Vectors of a subspace within the rooms; rooms join the model once they are left."""
+
+    def __init__(self, scaled: NDArray[np.float64], deadline: float) -> None:
+        from scipy.sparse import csr_array
+
+        self._scaled, self._deadline = scaled, deadline
+        k = scaled.shape[1]
+        # Basis cells have one entry each: their rooms bound the model.
+        self._held = (scaled != 0).sum(axis=1) == 1
+        rows = csr_array(scaled[self._held])
+        endless, one = np.full(k, np.inf), np.ones(rows.shape[0])
+        self._model = build(
+            new_model(presolve="off", solver="simplex"),
+            cost=np.zeros(k), lower=-endless, upper=endless,
+            rows=rows, row_lower=-one, row_upper=one,
+        )  # fmt: skip
+
+    def reach(
+        self, row: NDArray[np.float64], share: float, guess: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Vector that moves a row by a share of its room, or zero if there is none."""
+        k = len(row)
+        self._hold(np.abs(self._scaled @ guess))
+        self._model.changeColsCost(k, np.arange(k, dtype=np.int32), -row)
+        while (left := self._deadline - time.monotonic()) > 0:
+            if optimise(self._model, time_limit=None if left == np.inf else left) != "optimal":
+                break
+            y = np.asarray(self._model.getSolution().col_value)
+            size = np.abs(self._scaled @ y)
+            if row @ y < share * (1 - 1e-9):
+                break
+            if row @ y >= share * size.max() or not self._hold(np.where(size > 1 + 1e-9, size, 0)):
+                return y
+        return np.zeros(k)
+
+    def _hold(self, size: NDArray[np.float64]) -> bool:
+        """Add the rooms that are left most; False if there is none."""
+        size = np.where(self._held, 0.0, size)
+        most = min(int((size > 0).sum()), 20 + len(self._scaled[0]))
+        rows = np.argsort(-size, kind="stable")[:most]
+        if not most:
+            return False
+        from scipy.sparse import csr_array
+
+        part, one = csr_array(self._scaled[rows]), np.ones(most)
+        self._model.addRows(
+            most, -one, one, part.nnz, part.indptr[:-1].astype(np.int32),
+            part.indices.astype(np.int32), part.data,
+        )  # fmt: skip
+        self._held[rows] = True
+        return True
