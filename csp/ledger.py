@@ -45,11 +45,15 @@ def doubtful(
     plain = np.array([_plain(claim, table, pattern) for claim in claims], dtype=bool)
     where = np.flatnonzero(plain)
     if len(where):
-        chosen = [claims[i] for i in where]
+        chosen = [claims[i] for i in where.tolist()]
         plain[where] &= _witnesses_hold(chosen, table, pattern, up, down)
-    proofs = np.array([i for i in np.flatnonzero(plain) if claims[i].exact], dtype=np.int64)
+    proofs = np.array(
+        [i for i in np.flatnonzero(plain).tolist() if claims[i].exact], dtype=np.int64
+    )
     if len(proofs):
-        plain[proofs] &= _proofs_hold([claims[i] for i in proofs], table, pattern, up, down)
+        plain[proofs] &= _proofs_hold(
+            [claims[i] for i in proofs.tolist()], table, pattern, up, down
+        )
     return np.flatnonzero(~plain).tolist()
 
 

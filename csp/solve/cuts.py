@@ -170,7 +170,8 @@ class Cutter:
         begin = self._relations.indptr[rows].astype(np.int64)
         size = self._relations.indptr[rows + 1].astype(np.int64) - begin
         skip = np.cumsum(size) - size
-        return np.arange(int(size.sum())) + np.repeat(begin - skip, size)
+        entries: NDArray[np.int64] = np.arange(int(size.sum())) + np.repeat(begin - skip, size)
+        return entries
 
     def _combined(
         self, rows: NDArray[np.int64], numerators: NDArray[Any], cells: NDArray[np.int64]

@@ -107,12 +107,13 @@ def _offer(
         if begin is not None:
             weights = np.where(begin, 1e-3 * weights, weights)
         share = np.divide(weights, cost, out=np.ones(len(cost)), where=cost > 0)
-        found = construct(
-            run.problem, order=order, weights=np.maximum(share, 1e-3), deadline=deadline,
-            seed=run.seed, router=run.router,
-        )  # fmt: skip
-        if isinstance(found, WitnessPool):
-            _take(run, found)
+        for symmetric in (True, False):
+            found = construct(
+                run.problem, order=order, weights=np.maximum(share, 1e-3), deadline=deadline,
+                seed=run.seed, router=run.router, symmetric=symmetric,
+            )  # fmt: skip
+            if isinstance(found, WitnessPool):
+                _take(run, found)
         return
     path = suppress_paths(run.net, weights, deadline=deadline, begin=begin)
     if isinstance(path, np.ndarray):

@@ -160,7 +160,7 @@ def cheapest(
                     heapq.heappush(heap, (further, w))
     if via[sink] == -1:
         return 0
-    room = up[0] * 0 + 2**61
+    room: int = up[0] * 0 + 2**61
     v = sink
     while v != source:
         h = via[v]

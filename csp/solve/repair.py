@@ -43,6 +43,7 @@ def construct(
     deadline: float = np.inf,
     seed: int = 0,
     router: Router | None = None,
+    symmetric: bool = True,
 ) -> WitnessPool | Unmet:
     """Find a safe pattern by repairing one requirement after the other.
 
@@ -58,6 +59,8 @@ def construct(
     seed : int
     router : Router, optional
         One of the same problem, to save building it.
+    symmetric : bool
+        See `Router.route`.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def construct(
         rank = np.random.default_rng(seed).permutation(len(space.need))
     weight = space.weight if weights is None else space.weight * weights
     pool = WitnessPool(space)
-    missing = serve(router, pool, rank, weight=weight, deadline=deadline)
+    missing = serve(router, pool, rank, weight=weight, deadline=deadline, symmetric=symmetric)
     return pool.prune() if missing is None else missing
 
 
@@ -98,6 +101,7 @@ def serve(
     banned: NDArray[np.bool_] | None = None,
     budget: float = np.inf,
     again: bool = True,
+    symmetric: bool = True,
 ) -> Unmet | None:
     """Add witnesses to a pool until it serves all requirements in `rank`.
 
@@ -109,7 +113,7 @@ def serve(
     rank : (k,) int64
         Requirements, in the order in which they are seen to.
     deadline : float
-    weight, banned, again
+    weight, banned, again, symmetric
         See `Router.route`.
     budget : float
         Stop (as if there were no witness) once the pattern costs this much.
@@ -124,7 +128,13 @@ def serve(
         if pool.serves(r):
             continue
         found = router.route(
-            r, pool.pattern(), deadline=deadline, weight=weight, banned=banned, again=again
+            r,
+            pool.pattern(),
+            deadline=deadline,
+            weight=weight,
+            banned=banned,
+            again=again,
+            symmetric=symmetric,
         )
         if found is not None and found.serves[r]:
             pool.add(found)

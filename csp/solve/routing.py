@@ -68,7 +68,7 @@ class Router:
     def route(
         self, requirement: int, pattern: NDArray[np.bool_], *, deadline: float,
         weight: NDArray[np.float64] | None = None, banned: NDArray[np.bool_] | None = None,
-        again: bool = True,
+        again: bool = True, symmetric: bool = True,
     ) -> Witness | None:  # fmt: skip
         """Find a cheap witness of a requirement.
 
@@ -86,6 +86,8 @@ class Router:
             Cells that must not move.
         again : bool
             Whether to look a second time, with costs that favour cells that moved far.
+        symmetric : bool
+            Whether to look first for a vector that serves the cell in both directions.
 
         Returns
         -------
@@ -97,10 +99,11 @@ class Router:
         weight = space.weight if weight is None else weight
         weight = np.where(pattern, 0.0, weight)[self.cells]
         shut = None if banned is None else banned[self.cells]
-        both = space.need_of(p)
-        z = self._cheap(p, 0, both, weight, shut, deadline, again=again)
-        if z is not None:
-            return along(space, z)
+        if symmetric or kind == 2:
+            both = space.need_of(p)
+            z = self._cheap(p, 0, both, weight, shut, deadline, again=again)
+            if z is not None:
+                return along(space, z)
         need = float(space.need[requirement])
         if kind < 2:
             z = self._cheap(p, 1 if kind == 0 else -1, need, weight, shut, deadline, again=again)
