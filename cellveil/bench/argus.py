@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,22 +74,24 @@ def prepare_optimal(problem: Problem, folder: Path, time_limit: float) -> Callab
     InputError
         If a JJ file cannot say the problem.
     """
+    import pytauargus._tauargus as peer  # loading it is no part of the run
+
     write_jj(problem, folder / "problem.jj")
-    return lambda: optimal(problem, folder, time_limit)
+    control = peer.HiTaSCtrl()
+    return lambda: optimal(control, problem, folder, time_limit)
 
 
-def optimal(problem: Problem, folder: Path, time_limit: float) -> Found:
+def optimal(control: Any, problem: Problem, folder: Path, time_limit: float) -> Found:
     """Run OPT on the JJ file in a folder, and read pattern and bound."""
-    import pytauargus._tauargus as peer
-
-    code = peer.HiTaSCtrl().full_jj(
+    code = control.full_jj(
         in_file_jj=str(folder / "problem.jj"),
         out_file=str(folder / "secondary.txt"),
         max_time=minutes(time_limit),
     )
     log = folder / "FullJJ.log"
     ends = re.search(
-        r"Objectvalues:\s*(\S+) and\s*(\S+)", log.read_text(errors="replace") if log.exists() else ""
+        r"Objectvalues:\s*(\S+) and\s*(\S+)",
+        log.read_text(errors="replace") if log.exists() else "",
     )
     if code > 1 or ends is None:
         return Found(None, None, proven=False, words=f"no pattern (code {code})")
@@ -157,7 +160,9 @@ def prepare_modular(problem: Problem, folder: Path, time_limit: float) -> Callab
             fields = [field.strip().strip('"').strip() for field in line.split(";")]
             if fields[-3] in ("M", "U"):
                 hidden.add(tuple(fields[: len(dims)]))
-        names = [tuple(c[code] for c, code in zip(codes, label, strict=True)) for label in table.labels]
+        names = [
+            tuple(c[code] for c, code in zip(codes, label, strict=True)) for label in table.labels
+        ]
         pattern = problem.forced | np.array([name in hidden for name in names])
         return Found(pattern, None, proven=False, words="done")
 
@@ -193,7 +198,9 @@ def trees_of(table: Table) -> list[dict[str, str]]:
             if parents[d].setdefault(labels[part][d], total[d]) != total[d]:
                 raise InputError(msg)
     whole = math.prod(len(p) + 1 for p in parents)
-    rooted = all(set(p.values()) <= {*p, root} for p, root in zip(parents, table.roots, strict=True))
+    rooted = all(
+        set(p.values()) <= {*p, root} for p, root in zip(parents, table.roots, strict=True)
+    )
     if whole != table.n_cells or not rooted:
         raise InputError(msg)
     return parents

@@ -16,7 +16,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -152,7 +153,7 @@ def run(
         command = [sys.executable, "-c", _CHILD, str(folder)]
         ended = attend(command, folder, _patience(solver, time_limit))
         if isinstance(ended, Run):
-            return _named(ended, solver)
+            return replace(ended, solver=solver)
     return _judged(job, ended)
 
 
@@ -227,10 +228,8 @@ def _patience(solver: str, time_limit: float) -> float:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a process with all that it started (a solver of PuLP is a process of its own)."""
     if hasattr(os, "killpg"):
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     elif process.poll() is None:
         process.kill()
     process.wait()
@@ -252,14 +251,8 @@ def _ended_cpu() -> float:
     return ended.ru_utime + ended.ru_stime
 
 
-def _named(run: Run, solver: str) -> Run:
-    from dataclasses import replace
-
-    return replace(run, solver=solver)
-
-
 def _judged(job: Job, answer: Answer) -> Run:
-    """What an answer is worth: its cost, counted by us, and its unsafe cells."""
+    """Judge an answer: its cost, counted by us, and its unsafe cells."""
     found = answer.found
     if found.pattern is None:
         return Run(job.solver, found.words, answer.cpu or None, answer.wall or None)

@@ -28,6 +28,7 @@ __all__ = [
     "instance",
     "linked_tables",
     "magnitudes",
+    "missing",
     "of_batch",
     "small_template",
     "sparse",
@@ -40,7 +41,7 @@ _SMALL_COUNT = 5
 
 
 def frequency(rows: int, cols: int, *, sliding: bool = False) -> Problem:
-    """Counts of two dimensions; inner cells below 5 are primary.
+    """Draw counts of two dimensions; inner cells below 5 are primary.
 
     Each must stay open by 3 on either side (by its value downwards if that is less), or, if
     `sliding`, by 8 in total wherever that lies.
@@ -49,12 +50,12 @@ def frequency(rows: int, cols: int, *, sliding: bool = False) -> Problem:
 
 
 def cube(*shape: int) -> Problem:
-    """Counts of any number of dimensions, with the levels of `frequency`."""
+    """Draw counts of any number of dimensions, with the levels of `frequency`."""
     return _small_counts(synthetic.frequency_nd(shape, 1))
 
 
 def tree_by_value(branching: Sequence[Sequence[int]]) -> Problem:
-    """Counts over hierarchies, with the levels of `frequency`."""
+    """Draw counts over hierarchies, with the levels of `frequency`."""
     return _small_counts(synthetic.hierarchical(1, branching))
 
 
@@ -71,10 +72,10 @@ def linked_tables(regions: int, sizes: int, sectors: int) -> Problem:
 
 
 def count_tree(branching: Sequence[Sequence[int]]) -> Problem:
-    """Counts over hierarchies; every cell below 5 is primary and must stay open by 1.
+    """Draw counts over hierarchies; every cell below 5 is primary and must stay open by 1.
 
-    The class of table that the tools of the field have been compared on (figures and sizes:
-    ``docs/benchmarks.md``). Zeros can only go up.
+    A class of table that the tools of the field are compared on (``docs/benchmarks.md``). Zeros
+    can only go up.
     """
     table = _bounded(synthetic.hierarchical(1, branching))
     primary = table.values < _SMALL_COUNT
@@ -84,7 +85,7 @@ def count_tree(branching: Sequence[Sequence[int]]) -> Problem:
 
 
 def sparse(side: int) -> Problem:
-    """Counts of two dimensions of which only those below 2 are primary, with width 5.
+    """Draw counts of two dimensions of which only those below 2 are primary, with width 5.
 
     Few primary cells do not protect one another, which makes these hard for their size.
     """
@@ -117,12 +118,12 @@ def fs_like(side: int, share: float) -> Problem:
 
 
 def magnitudes(*shape: int) -> Problem:
-    """Sums of lognormal contributions under the 10 percent rule, margins included."""
+    """Draw sums of lognormal contributions under the 10 percent rule, margins included."""
     return _ten_percent(synthetic.magnitude(shape, 1))
 
 
 def tree_magnitudes(branching: Sequence[Sequence[int]]) -> Problem:
-    """Sums of lognormal contributions over hierarchies, under the 10 percent rule."""
+    """Draw sums of lognormal contributions over hierarchies, under the 10 percent rule."""
     names = [f"h{i + 1}" for i in range(len(branching))]
     trees = {
         name: synthetic.tree(sides, name) for name, sides in zip(names, branching, strict=True)
@@ -130,21 +131,19 @@ def tree_magnitudes(branching: Sequence[Sequence[int]]) -> Problem:
     leaves = {name: [t.codes[i] for i in t.leaves] for name, t in trees.items()}
     records = 5 * int(np.prod([len(codes) for codes in leaves.values()]))
     data = synthetic.microdata(records, 1, leaves)
-    table = Table.from_microdata(
-        data, names, "value", contributor="contributor", hierarchies=trees
-    )
+    table = Table.from_microdata(data, names, "value", contributor="contributor", hierarchies=trees)
     return _ten_percent(table)
 
 
 def small_template(side: int, *, by_value: bool) -> Problem:
-    """What small tables of a batch share: counts below 5 are primary, margins public, width 5."""
+    """Pose what small tables of a batch share: primary below 5, margins public, width 5."""
     table = synthetic.frequency_2d(side, side, 1)
     primary = ~table.margins & (table.values < _SMALL_COUNT)
     cost = np.maximum(table.values, 1) if by_value else 1
     return Problem.of(table, primary, spl=5, cost=cost, publish=table.margins)
 
 
-def instance(name: str) -> Problem:
+def instance(name: str, folder: Path | None) -> Problem:
     """Read a public instance (JJ file) from the data folder.
 
     Raises
@@ -152,18 +151,48 @@ def instance(name: str) -> Problem:
     InputError
         If there is no data folder, or no such file in it.
     """
-    folder = data_folder()
-    if folder is None:
-        msg = "there is no folder of public instances; name one in CELLVEIL_DATA"
+    lacking = missing(name, folder)
+    if folder is None or lacking:
+        msg = f"{lacking}; name the folder of public data with --data or CELLVEIL_DATA"
         raise InputError(msg)
-    return read_jj(folder / "instances" / f"{name}.jj.gz")
+    return read_jj(_instance_file(name, folder))
 
 
-def data_folder() -> Path | None:
-    """Folder CELLVEIL_DATA, else ../shared/data beside the project; None if there is none."""
-    beside = Path(cellveil.__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("CELLVEIL_DATA", beside))
-    return folder if (folder / "instances").is_dir() else None
+def missing(name: str, folder: Path | None) -> str:
+    """Say what is missing to read a public instance; nothing if all is there."""
+    if folder is None:
+        return "there is no folder of public instances"
+    file = _instance_file(name, folder)
+    return "" if file.is_file() else f"there is no instances/{file.name} in the data folder"
+
+
+def _instance_file(name: str, folder: Path) -> Path:
+    return folder / "instances" / f"{name}.jj.gz"
+
+
+def data_folder(named: Path | None = None) -> Path | None:
+    """Folder of public data: the one named, else CELLVEIL_DATA, else one beside a checkout.
+
+    Returns
+    -------
+    Path or None
+        None if no folder was named and there is none beside the project's sources.
+
+    Raises
+    ------
+    InputError
+        If the folder that was named holds no folder "instances".
+    """
+    said = named or (Path(told) if (told := os.environ.get("CELLVEIL_DATA")) else None)
+    if said is not None:
+        if not (said / "instances").is_dir():
+            msg = f"the data folder {str(said)!r} has no folder 'instances'"
+            raise InputError(msg)
+        return said
+    project = Path(cellveil.__file__).resolve().parents[1]
+    beside = project.parent / "shared" / "data"
+    checkout = (project / "pyproject.toml").is_file()
+    return beside if checkout and (beside / "instances").is_dir() else None
 
 
 def _small_counts(table: Table, *, sliding: bool = False) -> Problem:

@@ -19,7 +19,7 @@ import numpy as np
 
 from cellveil.bench.argus import Found, prepare_modular, prepare_optimal
 from cellveil.bench.posed import batch_of, of_batch
-from csp.errors import CellveilError
+from csp.errors import CellveilError, OutOfTime
 from csp.problem import Problem
 
 __all__ = ["SAMPLE", "Answer", "Job", "main", "perform", "pulp_solvers"]
@@ -90,6 +90,9 @@ def perform(job: Job, folder: Path, start: Callable[[], None]) -> Answer:
     wall, cpu = time.perf_counter(), _cpu_seconds()
     try:
         found, proof, tables = solve()
+    except OutOfTime:
+        found = Found(None, None, proven=False, words="time limit, no answer")
+        proof, tables = None, 1
     except CellveilError as error:
         found = Found(None, None, proven=False, words=f"{type(error).__name__}: {error}")
         proof, tables = None, 1
@@ -174,7 +177,7 @@ def _our_batch(job: Job) -> Solve:
 
 
 def _their_batch(job: Job, name: str) -> Solve:
-    """The first tables of a batch by the compact program, one after the other."""
+    """Solve the first tables of a batch by the compact program, one after the other."""
     from csp.solve.ilp import solve_compact
 
     drawn = list(zip(*batch_of(job.problem, SAMPLE), strict=True))
