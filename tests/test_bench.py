@@ -210,9 +210,22 @@ def test_short_runs_are_repeated_and_the_fastest_counts(tmp_path, monkeypatch):
     outcome = run.benchmark([TWO], [TWO], tmp_path)
     assert outcome.rows[0].run.cpu == 0.1
     assert next(times, None) is None
-    answers = iter([replace(SAFE, cpu=0.2), replace(SAFE, cpu=0.1, unsafe=1)])
-    monkeypatch.setattr(peers, "run", lambda *a, **k: next(answers))
-    assert run.benchmark([TWO], [TWO], tmp_path, fresh=True).wrong
+
+
+def test_repeated_runs_that_differ_are_wrong(tmp_path, monkeypatch):
+    short = replace(SAFE, cpu=0.2)
+    crash = peers.Run("ours", "crashed (SIGABRT)", cpu=0.1)
+    for other, value, words in (
+        (replace(short, unsafe=1), 10, "1 primary cells are unsafe"),
+        (replace(short, value=11), 11, "repeated runs differ"),
+        (replace(short, value=9), 10, "repeated runs differ"),
+        (crash, None, "crashed (SIGABRT)"),
+    ):
+        answers = iter([short, other])
+        monkeypatch.setattr(peers, "run", lambda *a, it=answers, **k: next(it))
+        outcome = run.benchmark([TWO], [TWO], tmp_path, fresh=True)
+        assert outcome.rows[0].run.value == value
+        assert any(words in said for said in outcome.wrong)
 
 
 def test_interrupt_keeps_what_is_done(tmp_path, fake):

@@ -112,10 +112,10 @@ def _conclude(outcome: Outcome, out: Path) -> None:
         say(f"Target missed: {words}")
     for words in outcome.wrong:
         say(f"WRONG: {words}")
-    absent = f", {len(outcome.absent)} specs absent" if outcome.absent else ""
+    absent = f", specs absent: {len(outcome.absent)}" if outcome.absent else ""
     say(
         f"{len(outcome.rows)} results in {out / 'results.csv'} and {out / 'results.md'}; "
-        f"{len(outcome.missed)} misses, {len(outcome.wrong)} contradictions{absent}."
+        f"targets missed: {len(outcome.missed)}, contradictions: {len(outcome.wrong)}{absent}."
     )
     if outcome.interrupted:
         say("Interrupted; the same command goes on from here.")

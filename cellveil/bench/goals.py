@@ -12,7 +12,11 @@ from fractions import Fraction
 
 from cellveil.bench.peers import Run
 
-__all__ = ["Goal", "contradictions", "missed", "seconds_text"]
+__all__ = ["DIFFER", "Goal", "contradictions", "missed", "seconds_text"]
+
+
+DIFFER = "repeated runs differ"
+"""Ends the outcome of a solver whose answers to one problem were not the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,8 @@ def contradictions(
     found = []
     if ours.outcome.startswith(("crashed", "failed")):
         found.append(f"{ours.solver} {ours.outcome}")
+    elif ours.proven and ours.outcome.endswith(DIFFER):
+        found.append(f"{ours.solver} is wrong: {DIFFER}, though it claims proof")
     if ours.unsafe:
         found.append(f"{ours.solver} is wrong: {ours.unsafe} primary cells are unsafe")
     safe = ours.unsafe == 0

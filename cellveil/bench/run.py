@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from cellveil.bench import peers
 from cellveil.bench.frozen import FROZEN
-from cellveil.bench.goals import contradictions, missed
+from cellveil.bench.goals import DIFFER, contradictions, missed
 from cellveil.bench.page import write_page
 from cellveil.bench.peers import Run
 from cellveil.bench.results import Row, machine, read_rows, versions, write_rows
@@ -206,7 +206,10 @@ def _one_spec(
 
 
 def _steady(name: str, spec: Spec, problem: Problem, limit: float) -> Run:
-    """Run a solver, and short runs three times, of which the fastest counts."""
+    """Run a solver, and short runs three times, of which the fastest counts.
+
+    If the answers differ, the worst of them counts, and its outcome says so.
+    """
     best: Run | None = None
     for _ in range(_REPEATS):
         run = peers.run(
@@ -214,7 +217,8 @@ def _steady(name: str, spec: Spec, problem: Problem, limit: float) -> Run:
         )
         answered = (run.outcome, run.value, run.unsafe)
         if best is not None and answered != (best.outcome, best.value, best.unsafe):
-            return run if run.unsafe else best  # answers that differ are no measure of time
+            worst = max(best, run, key=lambda r: (r.value is None, r.unsafe or 0, r.value or 0))
+            return replace(worst, outcome=f"{worst.outcome}; {DIFFER}")
         if best is None or (run.cpu or 0.0) < (best.cpu or 0.0):
             best = run
         if spec.task == "batch" or run.cpu is None or not run.cpu < _SHORT:

@@ -232,7 +232,7 @@ def _fs() -> list[Spec]:
     ]  # fmt: skip
     early = Spec(
         "fs-1000x1000-15s", "fs", partial(posed.fs_like, 1000, 0.001), Goal(),
-        "an audited pattern and its gap by the time limit of 15 s", (), time_limit=15,
+        "with its gap, by the time limit of 15 s", (), time_limit=15,
     )  # fmt: skip
     return [*found, early]
 
