@@ -1,4 +1,4 @@
-"""The command ``cellveil``: protect, suppress, audit, demo, doctor.
+"""The command ``cellveil``: protect, suppress, audit, bench, demo, doctor.
 
 Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input. Heavy modules are imported inside the
 commands, so that help and version answer at once.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellveil.bench.command import bench
 from cellveil.front import SAFE, UNSAFE, Front, explained, say, tell
 from cellveil.options import (
     JJ,
@@ -370,6 +371,9 @@ def audit(
             say(f"{output} was not written: intervals of an unsafe pattern need --reveal.")
     _wrote(wrote, summary)
     raise typer.Exit(SAFE if found.safe else UNSAFE)
+
+
+app.command()(bench)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["SAFE", "UNSAFE", "Front", "explained", "say", "tell"]
+__all__ = ["INTERRUPTED", "SAFE", "UNSAFE", "Front", "explained", "say", "tell"]
 
 SAFE, UNSAFE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
