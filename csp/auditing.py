@@ -8,7 +8,7 @@ reaches its protection levels by checked witnesses.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -95,6 +95,7 @@ def audit(
     integer: bool = False,
     only_primary: bool = False,
     time_limit: float | None = None,
+    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
 ) -> Audit:
     """Check that a pattern keeps every promise of a problem.
 
@@ -110,6 +111,10 @@ def audit(
         intervals of secondary cells are left out (`lower` and `upper` are inner ends or NaN).
     time_limit : float, optional
         Wall seconds.
+    witnesses : sequence of ((n,) int64, int)
+        Numerators and denominator of deviations from the values, in units, that may settle some
+        levels at once. Each is checked; one that is no deviation within the pattern is left
+        aside.
 
     Returns
     -------
@@ -142,6 +147,7 @@ def audit(
         integer=integer,
         enough=enough,
         deadline=deadline,
+        witnesses=witnesses,
     )
     for p in np.flatnonzero(problem.primary & suppressed).tolist():
         violations += _short(problem, p, *ends[p])
@@ -232,6 +238,7 @@ def interval_claims(
     known: tuple[int, ...] = (),
     enough: NDArray[np.int64] | None = None,
     deadline: float = np.inf,
+    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
 ) -> dict[int, tuple[Claim, Claim]]:
     """Lower and upper claim of every target among the suppressed cells.
 
@@ -248,6 +255,8 @@ def interval_claims(
         Units after which an end need not be followed further.
     deadline : float
         `time.monotonic` value after which `OutOfTime` is raised.
+    witnesses : sequence of ((n,) int64, int)
+        See `audit`.
 
     Returns
     -------
@@ -264,7 +273,8 @@ def interval_claims(
         check_time(deadline)
         targets, signs = np.tile(here, 2), np.repeat([-1, 1], len(here))
         limits = None if enough is None else enough[view.cells[targets]]
-        answers = engine(view).ends(targets, signs, limits, deadline)
+        known_tables = [(z[view.cells], scale) for z, scale in witnesses if not z[~pattern].any()]
+        answers = engine(view, known_tables).ends(targets, signs, limits, deadline)
         if integer:
             for t, (j, sign) in enumerate(zip(targets.tolist(), signs.tolist(), strict=True)):
                 check_time(deadline)

@@ -64,7 +64,7 @@ def _plain(claim: Claim, table: Table, pattern: NDArray[np.bool_]) -> bool:
         and claim.reach.numerator >= 0
         and not claim.known
         and claim.sign in (1, -1)
-        and 1 <= claim.denominator < 2**8
+        and 1 <= claim.denominator < 2**40
         and 1 <= claim.divisor < 2**20
         and (claim.denominator == 1 or not claim.integer)
         and 0 <= claim.cell < table.n_cells
@@ -111,7 +111,9 @@ def _witnesses_hold(
     limit = np.where(steps > 0, up[cells], down[cells])
     scale = np.array([c.denominator for c in used], dtype=np.int64)[owner]
     bounded = limit < UNBOUNDED
-    beyond = np.abs(steps) > np.where(bounded, limit, 0) * scale
+    # No step passes 2**62, so products that would may be cut off there.
+    most_steps = 2**62 // scale
+    beyond = np.abs(steps) > np.where(bounded & (limit < most_steps), limit, most_steps) * scale
     good[owner[(bounded & beyond) | ~pattern[cells]]] = False
     moves = csc_array((steps, cells, indptr), shape=(n, len(used)))
     balance = csc_array(table.relations @ moves)

@@ -6,6 +6,7 @@ how far cells can move up or down, with exact witnesses and, where there are any
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -57,7 +58,15 @@ class Engine(Protocol):
         ...
 
 
-def engine(view: View) -> Engine:
-    """Pick the engine for a part of a pattern: flows for a network, else linear programming."""
+def engine(view: View, witnesses: Sequence[tuple[NDArray[np.int64], int]] = ()) -> Engine:
+    """Pick the engine for a part of a pattern: flows for a network, else linear programming.
+
+    Parameters
+    ----------
+    view : View
+    witnesses : sequence of ((k,) int64, int)
+        Numerators on the cells of the view, and their denominator, of vectors that may be
+        deviations far enough for some targets.
+    """
     network = as_network(view)
-    return LpEngine(view) if network is None else FlowEngine(view, network)
+    return LpEngine(view, witnesses) if network is None else FlowEngine(view, network)

@@ -18,10 +18,32 @@ from csp.attacker.square import solve_square
 from csp.attacker.view import View
 from csp.numbers import UNBOUNDED
 
-__all__ = ["basic_solution", "dual_bound", "is_deviation", "rationalise"]
+__all__ = ["basic_solution", "common_denominator", "dual_bound", "is_deviation", "rationalise"]
 
 # Denominators seen at vertices of margin systems; each divides one of these.
 _DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 2520, 27720)
+
+
+# What counts as whole, the largest common denominator looked for, and its largest single factor.
+_WHOLE = 1e-4
+_MOST = 10**9
+_PART = 10**4
+
+
+def common_denominator(span: NDArray[np.float64]) -> int | None:
+    """Smallest number found that makes all entries whole; None if there is none of good size."""
+    entries = np.unique(np.abs(span).ravel())
+    divisor = 1
+    while divisor < _MOST:
+        off = np.abs(entries * divisor - np.rint(entries * divisor))
+        wrong = int(np.argmax(off))
+        if off[wrong] <= _WHOLE:
+            return divisor
+        part = Fraction(float(entries[wrong] * divisor)).limit_denominator(_PART)
+        if part.denominator == 1:
+            return None
+        divisor *= part.denominator
+    return None
 
 
 def rationalise(x: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.int64], int]]:
@@ -98,7 +120,7 @@ def dual_bound(
 
 def basic_solution(
     view: View, basic_columns: NDArray[np.int64], at: NDArray[Any], tight_rows: NDArray[np.int64],
-    j: int, sign: int,
+    j: int, sign: int, deadline: float = np.inf,
 ) -> tuple[NDArray[Any], int, NDArray[Any], int] | None:  # fmt: skip
     """Exact primal and dual solution of an LP basis.
 
@@ -112,6 +134,8 @@ def basic_solution(
         Relations whose slack is not basic.
     j, sign : int
         The objective.
+    deadline : float
+        `time.monotonic` value; see `solve_square`.
 
     Returns
     -------
@@ -126,8 +150,8 @@ def basic_solution(
     z = [Fraction(int(v)) for v in at]
     g = [Fraction(0)] * len(view.rows)
     if len(basic_columns):
-        primal = solve_square(square, right)
-        dual = solve_square(csr_array(square.T), objective)
+        primal = solve_square(square, right, deadline)
+        dual = solve_square(csr_array(square.T), objective, deadline)
         if primal is None or dual is None:
             return None
         for column, value in zip(basic_columns.tolist(), primal, strict=True):

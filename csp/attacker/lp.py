@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -9,7 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.exact import basic_solution, dual_bound, is_deviation, rationalise
+from csp.attacker.exact import (
+    basic_solution,
+    common_denominator,
+    dual_bound,
+    is_deviation,
+    rationalise,
+)
 from csp.attacker.view import Extreme, View, check_time
 from csp.errors import CertificateError
 from csp.highs import build, new_model, optimise
@@ -43,8 +51,8 @@ class LpEngine:
     meaningful for large totals.
     """
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, view: View, witnesses: Sequence[tuple[NDArray[np.int64], int]] = ()) -> None:
+        self._view, self._witnesses = view, witnesses
         finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
         largest = float(finite.max(initial=1))
         self._unit = 2.0 ** max(0, int(np.ceil(np.log2(max(largest, 1.0)))) - 20)
@@ -69,6 +77,11 @@ class LpEngine:
         """Furthest deviation of each target in its direction; see `csp.attacker.Engine`."""
         found: list[Extreme | None] = [None] * len(targets)
         if enough is not None:
+            for steps, scale in self._witnesses:
+                if is_deviation(self._view, steps, scale):
+                    moved = np.flatnonzero(steps)
+                    table = _Table(moved, steps[moved], scale)
+                    self._share(found, table, targets, signs, enough)
             self._together(found, targets, signs, enough, deadline)
         # All of one direction first: neighbouring objectives keep the simplex warm.
         for sign in (-1, 1):
@@ -78,15 +91,17 @@ class LpEngine:
                 check_time(deadline)
                 j = int(targets[t])
                 if enough is None:
-                    found[t] = self.extreme(j, sign)
+                    found[t] = self.extreme(j, sign, deadline=deadline)
                     continue
-                found[t] = answer = self.extreme(j, sign, int(enough[t]))
+                found[t] = answer = self.extreme(j, sign, int(enough[t]), deadline)
                 if answer.reach is not None:
                     table = _Table(answer.moved, answer.steps, answer.denominator)
                     self._share(found, table, targets, signs, enough)
         return [e for e in found if e is not None]
 
-    def extreme(self, j: int, sign: int, enough: int | None = None) -> Extreme:
+    def extreme(
+        self, j: int, sign: int, enough: int | None = None, deadline: float = np.inf
+    ) -> Extreme:
         """Furthest deviation of one cell, or `enough` of it; see `ends`.
 
         Raises
@@ -96,10 +111,11 @@ class LpEngine:
         """
         where = np.array([j], dtype=np.int32)
         need = None if enough is None else np.array([enough])
-        word = self._solve(where, np.array([sign]), need)
+        word = self._solve(where, np.array([sign]), need, deadline)
         if word == "unbounded":
             ray = LpEngine(self._view.recession()).extreme(j, sign)
             return Extreme(None, ray.moved, ray.steps, ray.denominator, *_NOTHING, 1, exact=False)
+        check_time(deadline)
         if word != "optimal":
             msg = f"the attacker's LP ended as {word}; it always has the true table as a solution"
             raise CertificateError(msg)
@@ -113,7 +129,7 @@ class LpEngine:
                 return self._reached(table, j, sign)
         proof = None if table is None else self._proof(j, sign, g, table.reach(j, sign))
         if table is None or proof is None:
-            table, proof = self._from_basis(j, sign, table)
+            table, proof = self._from_basis(j, sign, table, deadline)
         reach = table.reach(j, sign)
         exact = proof is not None and dual_bound(self._view, j, sign, *proof) == reach
         if not exact and enough is not None and reach >= enough:
@@ -148,7 +164,7 @@ class LpEngine:
                     choice[j] = t
             chosen = np.fromiter(choice.values(), dtype=np.int64)
             where = targets[chosen].astype(np.int32)
-            word = self._solve(where, signs[chosen], enough[chosen])
+            word = self._solve(where, signs[chosen], enough[chosen], deadline)
             if word != "optimal":
                 return
             table = self._exact(np.asarray(self._model.getSolution().col_value) * self._unit)
@@ -192,8 +208,9 @@ class LpEngine:
     # ---- the model -----------------------------------------------------------------------------
 
     def _solve(
-        self, where: NDArray[np.int32], signs: NDArray[np.int64], need: NDArray[np.int64] | None
-    ) -> str:
+        self, where: NDArray[np.int32], signs: NDArray[np.int64], need: NDArray[np.int64] | None,
+        deadline: float,
+    ) -> str:  # fmt: skip
         """Move some cells as far as they go together, each no further than its need."""
         model = self._model
         if len(self._priced):
@@ -213,7 +230,8 @@ class LpEngine:
                 price *= float(need.max(initial=1)) / np.maximum(need, 1)
         model.changeColsCost(len(where), where, price)
         self._priced = where
-        return optimise(model)
+        left = deadline - time.monotonic()
+        return optimise(model, time_limit=None if left == np.inf else left)
 
     def _exact(self, z: NDArray[np.float64]) -> _Table | None:
         for numerators, denominator in rationalise(z):
@@ -222,7 +240,14 @@ class LpEngine:
             if is_deviation(self._view, clipped, denominator):
                 moved = np.flatnonzero(clipped)
                 return _Table(moved, clipped[moved], denominator)
-        return None
+        divisor = common_denominator(z)
+        if divisor is None:
+            return None
+        numerators = np.rint(z * divisor).astype(np.int64)
+        if not is_deviation(self._view, numerators, divisor):
+            return None
+        moved = np.flatnonzero(numerators)
+        return _Table(moved, numerators[moved], divisor)
 
     def _proof(
         self, j: int, sign: int, g: NDArray[np.float64], reach: Fraction
@@ -234,7 +259,7 @@ class LpEngine:
         return None
 
     def _from_basis(
-        self, j: int, sign: int, table: _Table | None
+        self, j: int, sign: int, table: _Table | None, deadline: float
     ) -> tuple[_Table, tuple[NDArray[Any], int] | None]:
         """Solve the final basis in rationals: slower, but exact at any denominators."""
         import highspy
@@ -254,7 +279,7 @@ class LpEngine:
         )
         basic = np.array([i for i, s in enumerate(columns) if s == kind.kBasic], dtype=np.int64)
         tight = np.array([i for i, s in enumerate(rows) if s != kind.kBasic], dtype=np.int64)
-        answer = basic_solution(self._view, basic, at, tight, j, sign)
+        answer = basic_solution(self._view, basic, at, tight, j, sign, deadline)
         if answer is not None:
             numerators, denominator, multipliers, divisor = answer
             if is_deviation(self._view, numerators, denominator):

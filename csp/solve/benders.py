@@ -32,6 +32,14 @@ _GUIDED_ROUNDS = (3, 6, 12, 24)
 # cells up to which a program is no trouble.
 _FIRST_SHARE = 1 / 16
 _SMALL_PROGRAM = 1000
+
+# Shares of the time used so far that searches for patterns get before and after the relaxation is
+# tightened. Below the small gap a tree is expected to end; above it they get more, this share of
+# what is left. Tiny tables need no programs to find patterns.
+_SHARE_BEFORE = 0.5
+_SHARE_AFTER = 0.25
+_SMALL_GAP = 0.05
+_SHARE_OF_REST = 0.4
 _SMALL_TABLE = 400
 
 # The same for programs that only look for patterns.
@@ -69,6 +77,8 @@ def solve_by_cuts(
     try:
         _begin(run)
         _linear_phase(run)
+        # A better incumbent leaves fewer cells to what follows.
+        _improve_for(run, _SHARE_BEFORE)
         tighten(run, run.soft_deadline)
         unique = False
         if not run.close_enough:
@@ -80,8 +90,8 @@ def solve_by_cuts(
             run.tell("branch" if tree else "search")
         if run.best_cost == run.bound:
             stopped = "done" if unique else break_ties(run)
-            canonical = stopped == "done"
             run.tell("tie-break")
+            canonical = stopped == "done"
         elif run.left <= 0:
             stopped = "time"
         else:
@@ -161,19 +171,31 @@ def _linear_phase(run: Run) -> None:
         run.narrow(answer)
 
 
+def _improve_for(run: Run, share: float) -> None:
+    """Search for better patterns for a share of the time used so far; not on networks."""
+    if run.best_cost is None or run.net is not None or run.close_enough or run.left <= 0:
+        return
+    now = time.monotonic()
+    improved(run, min(now + share * (now - run.began), run.soft_deadline), patience=5)
+    run.tell("improved")
+
+
 def _improving_phase(run: Run) -> None:
     """Search for better patterns before the gap is closed from below.
 
-    Under a time limit large tables get a good part of it, since their tree will not be closed.
+    A small gap will be closed by the tree, which finds patterns on the way: the search gets no
+    more than a share of the time that has gone into the bound. A tree that will not be closed
+    within the time limit is worth less than a good pattern.
     """
-    if run.net is not None or run.close_enough or run.left <= 0:
+    if run.best_cost is None or run.net is not None or run.left <= 0:
         return
-    if run.problem.table.n_cells < _SMALL_TABLE:
-        improved(run, run.deadline, patience=2)
-    else:
-        until = time.monotonic() + 0.4 * run.left
-        _core_programs(run, time.monotonic() + 0.2 * run.left)
-        improved(run, until)
+    now = time.monotonic()
+    until = now + _SHARE_AFTER * (now - run.began)
+    if run.best_cost - run.bound > _SMALL_GAP * run.best_cost:
+        until = max(until, now + _SHARE_OF_REST * run.left)
+    if run.problem.table.n_cells >= _SMALL_TABLE:
+        _core_programs(run, now + 0.5 * (until - now))
+    improved(run, until)
     run.narrow(run.master.relax())
     run.tell("improved")
 

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from csp.solve.cuts import all_but, broken, round_up
 from csp.solve.guide import completed
+from csp.solve.mincut import FlowSeparator
 from csp.solve.relaxation import Point, Relaxation
 from csp.solve.run import Run, answer_pattern
+from csp.solve.separation import Miss
 from csp.solve.tiebreak import prefers
 
 __all__ = ["branch"]
@@ -228,11 +230,17 @@ class _Tree:
         x = self._lp.full(point.x)
         cuts = run.cutter.bridgeless(x)
         if len(cuts) < 5:
-            few = {} if thorough else {"most": _MISSES, "tries": _TRIES}
-            found = run.separator.misses(x, whole=False, deadline=run.deadline, **few)
+            found = self._misses(x, thorough=thorough)
             cuts += [cut for miss in found for cut in miss.cuts]
         run.master.add(cuts)
         return self._lp.add(cuts) > 0
+
+    def _misses(self, x: NDArray[np.float64], *, thorough: bool) -> list[Miss]:
+        """All requirements missed at the root; a few elsewhere, where nodes count for more."""
+        run, separator = self._run, self._run.separator
+        if isinstance(separator, FlowSeparator) or thorough:
+            return separator.misses(x, whole=False, deadline=run.deadline)
+        return separator.misses(x, whole=False, deadline=run.deadline, most=_MISSES, tries=_TRIES)
 
     # ---- branching -----------------------------------------------------------------------------
 

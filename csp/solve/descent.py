@@ -45,6 +45,9 @@ class Part:
         The share of its room that each of them must be able to reach in both directions.
     trouble : (p,) float64
         How often each of them was the obstacle so far; changed in place.
+    whole : bool
+        Whether vectors must stay whole: an audit can then take them as they are, where fractions
+        in deep hierarchies get denominators that no integer type holds.
     """
 
     matrix: NDArray[np.float64]
@@ -54,6 +57,7 @@ class Part:
     targets: NDArray[np.int64]
     share: NDArray[np.float64]
     trouble: NDArray[np.float64]
+    whole: bool = False
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -67,6 +71,8 @@ class Descent:
     open : (j,) int64
         Columns that are still open.
     cost : float
+    span : (m, j) float64
+        Columns that span the subspace.
     vectors : list of (m,) float64
         Vectors of the subspace that reach every target.
     """
@@ -74,6 +80,7 @@ class Descent:
     exchanges: list[tuple[int, int]]
     open: NDArray[np.int64]
     cost: float
+    span: NDArray[np.float64]
     vectors: list[NDArray[np.float64]] = field(default_factory=list)
 
 
@@ -121,7 +128,7 @@ def descend(
         return None
     vectors = protecting(part, state.matrix, deadline=deadline)
     if vectors is not None:
-        return Descent(state.exchanges, state.columns, cost, vectors)
+        return Descent(state.exchanges, state.columns, cost, state.matrix, vectors)
     while stages:
         state = stages.pop()
         vectors = protecting(part, state.matrix, deadline=deadline)
@@ -151,7 +158,9 @@ def descend(
             blocked[trial.exchanges[-1][0]] = True
             failures += 1
     cost = state.cost()
-    return None if cost > limit else Descent(state.exchanges, state.columns, cost, vectors)
+    if cost > limit:
+        return None
+    return Descent(state.exchanges, state.columns, cost, state.matrix, vectors)
 
 
 class _State:
@@ -203,6 +212,13 @@ class _State:
         """
         matrix = self.matrix
         column = int(np.argmax(np.abs(matrix[row])))
+        if self.part.whole:
+            # Pivots of 1 keep all entries whole.
+            ones = np.flatnonzero(np.abs(np.abs(matrix[row]) - 1) < ZERO)
+            if len(ones):
+                column = int(ones[np.argmin((matrix[:, ones] != 0).sum(axis=0))])
+            elif abs(matrix[row, column]) >= 10 * ZERO:
+                return False
         if abs(matrix[row, column]) < 10 * ZERO:
             # The projections say that it moves, the matrix does not: noise of their updates.
             self._project()

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.errors import OutOfTime
 from csp.solve.cleaning import clean
 from csp.solve.neighbourhood import neighbourhood
 from csp.solve.network import clean_paths, suppress_paths
@@ -25,10 +26,37 @@ __all__ = ["completed", "first_patterns", "guided", "improved"]
 _TRUST = (1.0, 0.9, 0.5)
 _PATIENCE = 25
 
+# Number of cells from which subspaces are searched, how many of their (quick) steps count as one
+# of patience, and the time for a first pattern of either kind: seconds, and share of what is left.
+_LARGE = 400
+_STEPS = 8
+_FIRST_SECONDS = 20.0
+_FIRST_SHARE = 0.1
+_LATER_SHARE = 0.4
+_AUDIT_SHARE = 0.3
+
 
 def first_patterns(run: Run) -> None:
     """Offer patterns that need no relaxation."""
-    _offer(run, run.problem.cost.astype(np.float64), run.deadline)
+    weights = run.problem.cost.astype(np.float64)
+    if not _is_large(run):
+        _offer(run, weights, run.deadline)
+        return
+    _offer(run, weights, time.monotonic() + min(_FIRST_SECONDS, _FIRST_SHARE * run.left))
+    if run.best is None:
+        until = time.monotonic() + _LATER_SHARE * run.left
+        space = run.router.space
+        search = neighbourhood(
+            space, deadline=until, seed=run.seed, router=run.router, patience=_STEPS * _PATIENCE
+        )
+        _take_all(run, search, until)
+    if run.best is None:
+        _offer(run, weights, run.deadline)
+
+
+def _is_large(run: Run) -> bool:
+    """Whether subspaces in which all primary cells move are worth a search."""
+    return run.net is None and run.problem.table.n_cells >= _LARGE
 
 
 def guided(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUST) -> None:
@@ -73,26 +101,33 @@ def improved(run: Run, until: float, patience: int = _PATIENCE) -> None:
     patience : int
         Stop after so many steps without gain.
     """
-    start = run.pool
-    if start is None or run.net is not None:
+    if run.pool is None or run.net is not None:
         return
-    searches: list[Iterator[WitnessPool]] = []
-    if len(run.problem.table.values) >= 400:
-        searches.append(
-            neighbourhood(
-                run.router.space, deadline=until, seed=run.seed, start=start, router=run.router,
-                patience=patience,
-            )
+    if _is_large(run):
+        half = min(until, time.monotonic() + 0.5 * (until - time.monotonic()))
+        search = neighbourhood(
+            run.router.space, deadline=half, seed=run.seed, start=run.pool, router=run.router,
+            patience=_STEPS * patience,
         )  # fmt: skip
-    searches.append(
-        reroute(start, deadline=until, seed=run.seed, router=run.router, patience=4 * patience)
-    )
-    for search in searches:
-        for pool in search:
-            _take(run, pool)
-            run.tell("improved")
-            if run.close_enough or time.monotonic() > until:
-                return
+        _take_all(run, search, half)
+    if not run.close_enough:
+        search = reroute(
+            run.pool, deadline=until, seed=run.seed, router=run.router, patience=4 * patience
+        )
+        _take_all(run, search, until)
+
+
+def _take_all(run: Run, search: Iterator[WitnessPool], until: float) -> None:
+    """Offer what a search finds, each pattern as soon as it is found."""
+    last = None
+    for pool in search:
+        last = pool
+        _take(run, pool)
+        run.tell("improved")
+        if run.close_enough or time.monotonic() > until:
+            break
+    if last is not None:
+        _tidy(run, last)
 
 
 def _offer(
@@ -111,6 +146,7 @@ def _offer(
         )  # fmt: skip
         if isinstance(found, WitnessPool):
             _take(run, found)
+            _tidy(run, found)
         return
     path = suppress_paths(run.net, weights, deadline=deadline, begin=begin)
     if isinstance(path, np.ndarray):
@@ -120,14 +156,24 @@ def _offer(
 
 
 def _take(run: Run, pool: WitnessPool) -> None:
-    """Offer a pool's pattern, without the cells that it can spare, and keep the best pool."""
-    pattern = pool.pattern()
-    if run.best_cost is None or run.cost_of(pattern) < 1.2 * run.best_cost:
-        pattern = clean(run.problem, run.separator, pattern, deadline=_soon(run))
+    """Offer a pool's pattern, and keep the best pool."""
     before = run.best_cost
-    run.offer_cheaper(pattern)
+    try:
+        run.offer_cheaper(pool.pattern(), pool, _AUDIT_SHARE)
+    except OutOfTime:
+        # Without exact witnesses an audit can be long, and the next pattern may have them.
+        if run.left <= 0:
+            raise
     if run.best_cost != before:
         run.pool = pool
+
+
+def _tidy(run: Run, pool: WitnessPool) -> None:
+    """Offer a pool's pattern without the cells that it can spare, if it is a good one."""
+    pattern = pool.pattern()
+    if run.best_cost is not None and run.cost_of(pattern) < 1.2 * run.best_cost:
+        pattern = clean(run.problem, run.separator, pattern, deadline=_soon(run))
+        run.offer_cheaper(pattern, pool)
 
 
 def _soon(run: Run) -> float:

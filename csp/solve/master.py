@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -61,10 +62,12 @@ class Master:
     problem : Problem
     seed : int
         Passed to the solver.
+    deadline : float
+        `time.monotonic` value at which relaxations stop.
     """
 
-    def __init__(self, problem: Problem, seed: int = 0) -> None:
-        self._problem, self._seed = problem, seed
+    def __init__(self, problem: Problem, seed: int = 0, deadline: float = np.inf) -> None:
+        self._problem, self._seed, self._deadline = problem, seed, deadline
         self._free = np.flatnonzero(problem.free)
         self._place = np.full(problem.table.n_cells, -1, np.int64)
         self._place[self._free] = np.arange(len(self._free))
@@ -149,7 +152,8 @@ class Master:
         if objective is not None or self._other_objective:
             self._lp.changeColsCost(k, np.arange(k, dtype=np.int32), cost / unit)
             self._other_objective = objective is not None
-        word = optimise(self._lp)
+        left = self._deadline - time.monotonic()
+        word = optimise(self._lp, time_limit=None if left == np.inf else left)
         if word != "optimal":
             return Answer(word, None, np.inf)
         solution = self._lp.getSolution()

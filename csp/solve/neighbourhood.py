@@ -18,7 +18,7 @@ from csp.solve.repair import serve
 from csp.solve.routing import Router
 from csp.solve.space import Space
 from csp.solve.tableau import Tableau, null_basis
-from csp.solve.witness import WitnessPool, along
+from csp.solve.witness import WitnessPool, along, exactly
 
 __all__ = ["neighbourhood"]
 
@@ -192,6 +192,7 @@ class _Search:
         part = Part(
             np.ascontiguousarray(matrix[np.ix_(rows, columns)]), space.price[rows],
             self._primary[rows], self._inverse[rows], where, self._share, self._trouble,
+            bool((matrix[:, columns] == np.rint(matrix[:, columns])).all()),
         )  # fmt: skip
         weight = part.price * np.exp(self._rng.normal(size=len(rows)) * noise)
         weight[favourite[rows]] += 1e30
@@ -202,7 +203,7 @@ class _Search:
             self._lowest, self._idle = end.cost, 0
         if end.cost < self._best:
             self._best = end.cost
-            pool = self._pool(end, rows)
+            pool = self._pool(end, rows, place[self._tableau.cells[columns[end.open]]])
             if pool is not None:
                 yield pool
         if time.monotonic() < self._deadline:
@@ -223,7 +224,9 @@ class _Search:
         self._open[:] = False
         self._open[columns[end.open]] = True
 
-    def _pool(self, end: Descent, rows: NDArray[np.int64]) -> WitnessPool | None:
+    def _pool(
+        self, end: Descent, rows: NDArray[np.int64], pivots: NDArray[np.int64]
+    ) -> WitnessPool | None:
         """Witnesses of a descent, completed where one room is smaller than the need."""
         space = self.space
         pool = WitnessPool(space)
@@ -233,7 +236,7 @@ class _Search:
             z[np.abs(z) < 1e-9 * float(np.abs(z).max())] = 0.0
             if np.abs(space.relations @ z).max(initial=0.0) > 1e-7 * float(np.abs(z).max()):
                 return None
-            pool.add(along(space, z))
+            pool.add(exactly(space, along(space, z), rows, end.span, pivots))
         missing = pool.missing()
         if len(missing):
             self._router = self._router or Router(space, self._seed)

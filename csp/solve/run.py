@@ -25,6 +25,9 @@ from csp.solve.space import Space
 from csp.solve.unions import union_cut
 from csp.solve.witness import WitnessPool
 
+# Rounds in a row that need not raise the bound by much.
+_PATIENCE = 30
+
 __all__ = ["Run", "answer_pattern", "contenders", "drive", "too_dear"]
 
 
@@ -61,7 +64,7 @@ class Run:
             if self.net is None
             else FlowSeparator(self.net, self.cutter)
         )
-        self.master = Master(self.problem, self.seed)
+        self.master = Master(self.problem, self.seed, self.deadline)
         self.alive = self.problem.free
         self.step = smallest_step(self.problem.cost[self.problem.free])
         self.constant = self.cost_of(self.problem.forced)
@@ -85,8 +88,18 @@ class Run:
             # With a cutoff the solver may report a bound above every pattern that is left.
             self.bound = min(self.bound, self.best_cost)
 
-    def offer(self, pattern: NDArray[np.bool_]) -> Audit:
+    def offer(
+        self, pattern: NDArray[np.bool_], witnesses: WitnessPool | None = None, share: float = 1.0
+    ) -> Audit:
         """Audit a pattern and keep it if it is safe and cheaper.
+
+        Parameters
+        ----------
+        pattern : (n,) bool
+        witnesses : WitnessPool, optional
+            What the pattern was made of: the audit checks these first.
+        share : float
+            Of the time that is left, for the audit.
 
         Raises
         ------
@@ -99,7 +112,8 @@ class Run:
             pattern,
             integer=self.integer,
             only_primary=True,
-            time_limit=None if self.left == np.inf else max(self.left, 0.0),
+            time_limit=None if self.left == np.inf else max(share * self.left, 0.0),
+            witnesses=[] if witnesses is None else witnesses.deviations(pattern),
         )
         if result.safe:
             cost = self.cost_of(pattern)
@@ -107,10 +121,12 @@ class Run:
                 self.best, self.best_cost = pattern.copy(), cost
         return result
 
-    def offer_cheaper(self, pattern: NDArray[np.bool_]) -> None:
-        """Audit a pattern only if it would be the best so far."""
+    def offer_cheaper(
+        self, pattern: NDArray[np.bool_], witnesses: WitnessPool | None = None, share: float = 1.0
+    ) -> None:
+        """Audit a pattern only if it would be the best so far; see `offer`."""
         if self.best_cost is None or self.cost_of(pattern) < self.best_cost:
-            self.offer(pattern)
+            self.offer(pattern, witnesses, share)
 
     def narrow(self, answer: Answer) -> None:
         """Forget the free cells that no pattern as cheap as the incumbent holds.
@@ -182,7 +198,7 @@ def drive(
 ) -> Iterator[Answer]:
     """Solve the relaxation and cut off its solution, again and again.
 
-    Ends when no cut is left, when ten rounds have not raised the bound, or with the time.
+    Ends when no cut is left, when many rounds have hardly raised the bound, or with the time.
 
     Parameters
     ----------
@@ -199,7 +215,7 @@ def drive(
     """
     stalled, last = 0, -np.inf
     until = min(until, run.soft_deadline)
-    while time.monotonic() < until and stalled < 10:
+    while time.monotonic() < until and stalled < _PATIENCE:
         answer = run.master.relax(objective)
         if answer.x is None:
             return

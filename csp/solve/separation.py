@@ -8,6 +8,7 @@ Salazar-Gonzalez 2000): most LPs of a round are never solved.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.exact import rationalise
+from csp.errors import OutOfTime
 from csp.highs import build, new_model, optimise
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
@@ -56,6 +58,7 @@ class Separator:
             for kind, level in (("up", problem.upl), ("down", problem.lpl), ("slide", problem.spl))
             if level[i] > 0
         ]
+        self._deadline = np.inf
         self._heat = np.zeros(len(self._needs))
         self._largest_need = max((need for _, _, need in self._needs), default=1)
         # Absolute solver tolerances suit numbers near one thousand.
@@ -92,25 +95,45 @@ class Separator:
         list of Miss
         """
         self._set_support(x)
-        k = len(self._cells)
-        caps = self._capacities(x, self._largest_need, whole=whole)
-        self._bound(*caps)
-        high, low = np.zeros(k), np.zeros(k)
-        if tries is None:
-            self._certify_together(caps, high, low, deadline)
+        self._deadline = deadline
         found: list[Miss] = []
-        for r in np.argsort(-self._heat, kind="stable")[:tries].tolist():
-            p, kind, need = self._needs[r]
-            if self._met(p, kind, need, high, low):
-                self._heat[r] *= _COOLING
-                continue
-            if time.monotonic() > deadline or (most is not None and len(found) >= most):
-                break
-            miss = self._alone(x, p, kind, need, high, low, whole=whole)
-            self._heat[r] = _COOLING * self._heat[r] + (miss is not None)
-            if miss is not None:
-                found.append(miss)
+        with suppress(OutOfTime):
+            self._look(x, found, whole=whole, most=most, tries=tries)
         return found
+
+    def _look(
+        self, x: NDArray[np.float64], found: list[Miss], *, whole: bool, most: int | None,
+        tries: int | None,
+    ) -> None:  # fmt: skip
+        """Fill a list with misses."""
+        k = len(self._cells)
+        high, low = np.zeros(k), np.zeros(k)
+        # A deviation within capacities capped at one need serves all larger ones: small first.
+        for level in self._levels(tries, whole=whole):
+            if tries is None:
+                self._certify_together(level, x, high, low, whole=whole)
+            for r in level:
+                p, kind, need = self._needs[r]
+                if self._met(p, kind, need, high, low):
+                    self._heat[r] *= _COOLING
+                    continue
+                if time.monotonic() > self._deadline or (most is not None and len(found) >= most):
+                    return
+                miss = self._alone(x, p, kind, need, high, low, whole=whole)
+                self._heat[r] = _COOLING * self._heat[r] + (miss is not None)
+                if miss is None:
+                    continue
+                found.append(miss)
+
+    def _levels(self, tries: int | None, *, whole: bool) -> list[list[int]]:
+        """Put requirements of similar size together, in ascending order."""
+        order = np.argsort(-self._heat, kind="stable")[:tries]
+        if whole:
+            return [order.tolist()]
+        size = np.array([self._needs[r][2] for r in order.tolist()])
+        order, size = order[np.argsort(size, kind="stable")], np.sort(size)
+        octave = np.floor(np.log2(size)).astype(np.int64)
+        return [order[octave == o].tolist() for o in np.unique(octave)]
 
     # ---- one requirement -----------------------------------------------------------------------
 
@@ -155,13 +178,16 @@ class Separator:
     # ---- many requirements at once -------------------------------------------------------------
 
     def _certify_together(
-        self, caps: tuple[NDArray[Any], NDArray[Any]], high: NDArray[Any], low: NDArray[Any],
-        deadline: float,
+        self, level: list[int], x: NDArray[np.float64], high: NDArray[Any], low: NDArray[Any],
+        *, whole: bool,
     ) -> None:  # fmt: skip
+        open_needs = [n for n in (self._needs[r] for r in level) if not self._met(*n, high, low)]
+        if not open_needs:
+            return
+        caps = self._capacities(x, min(need for *_, need in open_needs), whole=whole)
         sign = 1.0
         stalled = 0
-        open_needs = list(self._needs)
-        while stalled < 2 and len(open_needs) > 3 and time.monotonic() < deadline:
+        while stalled < 2 and len(open_needs) > 3 and time.monotonic() < self._deadline:
             up, down = caps[0].copy(), caps[1].copy()
             columns: dict[int, float] = {}
             for p, kind, need in open_needs:
@@ -239,6 +265,9 @@ class Separator:
         self._model.changeColsCost(len(columns), columns, costs)
         self._priced = columns
         self.solved += 1
-        optimise(self._model)
+        left = self._deadline - time.monotonic()
+        if optimise(self._model, time_limit=None if left == np.inf else left) == "limit":
+            msg = "the attacker's program was not solved in time"
+            raise OutOfTime(msg)
         solution = self._model.getSolution()
         return np.asarray(solution.col_value), -np.asarray(solution.row_dual)

@@ -8,16 +8,22 @@ and searches may exchange witnesses instead of cells.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.exact import common_denominator
 from csp.solve.space import Space
 
-__all__ = ["Witness", "WitnessPool", "along", "witness"]
+__all__ = ["Witness", "WitnessPool", "along", "exactly", "witness"]
 
 _ENOUGH = 1 - 1e-9
+
+# How finely exact shares and multiples are cut.
+_FINE = 256
+_BITS = 16
+_SHRINK = (0.9999, 0.999, 0.99, 0.95, 0.9, 0.8, 0.6)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -32,11 +38,14 @@ class Witness:
         The vectors on these cells, in table units; the second may be zero.
     serves : (r,) bool
         Which requirements of the space they meet.
+    exact : ((2, w) int64, int) or None
+        Numerators of the steps and their common denominator, if these are known.
     """
 
     cells: NDArray[np.int64]
     steps: NDArray[np.float64]
     serves: NDArray[np.bool_]
+    exact: tuple[NDArray[np.int64], int] | None = None
 
     def __repr__(self) -> str:
         return f"Witness({len(self.cells)} cells for {int(self.serves.sum())} requirements)"
@@ -70,7 +79,88 @@ def along(space: Space, z: NDArray[np.float64]) -> Witness:
     back = float((np.where(rise, down, up) / size).min())
     # Where nothing limits the step, twice the largest need is as good as any.
     most = 2.0 * float(space.need.max(initial=1.0)) / float(size.min())
-    return witness(space, min(forward, most) * z, -min(back, most) * z)
+    forward, back = min(forward, most), min(back, most)
+    stretched = witness(space, forward * z, -back * z)
+    return _in_fractions(space, stretched, z, (forward, back))
+
+
+def _in_fractions(
+    space: Space, other: Witness, z: NDArray[np.float64], stretch: tuple[float, float]
+) -> Witness:
+    """Find whole numbers along a direction, which a vertex has, and exact multiples of these."""
+    moving = np.flatnonzero(z)
+    if max(stretch) == 0:
+        return other
+    size = np.abs(z[moving])
+    divisor = common_denominator(z[moving] / size.min())
+    if divisor is None:
+        return other
+    unit = np.zeros(len(z), np.int64)
+    unit[moving] = np.rint(z[moving] / size.min() * divisor).astype(np.int64)
+    unit //= np.gcd.reduce(unit[moving])
+    largest = float(np.abs(unit).max())
+    times = [t * float(size.max()) / largest for t in stretch]
+    finer = max(0, _BITS - int(np.floor(np.log2(max(min(times), 2.0**-60)))))
+    # Whole steps serve attackers who know that cells are whole, too: they come first.
+    for bits in (0, finer) if finer else (0,):
+        multiples = [int(np.floor(t * 2.0**bits + 1e-9)) for t in times]
+        if max(multiples) * largest >= 2.0**60:
+            break
+        numerators = np.stack([unit * multiples[0], unit * -multiples[1]])
+        steps = numerators / 2.0**bits
+        found = witness(space, steps[0], steps[1])
+        if found.serves[other.serves].all():
+            return replace(found, exact=(numerators[:, found.cells], 2**bits))
+    return other
+
+
+def exactly(
+    space: Space, other: Witness, cells: NDArray[np.int64], span: NDArray[np.float64],
+    pivots: NDArray[np.int64],
+) -> Witness:  # fmt: skip
+    """Find a witness in fractions that serves as much as one in floats, or return the latter.
+
+    Parameters
+    ----------
+    space : Space
+    other : Witness
+        Moves none but these cells.
+    cells : (m,) int64
+    span : (m, j) float64
+        Vectors on the cells that span a space of deviations which holds its steps.
+    pivots : (j,) int64
+        Rows in which the j-th vector is 1 and all others are 0.
+
+    Notes
+    -----
+    By Cramer's rule the entries of the vectors have a common denominator, a determinant of the
+    relations. Whole multiples of the vectors over it (and over a power of two, for small rooms)
+    are deviations as exactly as the vectors are.
+    """
+    divisor = common_denominator(span)
+    if divisor is None:
+        return other
+    base = np.rint(span * divisor).astype(np.int64)
+    full = np.zeros((2, len(space.up)))
+    full[:, other.cells] = other.steps
+    shares = full[:, cells[pivots]]
+    up, down = space.up[cells], space.down[cells]
+    size = float(np.abs(base).max(initial=1)) * float(np.abs(shares).max(initial=1.0))
+    if size * _FINE * base.shape[1] >= 2.0**60:
+        return other
+    for shrink in _SHRINK:
+        # In int64, so that nothing is lost; the float steps are for searches.
+        numerators = np.rint(shrink * _FINE * shares).astype(np.int64) @ base.T
+        steps = numerators / (divisor * _FINE)
+        if (steps > up * (1 - 1e-12)).any() or (-steps > down * (1 - 1e-12)).any():
+            continue
+        full[:, cells] = steps
+        found = witness(space, full[0], full[1])
+        if found.serves[other.serves].all():
+            all_cells = np.zeros((2, len(space.up)), np.int64)
+            all_cells[:, cells] = numerators
+            return replace(found, exact=(all_cells[:, found.cells], divisor * _FINE))
+    return other
 
 
 class WitnessPool:
@@ -132,6 +222,25 @@ class WitnessPool:
     def inside(self, pattern: NDArray[np.bool_]) -> WitnessPool:
         """Return the pool of those witnesses that move cells of the pattern only."""
         return self.without(np.flatnonzero(~pattern))
+
+    def deviations(self, pattern: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], int]]:
+        """Return the vectors known exactly that move cells of a pattern only.
+
+        Returns
+        -------
+        list of ((n,) int64, int)
+            Numerators and their common denominator.
+        """
+        out = []
+        for member in self._members:
+            if member.exact is None or not pattern[member.cells].all():
+                continue
+            for steps in member.exact[0]:
+                if steps.any():
+                    full = np.zeros(len(pattern), np.int64)
+                    full[member.cells] = steps
+                    out.append((full, member.exact[1]))
+        return out
 
     def prune(self) -> WitnessPool:
         """Return the pool less witnesses that are not needed, those that save most first."""
