@@ -51,7 +51,9 @@ class Negative(StrEnum):
     SPLIT = "split"
 
 
-Method = Annotated[str, typer.Option(metavar="NAME", help="auto, cuts, or compact (small tables).")]
+Method = Annotated[
+    str, typer.Option(metavar="NAME", help="auto, cuts, branch, small or compact (small tables).")
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option(

@@ -18,7 +18,12 @@ DELAY = 0.7
 WORDS = {
     "protectable": "can every cell be protected?",
     "cuts": "cutting off unsafe patterns",
+    "guided": "patterns near the relaxation",
+    "improved": "searching around the best pattern",
+    "tightened": "raising the bound",
+    "core": "programs over few promising cells",
     "search": "searching for cheaper patterns",
+    "branch": "branching",
     "tie-break": "choosing among the cheapest",
 }
 

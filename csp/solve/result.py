@@ -18,7 +18,8 @@ class Progress:
     Attributes
     ----------
     phase : str
-        What has been done last: "start", "cuts", "guided", "search", "tie-break".
+        What has been done last: "start", "cuts", "guided", "improved", "tightened", "core",
+        "search", "branch", "tie-break".
     bound : int
         No safe pattern costs less, in cost units.
     best : int or None
