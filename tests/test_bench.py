@@ -6,9 +6,11 @@ import csv
 import signal
 import sys
 import textwrap
+import time
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
