@@ -78,6 +78,7 @@ class LpEngine:
         found: list[Extreme | None] = [None] * len(targets)
         if enough is not None:
             for steps, scale in self._witnesses:
+                check_time(deadline)
                 if is_deviation(self._view, steps, scale):
                     moved = np.flatnonzero(steps)
                     table = _Table(moved, steps[moved], scale)

@@ -11,10 +11,10 @@ import time
 
 import numpy as np
 
-from csp.errors import OutOfTime, SolverError, Unprotectable
+from csp.errors import OutOfTime, SolverError
 from csp.problem import Problem
 from csp.solve.branch import branch
-from csp.solve.explain import unprotectable
+from csp.solve.explain import no_union_safe_pattern, unprotectable
 from csp.solve.guide import completed, first_patterns, guided, improved
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.rounding import tighten
@@ -107,9 +107,12 @@ def solve_by_cuts(
         if run.best is None:
             raise
         stopped = "interrupt"
-    if run.best is None or run.best_cost is None:
+    if run.best is None:
         msg = "no safe pattern was found in the time given; allow more time"
         raise OutOfTime(msg)
+    # An interrupt may have come between the pattern and its cost.
+    run.best_cost = run.cost_of(run.best)
+    run.bound = min(run.bound, run.best_cost)
     pattern = run.best.copy()
     pattern.flags.writeable = False
     proven = run.bound == run.best_cost
@@ -253,7 +256,7 @@ def _integer_phase(run: Run) -> None:
                 continue
         elif answer.word == "infeasible":
             if run.best is None:
-                raise _no_union_safe_pattern(problem)
+                raise no_union_safe_pattern(problem)
             return  # the incumbent satisfies every cut: only the solver's tolerances say no
         else:
             run.raise_bound(answer.bound)
@@ -275,11 +278,3 @@ def _integer_phase(run: Run) -> None:
             answer = run.master.relax()
             completed(run, pattern, answer.x)
         run.narrow(run.master.relax())
-
-
-def _no_union_safe_pattern(problem: Problem) -> Unprotectable:
-    msg = (
-        "every pattern publishes a sensitive sum of suppressed cells; let margins be suppressed, "
-        "merge categories, or drop unions=True"
-    )
-    return Unprotectable(msg)

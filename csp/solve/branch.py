@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.errors import SolverError
 from csp.solve.cuts import all_but, broken, round_up
+from csp.solve.explain import no_union_safe_pattern
 from csp.solve.guide import completed
 from csp.solve.mincut import FlowSeparator
 from csp.solve.relaxation import Point, Relaxation
@@ -90,11 +92,13 @@ class _Tree:
         self._current: _Node | None = _Node(0.0, 0, (), ())
         try:
             while run.left > 0 and not self._enough():
-                self._current = self._current or self._next()
-                if self._current is None:
-                    run.bound = run.best_cost if run.best_cost is not None else run.bound
+                if self._current is None and self._next() is None:
+                    if run.best_cost is None:
+                        raise no_union_safe_pattern(run.problem)
+                    run.bound = run.best_cost
                     return True
                 self._visited += 1
+                assert self._current is not None
                 children = self._visit(self._current)
                 if run.left <= 0:
                     break
@@ -120,10 +124,14 @@ class _Tree:
         heapq.heappush(self._open, (node.bound, -node.depth, self._made, node))
 
     def _next(self) -> _Node | None:
+        """Take the most promising open node in hand."""
         while self._open:
-            node = heapq.heappop(self._open)[3]
-            if not self._hopeless(node.bound):
-                return node
+            # In hand before it leaves the heap: an interrupt in between must not lose it.
+            self._current = self._open[0][3]
+            heapq.heappop(self._open)
+            if not self._hopeless(self._current.bound):
+                return self._current
+        self._current = None
         return None
 
     def _raise(self) -> None:
@@ -212,7 +220,10 @@ class _Tree:
         known = len(run.master.cuts)
         if answer_pattern(run, pattern) is not None:
             return self._tie(pattern) if self.sees_ties else True
-        return self._lp.add(run.master.cuts[known:]) == 0
+        if not self._lp.add(run.master.cuts[known:]):
+            msg = "an unsafe pattern satisfies all rows within the solver's tolerances"
+            raise SolverError(msg)
+        return False
 
     def _tie(self, pattern: NDArray[np.bool_]) -> bool:
         """Keep the preferred of equally cheap patterns; False if the node may hold another."""

@@ -6,7 +6,7 @@ from csp.auditing import Audit
 from csp.errors import Unprotectable
 from csp.problem import Problem
 
-__all__ = ["unprotectable"]
+__all__ = ["no_union_safe_pattern", "unprotectable"]
 
 
 def unprotectable(problem: Problem, result: Audit) -> Unprotectable:
@@ -45,3 +45,12 @@ def unprotectable(problem: Problem, result: Audit) -> Unprotectable:
         attained=violation.attained,
         relations=relations,
     )
+
+
+def no_union_safe_pattern(problem: Problem) -> Unprotectable:
+    """Say that sums of suppressed cells stay sensitive whatever is suppressed."""
+    msg = (
+        "every pattern publishes a sensitive sum of suppressed cells; let margins be suppressed, "
+        "merge categories, or drop unions=True"
+    )
+    return Unprotectable(msg)

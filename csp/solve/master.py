@@ -113,6 +113,7 @@ class Master:
         self._place[self._free] = np.arange(len(self._free))
         self.cost = self._problem.cost[self._free].astype(np.float64)
         self.cuts = [cut.within(alive) for cut in self.cuts]
+        self._keys = {cut.key for cut in self.cuts}
         self._lp, self._loaded, self._right = None, 0, np.empty(0)
         self._other_objective = False
 
@@ -225,7 +226,7 @@ class Master:
         """Solve the root of the integer program, and read the cuts that tighten it.
 
         The solver derives them by rounding combinations of the rows (Marchand and Wolsey 2001).
-        Its heuristics are off, since cuts also rest on the best solution that it knows.
+        Its searches are off as far as they can be: cuts also rest on the best solution it knows.
 
         Parameters
         ----------
@@ -252,7 +253,7 @@ class Master:
             model.setOptionValue(name, value)
         cuts: list[Cut] = []
         model.cbMipGetCutPool.subscribe(
-            lambda event: cuts.extend(_pool(event.data_out, cells, scale))
+            lambda event: cuts.extend(_pool(event.data_out, cells, scale, step))
         )
         word = optimise(model, time_limit=time_limit, interruptible=True, doubtful=True)
         return self._answer(model, word, cells, scale), cuts
@@ -344,10 +345,14 @@ class Master:
         return x
 
 
-def _pool(found: Any, cells: NDArray[np.int64], scale: float) -> Iterator[Cut]:
+def _pool(found: Any, cells: NDArray[np.int64], scale: float, step: float) -> Iterator[Cut]:
     """Cuts of the solver as cuts over the table, a little wider than they are."""
     starts = np.append(found.cutpool_start, len(found.cutpool_index))
-    below = float(found.mip_primal_bound) * scale
+    # Half a step less than the best solution known there: its cost is a float. Where costs are too
+    # large for one, nothing is sure.
+    if scale != step:
+        return
+    below = float(found.mip_primal_bound) * scale - 0.5 * step
     lower, upper = np.asarray(found.cutpool_lower), np.asarray(found.cutpool_upper)
     for i in range(int(found.cutpool_num_cut)):
         span = slice(int(starts[i]), int(starts[i + 1]))
