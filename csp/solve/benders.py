@@ -164,6 +164,8 @@ def _linear_phase(run: Run) -> None:
         run.narrow(answer)
         if run.close_enough:
             return
+    if run.left <= 0:
+        return
     answer = run.master.relax()
     if answer.x is not None:
         run.raise_bound(answer.bound)

@@ -215,10 +215,10 @@ class FlowSeparator:
             end = min(begin + width, len(needs))
             left = end - begin if most is None else most - len(out)
             self.solved += end - begin
-            out += self._cuts(x, _compiled()(*fixed, begin, end, left))
+            out += self._cuts(x, _compiled()(*fixed, begin, end, left), deadline)
         return out
 
-    def _cuts(self, x: NDArray[np.float64], found: Any) -> list[Miss]:
+    def _cuts(self, x: NDArray[np.float64], found: Any, deadline: float) -> list[Miss]:
         missed, signs, cut_begin, near, cut_nodes = found
         net, out = self._net, []
         sides: tuple[list[Side], list[Side]] = ([], [])
@@ -229,6 +229,8 @@ class FlowSeparator:
             if v + 1 < len(missed) and missed[v + 1] == r:
                 continue
             p, need = int(net.cells[net.needs.cell[r]]), int(net.needs.need[r])
+            if time.monotonic() > deadline:
+                break
             cuts = []
             for side in sides:
                 cut = self._cutter.capacity(p, need, side)

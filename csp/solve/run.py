@@ -222,15 +222,15 @@ def drive(
         yield answer
         stalled = 0 if answer.bound > last + 1e-4 * abs(last) else stalled + 1
         last = max(last, answer.bound)
-        if not cut_off(run, answer.x):
+        if not cut_off(run, answer.x, until):
             return
 
 
-def cut_off(run: Run, x: NDArray[np.float64]) -> bool:
+def cut_off(run: Run, x: NDArray[np.float64], until: float) -> bool:
     """Add the cuts that a point of the relaxation violates; False if there is none."""
     cuts = run.cutter.bridgeless(x)
     if not cuts:
-        misses = run.separator.misses(x, whole=False, deadline=run.deadline)
+        misses = run.separator.misses(x, whole=False, deadline=until)
         cuts = [cut for miss in misses for cut in miss.cuts]
     return run.master.add(cuts) > 0
 
