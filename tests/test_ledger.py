@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csc_array
 
@@ -86,6 +86,15 @@ def changed(draw: st.DrawFn, claim: Claim, table: Table) -> Claim:
     return replace(claim, **changes)
 
 
+def drawn_claims(data: st.DataObject) -> tuple[Table, np.ndarray, list[Claim]]:
+    """A small table, any pattern, and what an honest audit claims about it."""
+    table = data.draw(small_tables())
+    flags = st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)
+    pattern = np.array(data.draw(flags))
+    ends = interval_claims(table, pattern, np.flatnonzero(pattern))
+    return table, pattern, [claim for pair in ends.values() for claim in pair]
+
+
 FIELDS = (
     "cell", "sign", "known", "reach", "cells", "steps", "denominator", "rows", "multipliers",
     "divisor", "exact", "integer",
@@ -95,13 +104,8 @@ FIELDS = (
 @examples(50)
 @given(st.data())
 def test_changed_claims_are_settled_only_if_they_hold(data: st.DataObject) -> None:
-    table = data.draw(small_tables())
-    flags = st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)
-    pattern = np.array(data.draw(flags))
-    ends = interval_claims(table, pattern, np.flatnonzero(pattern))
-    claims = [claim for pair in ends.values() for claim in pair]
-    if not claims:
-        return
+    table, pattern, claims = drawn_claims(data)
+    assume(claims)
     up, down = room(table)
     assert all(fault(claim, table, pattern) is None for claim in claims)
     lies = [
@@ -123,13 +127,8 @@ def test_changed_claims_are_settled_only_if_they_hold(data: st.DataObject) -> No
 @given(st.data())
 def test_changed_claims_that_pass_are_true(data: st.DataObject) -> None:
     """Whatever survives the check must agree with the oracle about the interval."""
-    table = data.draw(small_tables())
-    flags = st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)
-    pattern = np.array(data.draw(flags))
-    ends = interval_claims(table, pattern, np.flatnonzero(pattern))
-    claims = [claim for pair in ends.values() for claim in pair]
-    if not claims:
-        return
+    table, pattern, claims = drawn_claims(data)
+    assume(claims)
     for _ in range(4):
         claim = data.draw(changed(data.draw(st.sampled_from(claims)), table))
         try:

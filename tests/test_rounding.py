@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from csp import Problem, audit, suppress
 from csp.attacker.exact import common_denominator
@@ -56,6 +57,32 @@ def test_rounded_cuts_hold_for_safe_patterns_and_raise_the_bound() -> None:
                 checked += 1
                 assert cut.slack(pattern.astype(float)) >= -1e-6
     assert checked >= len(rounded)  # the optimum at least
+
+
+def test_rounded_cuts_hold_for_every_whole_point_of_the_pool() -> None:
+    """The least left side over all choices that satisfy the other cuts, by another program."""
+    problem = cube((5, 5, 4), 1)
+    run = Run(problem, np.inf, 0.0, False, 0, None)
+    _begin(run)
+    _linear_phase(run)
+    pool, free = list(run.master.cuts), np.flatnonzero(run.alive)
+    _, cuts = run.master.root(run.alive, run.step)
+    assert cuts
+    rows = np.zeros((len(pool) + 1, problem.table.n_cells))
+    for row, cut in zip(rows, pool, strict=False):
+        row[cut.cells] = cut.weights
+    rows[-1] = -problem.cost
+    for cut in cuts[:6]:
+        right = [c.right for c in pool] + [-cut.below if cut.below < np.inf else -np.inf]
+        left = np.zeros(problem.table.n_cells)
+        left[cut.cells] = cut.weights
+        best = milp(
+            left[free], integrality=np.ones(len(free)), bounds=Bounds(0, 1),
+            constraints=LinearConstraint(rows[:, free], lb=right), options={"time_limit": 20},
+        )  # fmt: skip
+        # At the time limit the dual bound counts, which is the weaker claim for us to beat.
+        least = best.fun if best.status == 0 else best.mip_dual_bound
+        assert least >= cut.right - 1e-6
 
 
 def test_rounded_cuts_that_may_exclude_a_tie_are_forgotten() -> None:

@@ -6,6 +6,7 @@ and the clock runs.
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 import time
@@ -267,7 +268,7 @@ def _cpu_seconds() -> float:
 
 
 def _memory() -> float | None:
-    status = Path("/proc/self/status")
+    status = Path("/proc", str(os.getpid()), "status")  # where the system is Linux
     if status.exists():
         # What resource reports begins with the memory of the process that started this one.
         for line in status.read_text().splitlines():
