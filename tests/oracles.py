@@ -378,23 +378,38 @@ def pattern_cost(problem: Any, pattern: Sequence[Any]) -> int:
     )
 
 
+def places(table: Any) -> list[int]:
+    """Position of each cell among the sorted labels."""
+
+    def key(label: Sequence[str]) -> list[tuple[int, int, str]]:
+        pairs = zip(label, table.roots, strict=True)
+        return [(1 if code == root else 0, len(code), code) for code, root in pairs]
+
+    ranked = sorted(key(label) for label in table.labels)
+    return [ranked.index(key(label)) for label in table.labels]
+
+
 def best_pattern(
     problem: Any, also: Callable[[tuple[bool, ...]], bool] | None = None
 ) -> tuple[bool, ...] | None:
     """Cheapest safe pattern of all; ties go to the smallest sum of 2**i over suppressed cells.
+
+    The i-th cell is the i-th in the order of labels: short codes first, totals last.
 
     None if no pattern is safe. Without `also`, a superset of a safe pattern is safe, so subsets
     of a pattern found unsafe need no test: each unsafe pattern is first grown as far as it stays
     unsafe.
     """
     n = problem.table.n_cells
-    forced = sum(1 << i for i in range(n) if problem.status[i] in ("u", "x", "w"))
-    free = [i for i in range(n) if problem.status[i] == "s"]
+    place = places(problem.table)
+    forced = sum(1 << place[i] for i in range(n) if problem.status[i] in ("u", "x", "w"))
+    cost_at = {place[i]: int(problem.cost[i]) for i in range(n) if problem.status[i] == "s"}
+    free = sorted(cost_at)
     answers: dict[int, bool] = {}
     unsafe: list[int] = []
 
     def mask(code: int) -> tuple[bool, ...]:
-        return tuple(bool(code >> i & 1) for i in range(n))
+        return tuple(bool(code >> place[i] & 1) for i in range(n))
 
     def safe(code: int) -> bool:
         if code not in answers:
@@ -406,7 +421,7 @@ def best_pattern(
         return None
     costs = {0: 0}
     for i in free:
-        costs |= {code | 1 << i: cost + int(problem.cost[i]) for code, cost in costs.items()}
+        costs |= {code | 1 << i: cost + cost_at[i] for code, cost in costs.items()}
     for _, extra in sorted((cost, code) for code, cost in costs.items()):
         code = forced | extra
         if also is None and any(code & ~big == 0 for big in unsafe):

@@ -13,9 +13,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from csp import Problem, Table, Unprotectable, suppress
+from csp import Contributors, Problem, Table, Unprotectable, suppress
 from csp.linked import link
 from csp.solve import tiebreak
+from csp.solve.order import label_order, reordered
 from instances import synthetic
 from tests import oracles
 from tests.shared import examples
@@ -76,6 +77,24 @@ def test_order_and_sign_of_relations_and_seeds_change_nothing(
         for found in [pattern_of(one, method, data.draw(st.integers(0, 2**31 - 1)))]
     ]
     assert all(p == patterns[0] for p in patterns)
+
+
+@examples(15)
+@given(problems(small_tables(), max_free=10, max_primary=4, singletons=None), st.data())
+def test_the_order_of_cells_changes_nothing(problem: Problem, data: st.DataObject) -> None:
+    # One cost and low levels: many patterns are equally cheap.
+    tied = replace(
+        problem, cost=np.ones_like(problem.cost),
+        **{name: np.minimum(getattr(problem, name), 1) for name in ("lpl", "upl", "spl")},
+    )  # fmt: skip
+    order = np.array(data.draw(st.permutations(range(problem.table.n_cells))))
+    rows = np.array(data.draw(st.permutations(range(problem.table.relations.shape[0]))))
+    other = moved(tied, order, rows)
+    for method in (*METHODS, "compact"):
+        one, two = pattern_of(tied, method), pattern_of(other, method)
+        assert (one is None) == (two is None)
+        if one is not None and two is not None:
+            assert (one[order] == two).all()
 
 
 @examples(15)
@@ -144,6 +163,21 @@ def few_primaries(table: Table, count: int, seed: int, cost: Any = 1) -> Problem
     return Problem.of(
         table, primary, lpl=level, upl=level, spl=3 * level, cost=cost, publish=table.margins
     )
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (2, 3, 3)])
+def test_many_cheapest_patterns_and_any_order_of_cells(shape: tuple[int, ...]) -> None:
+    table = cube(np.full(shape, 9))
+    problem = Problem.of(table, np.arange(table.n_cells) == 1, lpl=3, upl=3, publish=table.margins)
+    rng = np.random.default_rng(5)
+    for method in METHODS:
+        pattern = pattern_of(problem, method)
+        assert pattern is not None
+        order = rng.permutation(table.n_cells)
+        rows = rng.permutation(table.relations.shape[0])
+        again = pattern_of(moved(problem, order, rows), method)
+        assert again is not None
+        assert (pattern[order] == again).all()
 
 
 @pytest.mark.parametrize("shape", [(45, 45), (12, 12, 12)])
@@ -217,3 +251,35 @@ def test_linked_tables_in_any_order() -> None:
     one = Table.from_array(units.sum(axis=2), names=["region", "sex"])
     two = Table.from_array(units.sum(axis=1), names=["region", "age"])
     assert labelled(small_counts(link(one, two))) == labelled(small_counts(link(two, one)))
+
+
+@examples(30)
+@given(problems(small_tables(), max_free=10, max_primary=4), st.data())
+def test_a_problem_brought_into_another_order_says_the_same(
+    problem: Problem, data: st.DataObject
+) -> None:
+    table = problem.table
+    n = table.n_cells
+    people = Contributors(
+        np.arange(n), np.arange(n) * 7, np.arange(2 * n).reshape(n, 2),
+        opposite=Contributors(np.arange(n), np.arange(n), np.arange(n)[:, None]),
+    )  # fmt: skip
+    told = replace(problem, table=table.replace(contributors=people, structural=table.values == 0))
+    order = np.array(data.draw(st.permutations(range(n))))
+    other = reordered(told, order)
+    assert other.table.labels == tuple(table.labels[i] for i in order)
+    assert (other.table.values == table.values[order]).all()
+    for name in ("primary", "lpl", "upl", "spl", "cost", "status", "singletons"):
+        assert (getattr(other, name) == getattr(told, name)[order]).all()
+    back = reordered(other, np.argsort(order)).table
+    assert (back.relations != table.relations).nnz == 0
+    assert (back.lower == table.lower).all()
+    assert (back.upper == table.upper).all()
+    assert (back.structural == told.table.structural).all()
+    assert back.contributors is not None
+    assert back.contributors.opposite is not None
+    for one, two in ((back.contributors, people), (back.contributors.opposite, people.opposite)):
+        for name in ("count", "total", "top"):
+            assert (getattr(one, name) == getattr(two, name)).all()
+    ranked = label_order(other.table)
+    assert [other.table.labels[i] for i in ranked] == [table.labels[i] for i in label_order(table)]

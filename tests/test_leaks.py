@@ -71,7 +71,8 @@ def test_a_run_shows_no_suppressed_value(
     report = audit(problem, found.pattern)
     printed = capfd.readouterr()
     for text in (
-        *said, f"{found} {found!r}", str(dict(found.stats)), f"{found.method} {found.stopped} {found.gap}",
+        *said, f"{found} {found!r}", str(dict(found.stats)),
+        f"{found.method} {found.stopped} {found.gap}",
         f"{problem} {problem!r} {problem.table} {problem.table!r}",
         f"{report} {report!r} {report.violations} {report.certificate!r}",
         str(list(report.certificate)), printed.out, printed.err, caplog.text,

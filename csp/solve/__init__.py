@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
 from csp.errors import InputError
 from csp.problem import Problem
+from csp.solve.order import BINARY_UP_TO, label_order, reordered
 from csp.solve.result import Progress, ProgressCallback, Suppression
 
 __all__ = ["METHODS", "Progress", "ProgressCallback", "Suppression", "suppress"]
@@ -79,6 +85,26 @@ def suppress(
     if time_limit is not None and not (isinstance(time_limit, int | float) and time_limit > 0):
         msg = f"time_limit {time_limit!r} is not a positive number of seconds"
         raise InputError(msg)
+    solve = partial(
+        _solve, method=method, time_limit=time_limit, gap=gap, integer=integer, seed=seed,
+        progress=progress,
+    )  # fmt: skip
+    n = problem.table.n_cells
+    order = label_order(problem.table) if n <= BINARY_UP_TO else np.arange(n)
+    if (np.diff(order) > 0).all():
+        return solve(problem)
+    found = solve(reordered(problem, order))
+    pattern = np.zeros(n, dtype=bool)
+    pattern[order] = found.pattern
+    pattern.flags.writeable = False
+    return replace(found, pattern=pattern)
+
+
+def _solve(
+    problem: Problem, *, method: str, time_limit: float | None, gap: float, integer: bool,
+    seed: int, progress: ProgressCallback | None,
+) -> Suppression:  # fmt: skip
+    """Solve a problem whose cells are in the order in which ties are broken."""
     if method == "compact":
         from csp.solve.ilp import solve_compact
 

@@ -22,8 +22,8 @@ from csp.errors import OutOfTime, SolverError, Unprotectable
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
 from csp.singletons import insiders
+from csp.solve.order import BINARY_UP_TO
 from csp.solve.result import Suppression
-from csp.solve.tiebreak import BINARY_UP_TO
 from csp.solve.unions import union_cut
 from csp.table import Table
 
@@ -115,7 +115,7 @@ def solve_compact(
     Suppression
         Its pattern has passed the exact audit and is one of the cheapest; it is canonical unless
         the time ran out before ties were broken, or the table has more than
-        `csp.solve.tiebreak.BINARY_UP_TO` cells.
+        `csp.solve.order.BINARY_UP_TO` cells.
 
     Raises
     ------

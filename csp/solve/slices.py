@@ -10,9 +10,9 @@ from csp.auditing import audit
 from csp.errors import OutOfTime, SolverError
 from csp.problem import Problem
 from csp.solve.explain import unprotectable
+from csp.solve.order import BINARY_UP_TO
 from csp.solve.result import Progress, ProgressCallback, Suppression
 from csp.solve.small import SLICE, SmallAnswer, SmallSearch
-from csp.solve.tiebreak import BINARY_UP_TO
 
 __all__ = ["solve_by_search"]
 

@@ -206,7 +206,7 @@ def solve_small(
     """Search for the canonical pattern of one problem.
 
     The pattern has the least cost; among those, it is the smallest number in which cell i is
-    worth 2**i.
+    worth 2**i. (`csp.suppress` brings the cells into the order of their labels beforehand.)
 
     Parameters
     ----------

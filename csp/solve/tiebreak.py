@@ -1,7 +1,8 @@
 """One answer among the cheapest: the same for any row order, thread count, seed or machine.
 
 Small and medium tables: the pattern that is smallest when read as a binary number in which cell i
-is worth 2**i. Large tables: the pattern of least total of a hash of the cells' labels.
+is worth 2**i (`csp.suppress` brings the cells into the order of their labels). Large tables: the
+pattern of least total of a hash of the cells' labels.
 """
 
 from __future__ import annotations
@@ -13,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.problem import Problem
+from csp.solve.order import BINARY_UP_TO
 from csp.solve.run import Run, answer_pattern, contenders, drive, too_dear
 
-__all__ = ["BINARY_UP_TO", "break_ties", "label_hash", "prefers"]
-
-BINARY_UP_TO = 2000
-"""Number of cells up to which patterns are compared as binary numbers (part of the mechanism)."""
+__all__ = ["break_ties", "label_hash", "prefers"]
 
 Outcome = Literal["done", "time", "precision", "cheaper"]
 

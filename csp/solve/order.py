@@ -1,0 +1,92 @@
+"""The order of cells in which equally cheap patterns are compared: that of their labels.
+
+The order in which a caller happens to list the cells must not decide which pattern is published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.contributors import Contributors
+from csp.problem import Problem
+from csp.table import Table
+
+__all__ = ["BINARY_UP_TO", "label_order", "reordered"]
+
+BINARY_UP_TO = 2000
+"""Number of cells up to which patterns are compared as binary numbers (part of the mechanism)."""
+
+
+def label_order(table: Table) -> NDArray[np.int64]:
+    """Cells in the order of their labels.
+
+    Codes are compared one dimension after the other: short codes before long ones, so that 9
+    comes before 10, codes of one length by their characters, the total last.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    (n,) int64
+        Cell numbers; 0, 1, 2, ... for the cells of `Table.from_array`.
+
+    Examples
+    --------
+    >>> from csp import Table
+    >>> table = Table.from_array([[1, 2], [3, 4]])
+    >>> label_order(table).tolist() == list(range(9))
+    True
+    """
+    ranks = []
+    for position, root in enumerate(table.roots):
+        codes = {label[position] for label in table.labels}
+        ordered = sorted(codes, key=lambda code: (code == root, len(code), code))
+        rank = {code: i for i, code in enumerate(ordered)}
+        ranks.append([rank[label[position]] for label in table.labels])
+    return np.lexsort(ranks[::-1]).astype(np.int64)
+
+
+def reordered(problem: Problem, order: NDArray[np.int64]) -> Problem:
+    """Return the same problem with its cells in another order.
+
+    Parameters
+    ----------
+    problem : Problem
+    order : (n,) int64
+        Which cell comes first, second, and so on.
+    """
+    from scipy.sparse import csr_array
+
+    table = problem.table
+    structural = table.structural
+    cells = ("primary", "lpl", "upl", "spl", "cost", "status", "singletons")
+    return replace(
+        problem,
+        table=table.replace(
+            values=table.values[order],
+            relations=csr_array(table.relations[:, order]),
+            lower=table.lower[order],
+            upper=table.upper[order],
+            labels=tuple(table.labels[i] for i in order.tolist()),
+            contributors=_people(table.contributors, order),
+            structural=None if structural is None else structural[order],
+        ),
+        **{name: getattr(problem, name)[order] for name in cells},
+    )
+
+
+def _people(people: Contributors | None, order: NDArray[np.int64]) -> Contributors | None:
+    if people is None:
+        return None
+    return Contributors(
+        people.count[order],
+        people.total[order],
+        people.top[order],
+        None if people.ids is None else people.ids[order],
+        _people(people.opposite, order),
+    )
