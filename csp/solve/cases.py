@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csp.solve.bitflow import MOST, NONE, ONE, Case, Net, Work, lowest, probe
 from csp.solve.hitting import CUTS, search
 
-__all__ = ["decide_many", "fill", "room_for_work", "solve_many", "start"]
+__all__ = ["decide", "decide_many", "fill", "room_for_work", "solve_many", "start"]
 
 _NO_BOUND = np.int64(2**62)
 
@@ -134,50 +134,61 @@ def solve_many(
         outcome[t] = 2 if not done else (1 if work.state[1] < 0 else 0)
 
 
+def decide(net: Net, case: Case, work: Work, pattern: Any, pool: Any, limit: int) -> int:
+    """Whether `pattern` is the canonical answer for the table in a case.
+
+    `pool` holds the patterns that beat it last, most recent first (0: none yet); it is updated.
+
+    Returns
+    -------
+    {0, 1, 2}
+        It is; it is not; the node limit was reached.
+    """
+    work.state[2] = 0
+    if not holds(net, case, work, pattern):
+        return 1
+    total = chosen_cost(case, pattern)
+    beaten = False
+    place = len(pool) - 1
+    for i in range(len(pool)):
+        other = pool[i]
+        if other == NONE:
+            place = i
+            break
+        if case.marks[1] & ~other != NONE:
+            continue
+        price = chosen_cost(case, other)
+        if price > total or (price == total and other >= pattern):
+            continue
+        if holds(net, case, work, other):
+            beaten, place = True, i
+            break
+    if not beaten:
+        start(case, work)
+        work.state[1], work.state[4] = total, 1
+        work.best[0] = pattern
+        done = search(net, case, work, limit)
+        if work.state[3] == 0:
+            return 0 if done else 2
+        other = work.best[0]
+    for i in range(place, 0, -1):
+        pool[i] = pool[i - 1]
+    pool[0] = other
+    return 1
+
+
 def decide_many(
     net: Net, case: Case, work: Work, values: Any, bounds: Any, primary: Any, levels: Any,
     cost: Any, may: Any, must: Any, pattern: Any, pool: Any, limit: int, outcome: Any, nodes: Any,
 ) -> None:  # fmt: skip
-    """Whether `pattern` is the canonical answer for each of many tables.
+    """Whether `pattern` is the canonical answer for each of many tables; see `decide`.
 
-    Written: outcome (0 it is, 1 it is not, 2 limit) and nodes of each table; `pool`, the
-    patterns that beat it last (most recent first; 0: none yet).
+    Written: outcome and nodes of each table.
     """
     for t in range(values.shape[0]):
-        nodes[t] = 0
-        outcome[t] = 1
         fill(net, case, values[t], bounds, primary[t], levels[t], cost[t], may, must)
-        if not holds(net, case, work, pattern):
-            continue
-        total = chosen_cost(case, pattern)
-        beaten = False
-        place = len(pool) - 1
-        for i in range(len(pool)):
-            other = pool[i]
-            if other == NONE:
-                place = i
-                break
-            if case.marks[1] & ~other != NONE:
-                continue
-            price = chosen_cost(case, other)
-            if price > total or (price == total and other >= pattern):
-                continue
-            if holds(net, case, work, other):
-                beaten, place = True, i
-                break
-        if not beaten:
-            start(case, work)
-            work.state[1], work.state[4] = total, 1
-            work.best[0] = pattern
-            done = search(net, case, work, limit)
-            nodes[t] = work.state[2]
-            if work.state[3] == 0:
-                outcome[t] = 0 if done else 2
-                continue
-            other = work.best[0]
-        for i in range(place, 0, -1):
-            pool[i] = pool[i - 1]
-        pool[0] = other
+        outcome[t] = decide(net, case, work, pattern, pool, limit)
+        nodes[t] = work.state[2]
 
 
 def room_for_work(nodes: int) -> tuple[Case, Work]:

@@ -3,46 +3,67 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 from csp.solve import bitflow, cases, hitting
 
-__all__ = ["NAMES", "compiled"]
+__all__ = ["NAMES", "compiled", "twins"]
 
 NAMES = (
     *("spread", "crossing", "push", "probe"),
     *("ascend", "lone_lines", "by_size", "ascend_further", "search", "fill", "start"),
-    *("holds", "chosen_cost", "solve_many", "decide_many"),
+    *("holds", "chosen_cost", "solve_many", "decide", "decide_many"),
 )
 
 _compiled: dict[str, Any] = {}
 
 
 def compiled() -> dict[str, Any]:
-    """Compiled twins of functions of `bitflow`, `hitting` and `cases`, by name.
+    """Compiled twins of functions of `bitflow`, `hitting` and `cases`, by name."""
+    if not _compiled:
+        _compiled.update(twins((bitflow, hitting, cases), NAMES, _bit_counts()))
+    return _compiled
 
-    The plain functions stay as they are: numba gets copies that see one another.
+
+def twins(
+    modules: tuple[ModuleType, ...], names: tuple[str, ...], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Compile copies of plain functions that see one another; the plain ones stay as they are.
+
+    Parameters
+    ----------
+    modules : tuple of module
+        Where the functions are; a change of any of these files compiles all anew.
+    names : tuple of str
+        Functions to compile.
+    given : mapping of str to function
+        Compiled functions that take the place of plain ones of the same name.
+
+    Returns
+    -------
+    dict of str to function
     """
-    if _compiled:
-        return _compiled
     from inspect import getsource
     from types import CellType, FunctionType
 
     import numba
 
-    space: dict[str, Any] = {**vars(bitflow), **vars(hitting), **vars(cases)}
-    plain = {name: space[name] for name in NAMES}
-    space.update(_bit_counts())
+    space: dict[str, Any] = {}
+    for module in modules:
+        space |= vars(module)
+    plain = {name: space[name] for name in names}
+    space |= given
     # A copy is cached by its own file, but holds what it calls: all files are in the key.
-    sources = "".join(getsource(module) for module in (bitflow, hitting, cases))
+    sources = "".join(getsource(module) for module in modules)
     stamp = CellType(hashlib.blake2b(sources.encode()).hexdigest())
     for name, f in plain.items():
         code = f.__code__.replace(co_freevars=("stamp",))
-        copy = FunctionType(code, space, name, None, (stamp,))
+        copy = FunctionType(code, space, name, f.__defaults__, (stamp,))
         copy.__module__ = f.__module__
         space[name] = numba.njit(cache=True)(copy)
-    _compiled.update({name: space[name] for name in NAMES})
-    return _compiled
+    return {name: space[name] for name in names}
 
 
 def _bit_counts() -> dict[str, Any]:
