@@ -18,7 +18,7 @@ from csp.table import Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Extreme", "View", "check_time", "components", "hidden_view", "room"]
+__all__ = ["Extreme", "View", "check_time", "components", "graph_parts", "hidden_view", "room"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -160,7 +160,6 @@ def components(
         Ordered by their first cell.
     """
     from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
 
     open_cells = np.array(pattern, dtype=bool)
     open_cells[list(known)] = False
@@ -171,24 +170,10 @@ def components(
     part = csr_array(table.relations[:, cells])
     rows = np.flatnonzero(np.diff(part.indptr))
     part = csr_array(part[rows])
-    # Rows and cells are the two sides of one graph; cells without a row are parts of their own.
-    size = len(rows) + len(cells)
-    ends = (np.repeat(np.arange(len(rows)), np.diff(part.indptr)), len(rows) + part.indices)
-    graph = csr_array((np.ones(len(ends[0])), ends), shape=(size, size))
-    _, both = connected_components(graph, directed=False)
-    row_names, names = np.split(both.astype(np.int64), [len(rows)])
-    # Sorting once by component and cutting at the borders keeps thousands of parts cheap.
-    _, first, member = np.unique(names, return_index=True, return_inverse=True)
-    rank = np.argsort(np.argsort(first))
-    member = rank[member]
-    order = np.argsort(member, kind="stable")
-    row_member = _rank_of(row_names, names, member)
-    row_order = np.argsort(row_member, kind="stable")
+    order, cuts, row_order, row_cuts = _connected(part)
     part = csr_array(part[row_order][:, order])
-    cuts = np.searchsorted(member[order], np.arange(len(first) + 1))
-    row_cuts = np.searchsorted(row_member[row_order], np.arange(len(first) + 1))
     views = []
-    for i in range(len(first)):
+    for i in range(len(cuts) - 1):
         own, own_rows = order[cuts[i] : cuts[i + 1]], row_order[row_cuts[i] : row_cuts[i + 1]]
         lines = part.indptr[row_cuts[i] : row_cuts[i + 1] + 1]
         span = slice(lines[0], lines[-1])
@@ -199,6 +184,54 @@ def components(
         where = cells[own]
         views.append(View(where, rows[own_rows], matrix, up[where], down[where]))
     return views
+
+
+def graph_parts(matrix: csr_array) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Split relations into parts that share no cell.
+
+    Parameters
+    ----------
+    matrix : (m, k) csr_array
+
+    Returns
+    -------
+    list of (cells, rows)
+        Ascending columns and rows of each part, ordered by the first cell; rows without a cell
+        belong to none.
+    """
+    from scipy.sparse import csr_array
+
+    rows = np.flatnonzero(np.diff(matrix.indptr))
+    order, cuts, row_order, row_cuts = _connected(csr_array(matrix[rows]))
+    return [
+        (order[cuts[i] : cuts[i + 1]], rows[row_order[row_cuts[i] : row_cuts[i + 1]]])
+        for i in range(len(cuts) - 1)
+    ]
+
+
+def _connected(
+    part: csr_array,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Cells sorted by part and where each part begins; the same for rows (none of them empty)."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    # Rows and cells are the two sides of one graph; cells without a row are parts of their own.
+    m, k = part.shape
+    ends = (np.repeat(np.arange(m), np.diff(part.indptr)), m + part.indices)
+    graph = csr_array((np.ones(len(ends[0])), ends), shape=(m + k, m + k))
+    _, both = connected_components(graph, directed=False)
+    row_names, names = np.split(both.astype(np.int64), [m])
+    # Sorting once by component and cutting at the borders keeps thousands of parts cheap.
+    _, first, member = np.unique(names, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))
+    member = rank[member]
+    order = np.argsort(member, kind="stable")
+    row_member = _rank_of(row_names, names, member)
+    row_order = np.argsort(row_member, kind="stable")
+    cuts = np.searchsorted(member[order], np.arange(len(first) + 1))
+    row_cuts = np.searchsorted(row_member[row_order], np.arange(len(first) + 1))
+    return order, cuts, row_order, row_cuts
 
 
 def _rank_of(

@@ -11,7 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST", "NONE", "ONE", "Case", "Net", "Work", "lowest", "probe", "size"]
+__all__ = [
+    "FLOW",
+    "MOST",
+    "NONE",
+    "ONE",
+    "Case",
+    "Net",
+    "Work",
+    "augment",
+    "lowest",
+    "probe",
+    "push",
+    "size",
+]
 
 MOST = 64
 """Cells that a mask holds."""
@@ -179,7 +192,7 @@ def crossing(
     return opens & ((moves[0] & leave & ~enter) | (moves[1] & enter & ~leave))
 
 
-def push(
+def augment(
     ends: NDArray[np.int64], star: NDArray[np.uint64], room: NDArray[np.int64],
     moves: NDArray[np.uint64], flow: NDArray[np.int64], found: NDArray[np.uint64],
     inside: Any, opens: Any, cell: int, way: int, need: int,
@@ -192,12 +205,14 @@ def push(
         Units moved. If short, `found` holds the open cells across the minimum cut next to
         either end: any pattern that does better suppresses one of each. They are empty where the
         cell's own room is the limit.
+    uint64
+        The other cells that move with it; row `FLOW` says how far and must be cleared.
     """
     limit = min(need, room[way, cell])
     source, sink = ends[1 - way, cell], ends[way, cell]
     found[0], found[1] = NONE, NONE
     if source == sink:
-        return limit
+        return limit, NONE
     usable = inside & ~(ONE << np.uint64(cell))
     forth, back = usable & moves[0], usable & moves[1]
     touched = NONE
@@ -239,6 +254,18 @@ def push(
                 v = ends[1, e]
             touched |= bit
         total += step
+    return total, touched
+
+
+def push(
+    ends: NDArray[np.int64], star: NDArray[np.uint64], room: NDArray[np.int64],
+    moves: NDArray[np.uint64], flow: NDArray[np.int64], found: NDArray[np.uint64],
+    inside: Any, opens: Any, cell: int, way: int, need: int,
+) -> Any:  # fmt: skip
+    """How far a cell can move; see `augment`, whose flow is cleared."""
+    total, touched = augment(
+        ends, star, room, moves, flow, found, inside, opens, cell, way, need
+    )  # fmt: skip
     while touched != NONE:
         flow[FLOW, lowest(touched)] = 0
         touched &= touched - ONE

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csp.solve.bitflow import MOST, NONE, ONE, Case, Net, Work, lowest, probe
 from csp.solve.hitting import CUTS, search
 
-__all__ = ["decide", "decide_many", "fill", "room_for_work", "solve_many", "start"]
+__all__ = ["beaten", "decide", "decide_many", "fill", "room_for_work", "solve_many", "start"]
 
 _NO_BOUND = np.int64(2**62)
 
@@ -134,6 +134,40 @@ def solve_many(
         outcome[t] = 2 if not done else (1 if work.state[1] < 0 else 0)
 
 
+def beaten(net: Net, case: Case, work: Work, pattern: Any, pool: Any, least: Any) -> bool:
+    """Look for a safe pattern that is preferred to `pattern`.
+
+    Parameters
+    ----------
+    net, case, work, pattern
+    pool : (p,) uint64
+        Patterns to try, the first empty one ends them. The one found moves to the front.
+    least : uint64
+        Cells that it must suppress.
+
+    Returns
+    -------
+    bool
+    """
+    total = chosen_cost(case, pattern)
+    least |= case.marks[1]
+    for i in range(len(pool)):
+        other = pool[i]
+        if other == NONE:
+            return False
+        if least & ~other != NONE:
+            continue
+        price = chosen_cost(case, other)
+        if price > total or (price == total and other >= pattern):
+            continue
+        if holds(net, case, work, other):
+            for j in range(i, 0, -1):
+                pool[j] = pool[j - 1]
+            pool[0] = other
+            return True
+    return False
+
+
 def decide(net: Net, case: Case, work: Work, pattern: Any, pool: Any, limit: int) -> int:
     """Whether `pattern` is the canonical answer for the table in a case.
 
@@ -145,35 +179,22 @@ def decide(net: Net, case: Case, work: Work, pattern: Any, pool: Any, limit: int
         It is; it is not; the node limit was reached.
     """
     work.state[2] = 0
-    if not holds(net, case, work, pattern):
+    if not holds(net, case, work, pattern) or beaten(net, case, work, pattern, pool, NONE):
         return 1
-    total = chosen_cost(case, pattern)
-    beaten = False
-    place = len(pool) - 1
-    for i in range(len(pool)):
-        other = pool[i]
-        if other == NONE:
-            place = i
+    start(case, work)
+    work.state[1], work.state[4] = chosen_cost(case, pattern), 1
+    work.best[0] = pattern
+    done = search(net, case, work, limit)
+    if work.state[3] == 0:
+        return 0 if done else 2
+    last = len(pool) - 1
+    for i in range(last):
+        if pool[i] == NONE:
+            last = i
             break
-        if case.marks[1] & ~other != NONE:
-            continue
-        price = chosen_cost(case, other)
-        if price > total or (price == total and other >= pattern):
-            continue
-        if holds(net, case, work, other):
-            beaten, place = True, i
-            break
-    if not beaten:
-        start(case, work)
-        work.state[1], work.state[4] = total, 1
-        work.best[0] = pattern
-        done = search(net, case, work, limit)
-        if work.state[3] == 0:
-            return 0 if done else 2
-        other = work.best[0]
-    for i in range(place, 0, -1):
+    for i in range(last, 0, -1):
         pool[i] = pool[i - 1]
-    pool[0] = other
+    pool[0] = work.best[0]
     return 1
 
 

@@ -12,9 +12,9 @@ from csp.solve import bitflow, cases, hitting
 __all__ = ["NAMES", "compiled", "twins"]
 
 NAMES = (
-    *("spread", "crossing", "push", "probe"),
+    *("spread", "crossing", "augment", "push", "probe"),
     *("ascend", "lone_lines", "by_size", "ascend_further", "search", "fill", "start"),
-    *("holds", "chosen_cost", "solve_many", "decide", "decide_many"),
+    *("holds", "chosen_cost", "beaten", "solve_many", "decide", "decide_many"),
 )
 
 _compiled: dict[str, Any] = {}
