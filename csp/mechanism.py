@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.numbers import MAX_VALUE, ceil_fraction, exact
 from csp.problem import Problem
-from csp.rules import Rule, as_rule
+from csp.rules import Rule, Sensitivity, as_rule
 from csp.rules.base import Number, counts_of, is_count_table
 from csp.table import Table
 
@@ -108,9 +108,46 @@ class Mechanism:
             If a sensitive cell has no protection level (then give width=), or the rules cannot
             read the table.
         """
-        rule = as_rule(self.rules)
-        found = rule(table)
         publish = table.margins if self.margins == "publish" else np.zeros(table.n_cells, bool)
+        found = self.requirements(table, publish)
+        cost, cost_scale = self.costs(table)
+        return Problem.of(
+            table,
+            found.primary,
+            lpl=found.lpl,
+            upl=found.upl,
+            spl=found.spl,
+            cost=cost,
+            publish=publish,
+            cost_scale=cost_scale,
+            singletons=_singletons(table) if self.singletons else None,
+            union_rule=as_rule(self.rules) if self.unions else None,
+        )
+
+    @property
+    def cellwise(self) -> bool:
+        """Whether the value of a cell in a table of counts tells what is asked of it and its cost.
+
+        If so, a table of counts may be judged cell by cell.
+        """
+        alone = as_rule(self.rules).cellwise and not callable(self.cost)
+        return alone and not self.singletons and not self.unions
+
+    def requirements(self, table: Table, publish: NDArray[np.bool_]) -> Sensitivity:
+        """Primary cells and their levels.
+
+        Parameters
+        ----------
+        table : Table
+        publish : (n,) bool
+            Cells that are published by force, and so never primary.
+
+        Raises
+        ------
+        InputError
+            As for `problem`.
+        """
+        found = as_rule(self.rules)(table)
         primary = found.primary & ~publish
         spl = found.spl
         if self.width is not None:
@@ -124,19 +161,7 @@ class Mechanism:
                 "the rule a margin= or width="
             )
             raise InputError(msg)
-        cost, cost_scale = self._costs(table)
-        return Problem.of(
-            table,
-            primary,
-            lpl=np.where(primary, found.lpl, 0),
-            upl=np.where(primary, found.upl, 0),
-            spl=np.where(primary, spl, 0),
-            cost=cost,
-            publish=publish,
-            cost_scale=cost_scale,
-            singletons=_singletons(table) if self.singletons else None,
-            union_rule=rule if self.unions else None,
-        )
+        return Sensitivity(primary, found.lpl, found.upl, spl)
 
     def protect(self, table: Table, **options: Any) -> Protected:
         """Suppress, audit and release a table.
@@ -166,7 +191,14 @@ class Mechanism:
         """Whether the attacker knows that the cells of this table are whole units."""
         return is_count_table(table) if self.integer is None else self.integer
 
-    def _costs(self, table: Table) -> tuple[NDArray[np.int64], int]:
+    def costs(self, table: Table) -> tuple[NDArray[np.int64], int]:
+        """Cost of each cell as a secondary one, and its decimals.
+
+        Raises
+        ------
+        InputError
+            If a cost function returns an array of another shape.
+        """
         if callable(self.cost):
             cost = np.asarray(self.cost(table))
             if cost.shape != (table.n_cells,):

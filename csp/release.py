@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from csp.errors import InputError
 from csp.table import Table
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Release:
     scale : int
     names, roots : tuple of str
         Dimensions and the codes of their totals.
+    structural : (n,) bool or None
+        Cells that are known to everybody to be empty.
     """
 
     published: NDArray[np.int64]
@@ -45,6 +48,7 @@ class Release:
     scale: int
     names: tuple[str, ...]
     roots: tuple[str, ...]
+    structural: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, table: Table, pattern: NDArray[np.bool_]) -> Release:
@@ -55,7 +59,43 @@ class Release:
             array.flags.writeable = False
         return cls(
             published, flags, table.relations, table.lower, table.upper, table.labels,
-            table.scale, table.names, table.roots,
+            table.scale, table.names, table.roots, table.structural,
+        )  # fmt: skip
+
+    def table(self, values: ArrayLike) -> Table:
+        """Table that agrees with the release.
+
+        Parameters
+        ----------
+        values : (n,) or (k,) int
+            Of all cells, or of the k suppressed ones.
+
+        Raises
+        ------
+        NotAdditive
+            If the values break a relation.
+        InputError
+            If they have another shape, lie outside the bounds, or differ from a published value.
+        """
+        given = np.asarray(values)
+        full = self.published.copy()
+        if given.shape == (int(self.pattern.sum()),):
+            full[self.pattern] = given
+        elif given.shape == full.shape:
+            full[self.pattern] = given[self.pattern]
+            if (full != given).any():
+                i = int(np.argmax(full != given))
+                msg = f"cell {self.labels[i]} is published with another value"
+                raise InputError(msg)
+        else:
+            msg = (
+                f"values have shape {given.shape}; give those of all {len(full)} cells or of the "
+                f"{int(self.pattern.sum())} suppressed ones"
+            )
+            raise InputError(msg)
+        return Table(
+            full, self.relations, self.lower, self.upper, self.labels, self.scale,
+            names=self.names, roots=self.roots, structural=self.structural,
         )  # fmt: skip
 
     def __repr__(self) -> str:

@@ -56,6 +56,11 @@ class Rule(ABC):
     def __call__(self, table: Table) -> Sensitivity:
         """Sensitive cells and levels of a table."""
 
+    @property
+    def cellwise(self) -> bool:
+        """Whether it judges each cell of a table of counts by the value of that cell alone."""
+        return False
+
     def __or__(self, other: Rule | Callable[[Table], Any]) -> AnyOf:
         return AnyOf((self, as_rule(other)))
 
@@ -146,6 +151,11 @@ class AnyOf(Rule):
         for other in others:
             first = first | other
         return first
+
+    @property
+    def cellwise(self) -> bool:
+        """Whether all of its rules are."""
+        return all(as_rule(rule).cellwise for rule in self.rules)
 
     def __repr__(self) -> str:
         return " | ".join(map(repr, self.rules))

@@ -78,6 +78,11 @@ class MinFrequency(Rule):
             wide = threshold
         return Sensitivity.of(table, mask, level=percent_of_value(table, self.margin), spl=wide)
 
+    @property
+    def cellwise(self) -> bool:
+        """True: a cell of a table of counts is judged by its value alone."""
+        return True
+
     def __str__(self) -> str:
         zero = ["zero=1"] if self.zero_sensitive else []
         return f"FREQ({','.join([str(self.n), *_levels(self.margin, self.width), *zero])})"
@@ -115,6 +120,11 @@ class Zero(Rule):
         if not is_count_table(table):
             mask &= count > 0
         return Sensitivity.of(table, mask, level=whole_units(self.level, table.scale))
+
+    @property
+    def cellwise(self) -> bool:
+        """True: a cell of a table of counts is judged by its value alone."""
+        return True
 
     def __str__(self) -> str:
         return f"ZERO({number_text(self.level)})"
@@ -168,6 +178,11 @@ class Manual(Rule):
             raise InputError(msg)
         wide = whole_units(self.width, table.scale)
         return Sensitivity.of(table, mask, level=percent_of_value(table, self.margin), spl=wide)
+
+    @property
+    def cellwise(self) -> bool:
+        """True: a cell of a table of counts is judged by its value alone."""
+        return True
 
     def __str__(self) -> str:
         return f"MAN({','.join(_levels(self.margin, self.width))})"

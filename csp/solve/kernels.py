@@ -23,7 +23,8 @@ _compiled: dict[str, Any] = {}
 def compiled() -> dict[str, Any]:
     """Compiled twins of functions of `bitflow`, `hitting` and `cases`, by name."""
     if not _compiled:
-        _compiled.update(twins((bitflow, hitting, cases), NAMES, _bit_counts()))
+        bits = _bit_counts()
+        _compiled.update(bits | twins((bitflow, hitting, cases), NAMES, bits))
     return _compiled
 
 

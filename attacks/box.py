@@ -1,0 +1,238 @@
+"""The box search: the exact matching attack on networks, compiled.
+
+One walk over the fibre keeps the values that matches have shown so far (at first none: an
+outsider does not know the true table) and passes over all that cannot add to them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks import walk as walking
+from attacks.candidates import Candidates
+from attacks.walk import DEPTH, DOUBTFUL, KEPT, MATCHED, NODES, TESTED, Judged, Walk
+from csp.attacker.flow import as_network
+from csp.attacker.view import hidden_view
+from csp.errors import InputError
+from csp.solve import cases
+from csp.solve.bitflow import MOST, Net
+from csp.solve.order import BINARY_UP_TO, label_order, reordered
+from csp.solve.small import mask_of, structure_of
+from csp.table import Table
+
+__all__ = ["BoxSearch", "free_cells", "network_of", "takes"]
+
+_KEPT = 4096
+_POOL = 64
+
+
+class BoxSearch:
+    """Walk over the tables that fit a release, and test which of them are matches.
+
+    Parameters
+    ----------
+    given : Candidates
+    mode : {walk.ALL, walk.MATCHES, walk.VALUES, walk.HULL}
+    proof : int
+        Nodes for the proof that one table is a match.
+    kept : int
+        Tables to collect before a step ends.
+
+    Raises
+    ------
+    InputError
+        If the suppressed cells or those that may be suppressed are no small network.
+    """
+
+    def __init__(
+        self, given: Candidates, mode: int, *, proof: int = 2**62, kept: int = _KEPT
+    ) -> None:
+        self._given, self._mode, self._proof = given, mode, proof
+        net = network_of(given.table, given.release.pattern)
+        if net is None or given.facts is None:
+            msg = (
+                "the box search needs a network of up to 64 suppressed cells and rules that look "
+                "at cells one by one; use method='auto'"
+            )
+            raise InputError(msg)
+        self._walk = _walk_of(given, net, kept if mode <= walking.MATCHES else 1)
+        self._judged = _judged_of(given)
+
+    def __repr__(self) -> str:
+        return f"BoxSearch({self.nodes} nodes)"
+
+    def step(self, nodes: int, *, plain: bool = False) -> bool:
+        """Go on for some nodes; True once the walk is over.
+
+        Parameters
+        ----------
+        nodes : int
+        plain : bool
+            Run the functions uncompiled.
+        """
+        run = walking.walk if plain else walking.compiled()["walk"]
+        run(self._walk, self._judged, self._mode, nodes, self._proof)
+        return bool(self._walk.state[DEPTH] < 0)
+
+    def taken(self) -> NDArray[np.int64]:
+        """Return the tables collected since the last call: (t, k) int64."""
+        count = int(self._walk.state[KEPT])
+        self._walk.state[KEPT] = 0
+        return self._walk.kept[:count].copy()
+
+    @property
+    def nodes(self) -> int:
+        """Nodes seen."""
+        return int(self._walk.state[NODES])
+
+    @property
+    def tested(self) -> int:
+        """Tables tested."""
+        return int(self._walk.state[TESTED])
+
+    @property
+    def matched(self) -> int:
+        """Tables found to be matches."""
+        return int(self._walk.state[MATCHED])
+
+    @property
+    def doubtful(self) -> int:
+        """Tables left undecided by the node limit."""
+        return int(self._walk.state[DOUBTFUL])
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Values met, counted from the least feasible one: (k, s) bool."""
+        return self._walk.seen
+
+    def learn(self, table: NDArray[np.int64]) -> None:
+        """Begin with a table that is known to be a match (an auditor knows the true one)."""
+        self._walk.x[:] = table
+        for e in range(len(table)):
+            walking.settle(
+                self._walk.bounds, self._walk.x, self._walk.room, self._walk.moves, e
+            )  # fmt: skip
+        if self._mode > walking.MATCHES:
+            walking.note(self._walk, self._mode)
+
+
+def takes(given: Candidates) -> bool:
+    """Whether the box search takes a release and mechanism."""
+    if given.facts is None or given.table.n_cells > BINARY_UP_TO:
+        return False
+    if network_of(given.table, given.release.pattern) is None:
+        return False
+    try:
+        structure_of(given.mechanism.problem(given.table))
+    except InputError:
+        return False
+    return True
+
+
+def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
+    """Suppressed cells as a network of at most 64 cells, or None if they are none."""
+    if pattern.sum() > MOST:
+        return None
+    view = hidden_view(table, pattern)
+    network = as_network(view)
+    if network is None:
+        return None
+    star = np.zeros((2, len(view.rows) + 1), dtype=np.uint64)
+    ends = np.ascontiguousarray(np.stack([network.tail, network.head]))
+    for a in range(2):
+        np.bitwise_or.at(
+            star[a], ends[a], np.uint64(1) << np.arange(len(view.cells), dtype=np.uint64)
+        )
+    return Net(ends, star, len(view.rows))
+
+
+def free_cells(net: Net) -> list[int]:
+    """Cells to fix one after the other, until all others follow.
+
+    The next one is on a cycle and leaves as few cells on cycles as possible.
+    """
+    left = set(range(net.ends.shape[1]))
+    order: list[int] = []
+    while core := _on_cycles(net, left):
+        best = min(core, key=lambda e: (len(_on_cycles(net, left - {e})), e))
+        order.append(best)
+        left.discard(best)
+    return order
+
+
+def _on_cycles(net: Net, cells: set[int]) -> list[int]:
+    """Cells that are no bridge of the network of some cells."""
+    import networkx as nx
+
+    graph = nx.MultiGraph()
+    for e in cells:
+        u, v = net.ends[:, e].tolist()
+        graph.add_edge(u, v, key=e)
+    simple = nx.Graph(graph)
+    bridges = set(map(frozenset, nx.bridges(simple)))
+    out = []
+    for u, v, e in graph.edges(keys=True):
+        alone = graph.number_of_edges(u, v) == 1
+        if u == v or not (alone and frozenset((u, v)) in bridges):
+            out.append(e)
+    return sorted(out)
+
+
+def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
+    k = len(given.cells)
+    order = np.array(free_cells(net), dtype=np.int64)
+    depth = len(order) + 1
+    span = np.full((3, depth), -1, dtype=np.int64)
+    walk = Walk(
+        net,
+        order,
+        np.stack([given.lower, given.upper]),
+        given.table.values[given.cells].copy(),
+        np.zeros((2, MOST), dtype=np.int64),
+        np.zeros(2, dtype=np.uint64),
+        span,
+        np.zeros((2, k), dtype=np.int64),
+        np.zeros((3, max(net.star.shape[1], MOST)), dtype=np.int64),
+        np.zeros(2, dtype=np.uint64),
+        np.zeros((k, int((given.upper - given.lower).max()) + 1), dtype=bool),
+        np.zeros((kept, k), dtype=np.int64),
+        np.zeros(6, dtype=np.int64),
+    )
+    for e in range(k):
+        walking.settle(walk.bounds, walk.x, walk.room, walk.moves, e)
+    return walk
+
+
+def _judged_of(given: Candidates) -> Judged:
+    assert given.facts is not None
+    problem = given.mechanism.problem(given.table)
+    order = label_order(given.table)
+    # Ties are broken in the order of labels.
+    ranked = reordered(problem, order)
+    structure = structure_of(ranked)
+    table, cells = ranked.table, structure.cells
+    case, work = cases.room_for_work(structure.net.star.shape[1])
+    rank = np.argsort(order)[given.cells]
+    flags = np.zeros(table.n_cells, dtype=bool)
+    flags[rank] = True
+    levels = np.stack([ranked.lpl, ranked.upl, ranked.spl])[:, cells]
+    return Judged(
+        structure.net,
+        case,
+        work,
+        np.searchsorted(cells, rank),
+        table.values[cells].copy(),
+        np.where(flags[cells], 0, levels).copy(),
+        ranked.cost[cells].copy(),
+        (ranked.primary & ~flags)[cells].copy(),
+        np.stack([table.lower[cells], table.upper[cells]]),
+        structure.may,
+        structure.beforehand,
+        mask_of(flags[cells]),
+        given.facts.primary,
+        given.facts.allowed,
+        given.facts.levels,
+        given.facts.cost,
+        np.zeros(_POOL, dtype=np.uint64),
+    )

@@ -1,0 +1,214 @@
+"""What the mechanism makes of the tables that fit a release, before any of them is tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from attacks.completion import complete
+from csp.auditing import intervals
+from csp.errors import InputError
+from csp.mechanism import Mechanism
+from csp.numbers import units_text
+from csp.release import Release
+from csp.table import Table
+
+__all__ = ["Candidates", "CellFacts", "candidates", "feasible"]
+
+_MOST_FACTS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CellFacts:
+    """What the mechanism says of every value of every suppressed cell.
+
+    Values are counted from the least feasible one; ``s`` is the widest range plus 1.
+
+    Attributes
+    ----------
+    primary : (k, s) bool
+    levels : (3, k, s) int64
+        Lower, upper and sliding protection level.
+    cost : (k, s) int64
+        As a secondary cell.
+    allowed : (k, s) bool
+        Whether the value is not primary, or reaches its levels under the pattern; and whether it
+        agrees with the marks. No match holds another value.
+    """
+
+    primary: NDArray[np.bool_]
+    levels: NDArray[np.int64]
+    cost: NDArray[np.int64]
+    allowed: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Candidates:
+    """The tables that fit a release, seen through a mechanism.
+
+    Attributes
+    ----------
+    release : Release
+    mechanism : Mechanism
+    table : Table
+        One of them.
+    cells : (k,) int64
+        Suppressed cells.
+    lower, upper : (k,) int64
+        Integer feasibility interval of each.
+    facts : CellFacts or None
+        None where the mechanism looks at more than the value of a cell, or ranges are very long.
+    marks : (k,) bool or None
+        Which of the suppressed cells are primary, if that is known.
+    """
+
+    release: Release
+    mechanism: Mechanism
+    table: Table
+    cells: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    facts: CellFacts | None
+    marks: NDArray[np.bool_] | None = None
+
+    def __repr__(self) -> str:
+        return f"Candidates({len(self.cells)} suppressed cells)"
+
+
+def feasible(
+    table: Table, pattern: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Least and largest whole number that each suppressed cell can be.
+
+    Parameters
+    ----------
+    table : Table
+        Any completion of the release.
+    pattern : (n,) bool
+
+    Returns
+    -------
+    lower, upper : (k,) int64
+
+    Raises
+    ------
+    InputError
+        If a cell has no end in one direction.
+    """
+    cells = np.flatnonzero(pattern)
+    low, high = intervals(table, pattern, integer=True)
+    endless = ~np.isfinite(low[cells]) | ~np.isfinite(high[cells])
+    if endless.any():
+        i = int(cells[np.argmax(endless)])
+        msg = (
+            f"suppressed cell {table.cell(i)} has no end in one direction, so infinitely many "
+            "tables fit; give the table bounds (lower=, upper=)"
+        )
+        raise InputError(msg)
+    return low[cells].astype(np.int64), high[cells].astype(np.int64)
+
+
+def candidates(
+    release: Release, mechanism: Mechanism, *, marks: NDArray[np.bool_] | None = None
+) -> Candidates:
+    """Read a release through a mechanism.
+
+    Parameters
+    ----------
+    release : Release
+    mechanism : Mechanism
+    marks : (n,) bool, optional
+        Primary cells, where the release told them apart from secondary ones.
+
+    Raises
+    ------
+    InputError
+        If no table fits the release, infinitely many do, the mechanism reads more than a release
+        tells, or it would never have published this: a published cell that is sensitive to it,
+        or a suppressed one that it publishes by force (cell named).
+    """
+    table = complete(release)
+    if mechanism.defence is not None:
+        msg = (
+            "the mechanism has a defence: its pattern depends on a secret key, so no table can be "
+            "excluded by running it again"
+        )
+        raise InputError(msg)
+    _check_match(release, mechanism, table)
+    lower, upper = feasible(table, release.pattern)
+    cells = np.flatnonzero(release.pattern)
+    facts = None
+    if mechanism.cellwise and len(cells) * int((upper - lower).max() + 1) <= _MOST_FACTS:
+        facts = _facts(release, mechanism, table, cells, lower, upper)
+    told = None
+    if marks is not None:
+        flags = np.asarray(marks, dtype=bool)
+        if flags.shape != release.pattern.shape or (flags & ~release.pattern).any():
+            msg = "marks need one flag for each cell, and none at a published cell"
+            raise InputError(msg)
+        told = flags[cells]
+        if facts is not None:
+            fits = facts.primary == told[:, None]
+            facts = replace(facts, allowed=facts.allowed & fits)
+    return Candidates(release, mechanism, table, cells, lower, upper, facts, told)
+
+
+def _check_match(release: Release, mechanism: Mechanism, table: Table) -> None:
+    problem = mechanism.problem(table)
+    open_cells = ~release.pattern
+    if mechanism.cellwise and (problem.primary & open_cells).any():
+        i = int(np.argmax(problem.primary & open_cells))
+        shown = units_text(int(release.published[i]), release.scale)
+        msg = (
+            f"cell {table.cell(i)} is published with {shown}, which the mechanism calls sensitive: "
+            "the release was not made by it; give the mechanism that was used"
+        )
+        raise InputError(msg)
+    forced = (problem.status == "z") & release.pattern
+    if forced.any():
+        i = int(np.argmax(forced))
+        msg = (
+            f"cell {table.cell(i)} is suppressed, but the mechanism publishes it by force "
+            f"(margins={mechanism.margins!r}): the release was not made by it; give the mechanism "
+            "that was used"
+        )
+        raise InputError(msg)
+
+
+def _facts(
+    release: Release, mechanism: Mechanism, table: Table, cells: NDArray[np.int64],
+    lower: NDArray[np.int64], upper: NDArray[np.int64],
+) -> CellFacts:  # fmt: skip
+    """Ask the mechanism about cells one value at a time; relations play no part in that."""
+    width = int((upper - lower).max()) + 1
+    k = len(cells)
+    primary = np.zeros((k, width), dtype=bool)
+    levels = np.zeros((3, k, width), dtype=np.int64)
+    cost = np.zeros((k, width), dtype=np.int64)
+    publish = mechanism.problem(table).status == "z"
+    alone = table.replace(relations=csr_array((0, table.n_cells), dtype=np.int64))
+    for t in range(width):
+        values = table.values.copy()
+        values[cells] = np.minimum(lower + t, upper)
+        one = alone.replace(values=values)
+        asked = mechanism.requirements(one, publish)
+        primary[:, t] = asked.primary[cells]
+        for i, level in enumerate((asked.lpl, asked.upl, asked.spl)):
+            levels[i, :, t] = np.where(asked.primary, level, 0)[cells]
+        cost[:, t] = mechanism.costs(one)[0][cells]
+    value = np.minimum(lower[:, None] + np.arange(width), upper[:, None])
+    # An attacker who does not know that cells are whole sees more; whoever proves a match checks
+    # that exactly, so a little more may be let through here.
+    low, high = (
+        (lower[:, None].astype(float), upper[:, None].astype(float))
+        if mechanism.attacker_is_integer(table)
+        else tuple(
+            end[cells][:, None] + slack
+            for end, slack in zip(intervals(table, release.pattern), (-1e-6, 1e-6), strict=True)
+        )
+    )
+    reached = (value - levels[0] >= low) & (value + levels[1] <= high) & (levels[2] <= high - low)
+    return CellFacts(primary, levels, cost, ~primary | reached)

@@ -1,0 +1,163 @@
+"""Counting whole-number solutions without listing them, and drawing them uniformly.
+
+Cells are decided one after the other; two partial tables that leave the same right-hand sides have
+equally many completions, so each such state is counted once (dynamic programming).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+__all__ = ["Counter", "TooMany"]
+
+
+class TooMany(Exception):
+    """More partial sums than the limit."""
+
+
+class Counter:
+    """Number of solutions of ``M x = b`` with ``lower <= x <= upper``, by partial sums.
+
+    Parameters
+    ----------
+    matrix : (r, k) csr_array of int64
+    right : (r,) int64
+    lower, upper : (k,) int64
+    limit : int
+        States to keep.
+
+    Raises
+    ------
+    TooMany
+        If there are more.
+    """
+
+    def __init__(
+        self, matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
+        upper: NDArray[np.int64], limit: int,
+    ) -> None:  # fmt: skip
+        self._matrix = matrix.tocsc()
+        self._lower, self._upper = lower.tolist(), upper.tolist()
+        self.order = _order(matrix)
+        # What the cells that are still to come can add to each row.
+        self._rest = self._ranges(matrix.shape[0])
+        self._layers: list[dict[tuple[int, ...], int]] = []
+        states: set[tuple[int, ...]] = {tuple(right.tolist())}
+        forward = [states]
+        kept = 1
+        for step in range(len(self.order)):
+            following: set[tuple[int, ...]] = set()
+            for state in states:
+                following.update(after for _, after in self._children(step, state))
+                if kept + len(following) > limit:
+                    raise TooMany
+            states = following
+            kept += len(states)
+            forward.append(states)
+        ways = {state: int(not any(state)) for state in states}
+        self._layers = [ways]
+        for step in reversed(range(len(self.order))):
+            ways = {
+                state: sum(ways[after] for _, after in self._children(step, state))
+                for state in forward[step]
+            }
+            self._layers.append(ways)
+        self._layers.reverse()
+        self._first = tuple(right.tolist())
+        self.total = self._layers[0][self._first]
+
+    def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw one solution; all are equally likely.
+
+        Returns
+        -------
+        (k,) int64
+        """
+        x = np.zeros(len(self.order), dtype=np.int64)
+        state = self._first
+        for step, cell in enumerate(self.order):
+            left = _below(rng, self._layers[step][state])
+            for value, after in self._children(step, state):
+                ways = self._layers[step + 1][after]
+                if left < ways:
+                    x[cell], state = value, after
+                    break
+                left -= ways
+        return x
+
+    def _children(self, step: int, state: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+        """Values of the next cell, and what they leave of the right-hand sides."""
+        cell = self.order[step]
+        span = slice(*self._matrix.indptr[cell : cell + 2].tolist())
+        rows = self._matrix.indices[span].tolist()
+        signs = self._matrix.data[span].tolist()
+        low, high = self._lower[cell], self._upper[cell]
+        for r, v in zip(rows, signs, strict=True):
+            # state[r] - v * x must be within what the later cells can add.
+            least, most = self._rest[step + 1][r]
+            a, b = state[r] - most, state[r] - least
+            if v < 0:
+                a, b, v = -b, -a, -v
+            low, high = max(low, -(-a // v)), min(high, b // v)
+        out = []
+        for value in range(low, high + 1):
+            after = list(state)
+            for r, v in zip(rows, signs, strict=True):
+                after[r] -= v * value
+            out.append((value, tuple(after)))
+        return out
+
+    def _ranges(self, m: int) -> list[list[tuple[int, int]]]:
+        ranges = [[(0, 0)] * m]
+        for cell in reversed(self.order):
+            now = list(ranges[-1])
+            span = slice(*self._matrix.indptr[cell : cell + 2].tolist())
+            for r, v in zip(
+                self._matrix.indices[span].tolist(), self._matrix.data[span].tolist(), strict=True
+            ):
+                ends = sorted((v * self._lower[cell], v * self._upper[cell]))
+                now[r] = (now[r][0] + ends[0], now[r][1] + ends[1])
+            ranges.append(now)
+        return ranges[::-1]
+
+
+def _order(matrix: csr_array) -> list[int]:
+    """Cells such that few relations are begun and not ended at any time."""
+    columns = matrix.tocsc()
+    rows_of = [
+        set(columns.indices[columns.indptr[c] : columns.indptr[c + 1]].tolist())
+        for c in range(matrix.shape[1])
+    ]
+    left = dict(enumerate(np.diff(matrix.indptr).tolist()))
+    begun: set[int] = set()
+    cells = set(range(matrix.shape[1]))
+    order = []
+    while cells:
+        # Fewest new rows begun, then most rows ended, then the first.
+        best = min(
+            cells,
+            key=lambda c: (
+                len(rows_of[c] - begun) - sum(left[r] == 1 for r in rows_of[c]), c,
+            ),
+        )  # fmt: skip
+        cells.discard(best)
+        order.append(best)
+        begun |= rows_of[best]
+        for r in rows_of[best]:
+            left[r] -= 1
+    return order
+
+
+def _below(rng: np.random.Generator, total: int) -> int:
+    """Draw a whole number below `total`, however large that is."""
+    bits = total.bit_length()
+    while True:
+        words = -(-bits // 32)
+        number = 0
+        for word in rng.integers(0, 2**32, size=words, dtype=np.uint64).tolist():
+            number = number << 32 | word
+        number >>= 32 * words - bits
+        if number < total:
+            return number

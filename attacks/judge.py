@@ -1,0 +1,131 @@
+"""Whether a candidate table would have been published with the same pattern.
+
+The compiled judge of networks is part of `attacks.walk`; this one takes any mechanism and table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.candidates import Candidates
+from csp.auditing import audit
+from csp.errors import InputError, OutOfTime, Unprotectable
+from csp.problem import Problem
+from csp.solve import suppress
+from csp.solve.order import BINARY_UP_TO, label_order, reordered
+from csp.solve.tiebreak import prefers
+
+__all__ = ["SolverJudge", "published_as"]
+
+_POOL = 40
+
+
+def published_as(given: Candidates, values: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+    """Pattern with which the mechanism publishes a table; None if it cannot protect it.
+
+    This is the function solveCSP of paper 003, Algorithm 1.
+
+    Parameters
+    ----------
+    given : Candidates
+    values : (k,) int64
+        Of the suppressed cells.
+    """
+    table = given.release.table(values)
+    try:
+        problem = given.mechanism.problem(table)
+        return suppress(problem, integer=given.mechanism.attacker_is_integer(table)).pattern
+    except (Unprotectable, InputError):
+        return None
+
+
+class SolverJudge:
+    """Match test by the suppression solver, with patterns that beat others before.
+
+    Parameters
+    ----------
+    given : Candidates
+    """
+
+    def __init__(self, given: Candidates) -> None:
+        self._given = given
+        n = given.table.n_cells
+        # Ties are broken in the order of labels (`csp.suppress`).
+        self._order = label_order(given.table) if n <= BINARY_UP_TO else np.arange(n)
+        self._pattern = given.release.pattern[self._order]
+        self._place = np.argsort(self._order)[given.cells]
+        self._pool: list[NDArray[np.bool_]] = []
+        self.solved = 0
+
+    def __repr__(self) -> str:
+        return f"SolverJudge({self.solved} problems solved)"
+
+    def matches(self, values: NDArray[np.int64], time_limit: float | None = None) -> bool:
+        """Whether the mechanism publishes this table with the pattern of the release.
+
+        Parameters
+        ----------
+        values : (k,) int64
+            Of the suppressed cells.
+        time_limit : float, optional
+            Seconds.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out before the verdict.
+        """
+        given, pattern = self._given, self._pattern
+        if not self._possible(values):
+            return False
+        table = given.release.table(values)
+        integer = given.mechanism.attacker_is_integer(table)
+        try:
+            problem = reordered(given.mechanism.problem(table), self._order)
+        except InputError:
+            return False
+        if not problem.primary.any() or (problem.primary & ~pattern).any():
+            return False
+        if given.marks is not None and (problem.primary[self._place] != given.marks).any():
+            return False
+        for i, other in enumerate(self._pool):
+            if self._is_better(problem, other) and self._is_safe(problem, other, integer=integer):
+                self._pool.insert(0, self._pool.pop(i))
+                return False
+        if not self._is_safe(problem, pattern, integer=integer):
+            return False
+        try:
+            found = suppress(problem, integer=integer, time_limit=time_limit)
+        except Unprotectable:
+            return False
+        self.solved += 1
+        if self._is_better(problem, found.pattern):
+            self._pool.insert(0, found.pattern)
+            del self._pool[_POOL:]
+            return False
+        if not found.canonical:
+            msg = "the time limit passed before a table was judged; allow more time"
+            raise OutOfTime(msg)
+        return bool((found.pattern == pattern).all())
+
+    def _possible(self, values: NDArray[np.int64]) -> bool:
+        """Whether the mechanism's word on single cells leaves the table in the running."""
+        facts = self._given.facts
+        if facts is None:
+            return True
+        place = np.arange(len(values)), values - self._given.lower
+        return bool(facts.allowed[place].all() and facts.primary[place].any())
+
+    def _is_better(self, problem: Problem, other: NDArray[np.bool_]) -> bool:
+        """Whether another pattern would be preferred if it is safe."""
+        if (problem.forced & ~other).any() or (other & (problem.status == "z")).any():
+            return False
+        pattern = self._pattern
+        cost = sum(problem.cost[other & ~pattern].tolist())
+        cost -= sum(problem.cost[pattern & ~other].tolist())
+        return cost < 0 or (cost == 0 and prefers(problem, other, pattern))
+
+    @staticmethod
+    def _is_safe(problem: Problem, pattern: NDArray[np.bool_], *, integer: bool) -> bool:
+        return audit(problem, pattern, integer=integer, only_primary=True).safe
