@@ -147,41 +147,33 @@ def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
     return Net(ends, star, len(view.rows))
 
 
-def free_cells(net: Net) -> list[int]:
+def free_cells(net: Net, *, plain: bool = False) -> NDArray[np.int64]:
     """Cells to fix one after the other, until all others follow.
 
-    The next one is on a cycle and leaves as few cells on cycles as possible.
+    Parameters
+    ----------
+    net : Net
+    plain : bool
+        Run the function uncompiled.
+
+    Returns
+    -------
+    (d,) int64
+        As many as the kernel has dimensions.
     """
-    left = set(range(net.ends.shape[1]))
-    order: list[int] = []
-    while core := _on_cycles(net, left):
-        best = min(core, key=lambda e: (len(_on_cycles(net, left - {e})), e))
-        order.append(best)
-        left.discard(best)
-    return order
+    k = net.ends.shape[1]
+    order = np.zeros(k, dtype=np.int64)
+    run = walking.choose_order if plain else walking.compiled()["choose_order"]
+    return order[: run(net, _flow_room(net), order)]
 
 
-def _on_cycles(net: Net, cells: set[int]) -> list[int]:
-    """Cells that are no bridge of the network of some cells."""
-    import networkx as nx
-
-    graph = nx.MultiGraph()
-    for e in cells:
-        u, v = net.ends[:, e].tolist()
-        graph.add_edge(u, v, key=e)
-    simple = nx.Graph(graph)
-    bridges = set(map(frozenset, nx.bridges(simple)))
-    out = []
-    for u, v, e in graph.edges(keys=True):
-        alone = graph.number_of_edges(u, v) == 1
-        if u == v or not (alone and frozenset((u, v)) in bridges):
-            out.append(e)
-    return sorted(out)
+def _flow_room(net: Net) -> NDArray[np.int64]:
+    return np.zeros((3, max(net.star.shape[1], MOST)), dtype=np.int64)
 
 
 def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
     k = len(given.cells)
-    order = np.array(free_cells(net), dtype=np.int64)
+    order = free_cells(net)
     depth = len(order) + 1
     span = np.full((3, depth), -1, dtype=np.int64)
     walk = Walk(
@@ -193,7 +185,7 @@ def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
         np.zeros(2, dtype=np.uint64),
         span,
         np.zeros((2, k), dtype=np.int64),
-        np.zeros((3, max(net.star.shape[1], MOST)), dtype=np.int64),
+        _flow_room(net),
         np.zeros(2, dtype=np.uint64),
         np.zeros((k, int((given.upper - given.lower).max()) + 1), dtype=bool),
         np.zeros((kept, k), dtype=np.int64),
@@ -213,6 +205,7 @@ def _judged_of(given: Candidates) -> Judged:
     structure = structure_of(ranked)
     table, cells = ranked.table, structure.cells
     case, work = cases.room_for_work(structure.net.star.shape[1])
+    worst, _ = cases.room_for_work(structure.net.star.shape[1])
     rank = np.argsort(order)[given.cells]
     flags = np.zeros(table.n_cells, dtype=bool)
     flags[rank] = True
@@ -220,13 +213,14 @@ def _judged_of(given: Candidates) -> Judged:
     return Judged(
         structure.net,
         case,
+        worst,
         work,
         np.searchsorted(cells, rank),
-        table.values[cells].copy(),
-        np.where(flags[cells], 0, levels).copy(),
-        ranked.cost[cells].copy(),
-        (ranked.primary & ~flags)[cells].copy(),
-        np.stack([table.lower[cells], table.upper[cells]]),
+        _twice(table.values[cells]),
+        _twice(np.where(flags[cells], 0, levels)),
+        _twice(ranked.cost[cells]),
+        (ranked.primary & ~flags)[cells],
+        _twice(np.stack([table.lower[cells], table.upper[cells]])),
         structure.may,
         structure.beforehand,
         mask_of(flags[cells]),
@@ -236,3 +230,7 @@ def _judged_of(given: Candidates) -> Judged:
         given.facts.cost,
         np.zeros(_POOL, dtype=np.uint64),
     )
+
+
+def _twice(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.stack([array, array])

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.solve.bitflow import FLOW, NONE, ONE, Case, Net, Work, augment, lowest, push
+from csp.numbers import UNBOUNDED
+from csp.solve.bitflow import FLOW, NONE, ONE, Case, Net, Work, augment, lowest, push, size, spread
 from csp.solve.cases import beaten, decide, fill
 
 __all__ = ["ALL", "HULL", "MATCHES", "VALUES", "Judged", "Walk", "compiled", "walk"]
@@ -76,15 +77,16 @@ class Judged(NamedTuple):
 
     Attributes
     ----------
-    net, case, work
-        The cells that the mechanism may suppress (`csp.solve.small`).
+    net, case, worst, work
+        The cells that the mechanism may suppress (`csp.solve.small`); for the two cases see
+        `pose`.
     place : (k,) int64
         Of each suppressed cell, its number among these.
-    values, levels, cost : (q,), (3, q), (q,) int64
+    values, levels, cost : (2, q), (2, 3, q), (2, q) int64
     primary : (q,) bool
-        A table; what the mechanism says of its published cells.
-    limits : (2, q) int64
-        Bounds known beforehand.
+        A table for each case; what the mechanism says of its published cells.
+    limits : (2, 2, q) int64
+        Bounds known beforehand, for each case.
     may, must, pattern : uint64
         Cells that may be suppressed, that are beforehand, and that are here.
     sensitive : (k, s) bool
@@ -100,6 +102,7 @@ class Judged(NamedTuple):
 
     net: Net
     case: Case
+    worst: Case
     work: Work
     place: NDArray[np.int64]
     values: NDArray[np.int64]
@@ -115,6 +118,46 @@ class Judged(NamedTuple):
     needs: NDArray[np.int64]
     prices: NDArray[np.int64]
     pool: NDArray[np.uint64]
+
+
+def on_cycles(net: Net, flow: NDArray[np.int64], inside: Any) -> Any:
+    """Cells that lie on a cycle of some cells; the others have one value once these are fixed."""
+    out = NONE
+    left = inside
+    while left != NONE:
+        e = lowest(left)
+        bit = ONE << np.uint64(e)
+        left &= left - ONE
+        u, v = net.ends[0, e], net.ends[1, e]
+        rest = inside & ~bit
+        if u == v or spread(net.ends, net.star, flow, 0, u, v, rest, rest) < 0:
+            out |= bit
+    return out
+
+
+def choose_order(net: Net, flow: NDArray[np.int64], order: NDArray[np.int64]) -> int:
+    """Write cells to fix one after the other, until all others follow; returns their number.
+
+    The next one is on a cycle and leaves as few cells on cycles as possible.
+    """
+    inside = NONE
+    for e in range(net.ends.shape[1]):
+        inside |= ONE << np.uint64(e)
+    count = 0
+    inside = on_cycles(net, flow, inside)
+    while inside != NONE:
+        best, fewest, rest = -1, len(order) + 1, NONE
+        left = inside
+        while left != NONE:
+            e = lowest(left)
+            left &= left - ONE
+            core = on_cycles(net, flow, inside & ~(ONE << np.uint64(e)))
+            if size(core) < fewest:
+                best, fewest, rest = e, size(core), core
+        order[count] = best
+        count += 1
+        inside = rest
+    return count
 
 
 def settle(
@@ -191,43 +234,60 @@ def nothing_new(
 
 
 def pose(
-    bounds: NDArray[np.int64], x: NDArray[np.int64], ends: NDArray[np.int64], judged: Judged
-) -> bool:
+    bounds: NDArray[np.int64], x: NDArray[np.int64], ends: NDArray[np.int64], judged: Judged,
+    worlds: int,
+) -> bool:  # fmt: skip
     """Pose the problem of the tables below a node, all at once; False if none is a match.
 
-    Tables without any primary cell are no match: nothing would have been suppressed.
-    A cell counts as primary if a value left to it is, and asks, counted from its present value,
-    for all that any of these values asks for. What is safe then is safe for every table below;
-    differences of cost are the same for all, too, if all cells that still vary are suppressed.
+    A cell counts as primary if a value left to it is, and asks for all that any of these values
+    asks for. Tables without any primary cell are no match: nothing would have been suppressed.
+
+    Two cases are written, or the first alone. What is safe in `case` is safe for every table below
+    that differs from the present one only in cells that it suppresses: levels are counted from the
+    present value. What is safe in `worst` is so for every table below: cells have the least room,
+    and the least cost, that any of these tables gives them (more room and cost only helps).
     """
     none = True
     for e in range(len(x)):
         p = judged.place[e]
-        judged.values[p] = x[e]
-        judged.cost[p] = judged.prices[e, x[e] - bounds[0, e]]
+        low, high = ends[0, e], ends[1, e]
+        t = x[e] - bounds[0, e]
+        judged.values[0, p], judged.values[1, p] = x[e], low
+        judged.limits[1, 1, p] = judged.limits[0, 1, p]
+        if judged.limits[1, 1, p] < _NO_BOUND:
+            judged.limits[1, 1, p] -= high - low
+        judged.cost[0, p] = judged.prices[e, t]
+        judged.cost[1, p] = judged.prices[e, t]
         judged.primary[p] = False
         possible = False
         for k in range(3):
-            judged.levels[k, p] = 0
-        for v in range(ends[0, e], ends[1, e] + 1):
+            judged.levels[0, k, p] = 0
+            judged.levels[1, k, p] = 0
+        for v in range(low, high + 1):
             t = v - bounds[0, e]
             if not judged.allowed[e, t]:
                 continue
             possible = True
+            judged.cost[1, p] = min(judged.cost[1, p], judged.prices[e, t])
             if judged.sensitive[e, t]:
                 judged.primary[p] = True
-                judged.levels[0, p] = max(judged.levels[0, p], judged.needs[0, e, t] + x[e] - v)
-                judged.levels[1, p] = max(judged.levels[1, p], judged.needs[1, e, t] + v - x[e])
-                judged.levels[2, p] = max(judged.levels[2, p], judged.needs[2, e, t])
+                for k in range(3):
+                    judged.levels[1, k, p] = max(judged.levels[1, k, p], judged.needs[k, e, t])
+                levels = judged.levels[0]
+                levels[0, p] = max(levels[0, p], judged.needs[0, e, t] + x[e] - v)
+                levels[1, p] = max(levels[1, p], judged.needs[1, e, t] + v - x[e])
+                levels[2, p] = max(levels[2, p], judged.needs[2, e, t])
         if not possible:
             return False
         none &= not judged.primary[p]
     if none:
         return False
-    fill(
-        judged.net, judged.case, judged.values, judged.limits, judged.primary, judged.levels,
-        judged.cost, judged.may, judged.must,
-    )  # fmt: skip
+    for i in range(worlds):
+        fill(
+            judged.net, judged.case if i == 0 else judged.worst, judged.values[i],
+            judged.limits[i], judged.primary, judged.levels[i], judged.cost[i], judged.may,
+            judged.must,
+        )  # fmt: skip
     return True
 
 
@@ -303,21 +363,32 @@ def walk(w: Walk, judged: Judged, mode: int, nodes: int, proof: int) -> None:
         if mode <= MATCHES and state[KEPT] == len(w.kept):
             return
         state[NODES] += 1
-        core = measure(net, x, room, moves, flow, found, inside, ends)
+        leaf = d == len(order)
+        if leaf:
+            core = NONE
+            ends[0] = x
+            ends[1] = x
+        else:
+            core = measure(net, x, room, moves, flow, found, inside, ends)
         if mode != ALL:
             if mode >= VALUES and nothing_new(bounds, ends, seen):
                 state[DEPTH] = d - 1
                 continue
-            if not pose(bounds, x, ends, judged):
+            if not pose(bounds, x, ends, judged, 1 if leaf else 2):
                 state[DEPTH] = d - 1
                 continue
-            if core != NONE and beaten(
-                judged.net, judged.case, judged.work, judged.pattern, judged.pool,
-                moved_to(judged.place, core),
+            if core != NONE and (
+                beaten(
+                    judged.net, judged.case, judged.work, judged.pattern, judged.pool,
+                    moved_to(judged.place, core),
+                )
+                or beaten(
+                    judged.net, judged.worst, judged.work, judged.pattern, judged.pool, NONE
+                )
             ):  # fmt: skip
                 state[DEPTH] = d - 1
                 continue
-        if d < len(order):
+        if not leaf:
             span[0, d], span[1, d], span[2, d] = ends[0, order[d]], ends[1, order[d]], 0
             continue
         state[TESTED] += 1
@@ -335,7 +406,19 @@ def walk(w: Walk, judged: Judged, mode: int, nodes: int, proof: int) -> None:
         state[DEPTH] = d - 1
 
 
-_NAMES = ("settle", "give", "measure", "nothing_new", "pose", "moved_to", "note", "walk")
+_NO_BOUND = np.int64(UNBOUNDED)
+_NAMES = (
+    "on_cycles",
+    "choose_order",
+    "settle",
+    "give",
+    "measure",
+    "nothing_new",
+    "pose",
+    "moved_to",
+    "note",
+    "walk",
+)
 _compiled: dict[str, Any] = {}
 
 

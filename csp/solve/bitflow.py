@@ -24,6 +24,7 @@ __all__ = [
     "probe",
     "push",
     "size",
+    "spread",
 ]
 
 MOST = 64
