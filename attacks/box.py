@@ -38,6 +38,8 @@ class BoxSearch:
         Nodes for the proof that one table is a match.
     kept : int
         Tables to collect before a step ends.
+    judged : bool
+        False only for mode ALL, where no table is tested.
 
     Raises
     ------
@@ -46,18 +48,19 @@ class BoxSearch:
     """
 
     def __init__(
-        self, given: Candidates, mode: int, *, proof: int = 2**62, kept: int = _KEPT
-    ) -> None:
+        self, given: Candidates, mode: int, *, proof: int = 2**62, kept: int = _KEPT,
+        judged: bool = True,
+    ) -> None:  # fmt: skip
         self._given, self._mode, self._proof = given, mode, proof
         net = network_of(given.table, given.release.pattern)
-        if net is None or given.facts is None:
+        if net is None or (judged and given.facts is None):
             msg = (
                 "the box search needs a network of up to 64 suppressed cells and rules that look "
                 "at cells one by one; use method='auto'"
             )
             raise InputError(msg)
         self._walk = _walk_of(given, net, kept if mode <= walking.MATCHES else 1)
-        self._judged = _judged_of(given)
+        self._judged = _judged_of(given) if judged else _nobody()
 
     def __repr__(self) -> str:
         return f"BoxSearch({self.nodes} nodes)"
@@ -230,6 +233,19 @@ def _judged_of(given: Candidates) -> Judged:
         given.facts.cost,
         np.zeros(_POOL, dtype=np.uint64),
     )
+
+
+def _nobody() -> Judged:
+    """Stand-in where no table is tested."""
+    case, work = cases.room_for_work(1)
+    masks = np.zeros((2, 1), dtype=np.uint64)
+    net = Net(np.zeros((2, 1), dtype=np.int64), masks, 1)
+    none = np.zeros((1, 1), dtype=np.int64)
+    flags = np.zeros((1, 1), dtype=bool)
+    return Judged(
+        net, case, case, work, none[0], none, none[None], none, flags[0], none[None],
+        np.uint64(0), np.uint64(0), np.uint64(0), flags, flags, none[None], none, masks[0],
+    )  # fmt: skip
 
 
 def _twice(array: NDArray[np.int64]) -> NDArray[np.int64]:

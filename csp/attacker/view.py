@@ -201,6 +201,8 @@ def graph_parts(matrix: csr_array) -> list[tuple[NDArray[np.int64], NDArray[np.i
     """
     from scipy.sparse import csr_array
 
+    if not matrix.shape[1]:
+        return []
     rows = np.flatnonzero(np.diff(matrix.indptr))
     order, cuts, row_order, row_cuts = _connected(csr_array(matrix[rows]))
     return [
