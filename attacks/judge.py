@@ -21,10 +21,10 @@ __all__ = ["SolverJudge", "published_as"]
 _POOL = 40
 
 
-def published_as(given: Candidates, values: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-    """Pattern with which the mechanism publishes a table; None if it cannot protect it.
+def published_as(given: Candidates, values: NDArray[np.int64]) -> bool:
+    """Whether the mechanism publishes a table with the pattern of the release, by running it.
 
-    This is the function solveCSP of paper 003, Algorithm 1.
+    Paper 003, Algorithm 1, lines 11 to 13.
 
     Parameters
     ----------
@@ -35,9 +35,12 @@ def published_as(given: Candidates, values: NDArray[np.int64]) -> NDArray[np.boo
     table = given.release.table(values)
     try:
         problem = given.mechanism.problem(table)
-        return suppress(problem, integer=given.mechanism.attacker_is_integer(table)).pattern
+        found = suppress(problem, integer=given.mechanism.attacker_is_integer(table))
     except (Unprotectable, InputError):
-        return None
+        return False
+    if given.marks is not None and (problem.primary[given.cells] != given.marks).any():
+        return False
+    return bool((found.pattern == given.release.pattern).all())
 
 
 class SolverJudge:

@@ -263,10 +263,7 @@ class _Run:
                     return
                 self._tested += 1
                 if method == "reference":
-                    pattern = published_as(self._given, x)
-                    good = pattern is not None and bool(
-                        (pattern == self._given.release.pattern).all()
-                    )
+                    good = published_as(self._given, x)
                 else:
                     good = judge.matches(x, None if left == np.inf else left)
                 if good:
@@ -329,7 +326,10 @@ class _Run:
         must = ~(self._asked.other & self._seen).any(axis=1)
         named = np.where(must, "always", np.where(may, "sometimes", "never"))
         # Between the ends of a hull there are values that no match may have.
-        named[~np.bool_(self._complete) | (~self._exact_values & may & ~must)] = ""
+        if not self._complete:
+            named[:] = ""
+        elif not self._exact_values:
+            named[may & ~must] = ""
         return Matching(
             given.release, given.cells, given.lower, given.upper, lower, upper,
             tuple(values) if self._exact_values else None,
