@@ -109,6 +109,8 @@ class WholeRelaxation:
             self._other_objective = objective is not None
         left = self._deadline - time.monotonic()
         word = optimise(self._lp, time_limit=None if left == np.inf else left)
+        if not k and (self._right > 0).any():
+            word = "infeasible"  # HiGHS calls a model without columns empty, and optimal
         if word != "optimal":
             return Relaxed(word)
         solution = self._lp.getSolution()

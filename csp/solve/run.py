@@ -29,7 +29,7 @@ from csp.solve.witness import WitnessPool
 _PATIENCE = 30
 
 # Free cells from which the relaxation of a network holds only the columns that it needs.
-PRICED_FROM = 50_000
+PRICED_FROM = 3_000
 
 __all__ = ["PRICED_FROM", "Run", "answer_pattern", "contenders", "drive", "too_dear"]
 
