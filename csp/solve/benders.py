@@ -31,6 +31,7 @@ _GUIDED_ROUNDS = (3, 6, 12, 24)
 # Share of the gap that a cell may take up to be in the first integer programs, and the number of
 # cells up to which a program is no trouble.
 _FIRST_SHARE = 1 / 16
+_LEAST_SHARE = 1e-4
 _SMALL_PROGRAM = 1000
 
 # Shares of the time used so far that searches for patterns get before and after the relaxation is
@@ -235,13 +236,14 @@ def _integer_phase(run: Run) -> None:
     find exclude most other cells from the last program, which proves the bound.
     """
     problem = run.problem
-    share = _FIRST_SHARE
+    share, fits = _FIRST_SHARE, False
     while not run.close_enough and run.left > 0:
         # A row that limits the cost to less than the incumbent's would prune as well as the
         # incumbent does as a start, but it invites trouble where costs span many magnitudes.
         better = None if run.best_cost is None else run.best_cost - run.step - run.constant
         candidates = contenders(run, better)
-        if better is None or candidates.sum() <= _SMALL_PROGRAM:
+        whole = better is None or candidates.sum() <= _SMALL_PROGRAM
+        if whole:
             share = 1.0
         if share < 1:
             candidates = contenders(run, better, share)
@@ -252,10 +254,18 @@ def _integer_phase(run: Run) -> None:
             step=run.step,
             time_limit=None if run.left == np.inf else run.left,
         )
+        if answer.word == "large":
+            # Fewer cells take less; what they give may exclude enough of the others.
+            if whole or fits or share < _LEAST_SHARE:
+                return
+            share /= 4
+            continue
+        fits = True
         if share < 1:
             if answer.x is None or run.cost_of(answer.x > 0.5) >= (run.best_cost or 0):
                 share = min(1.0, 4 * share)
                 continue
+            fits = False
         elif answer.word == "infeasible":
             if run.best is None:
                 raise no_union_safe_pattern(problem)

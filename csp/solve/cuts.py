@@ -19,8 +19,8 @@ from csp.numbers import UNBOUNDED
 from csp.problem import Problem
 
 __all__ = [
-    "Cut", "Cutter", "Side", "all_but", "broken", "needy", "no_good", "over_budget", "round_up",
-    "smallest_step",
+    "Cut", "Cutter", "Side", "all_but", "broken", "least_weight", "needy", "no_good",
+    "over_budget", "round_up", "smallest_step",
 ]  # fmt: skip
 
 
@@ -139,10 +139,7 @@ class Cutter:
             weight = weight.astype(object)
         weight[endless] = right
         used = self._free[cells] & (weight != 0)
-        ratio = np.minimum(weight[used], right).astype(np.float64) / float(right)
-        ratio[ratio > 1 - 1e-9] = 1.0
-        # The solver drops tiny coefficients, which would cut off patterns: round them up instead.
-        return Cut(cells[used], np.maximum(ratio, 1e-6), 1.0, "capacity")
+        return Cut(cells[used], least_weight(weight[used], right), 1.0, "capacity")
 
     def restrict(self, alive: NDArray[np.bool_]) -> None:
         """From now on leave free cells out of all cuts that no pattern of interest holds.
@@ -227,6 +224,14 @@ def _bridge_rows(problem: Problem) -> tuple[Any, NDArray[np.bool_], NDArray[np.i
     rows = csr_array((np.ones(len(indices)), indices, indptr), shape=part.shape)
     rows.sort_indices()
     return rows, lone[use], owner
+
+
+def least_weight(weight: NDArray[Any], right: int) -> NDArray[np.float64]:
+    """Weights of a cut with right side 1: none need exceed it."""
+    ratio: NDArray[np.float64] = np.minimum(weight, right).astype(np.float64) / float(right)
+    ratio[ratio > 1 - 1e-9] = 1.0
+    # The solver drops tiny coefficients, which would cut off patterns: round them up instead.
+    return np.maximum(ratio, 1e-6)
 
 
 def needy(problem: Problem) -> NDArray[np.bool_]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,8 @@ from csp.errors import SolverError
 from csp.highs import build, new_model, optimise
 from csp.problem import Problem
 from csp.solve.cuts import Cut
+from csp.solve.linear import WholeRelaxation, entries
+from csp.solve.pricing import PricedRelaxation
 
 __all__ = ["Answer", "Master"]
 
@@ -30,6 +31,8 @@ _ROOT_ONLY = {
     "mip_heuristic_run_root_reduced_cost": False,
 }
 _MARGIN = 1e-7
+# Entries up to which an integer program over a large table is built.
+_PROGRAM = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,8 +41,9 @@ class Answer:
 
     Attributes
     ----------
-    word : {"optimal", "infeasible", "limit", "doubtful"}
+    word : {"optimal", "infeasible", "limit", "doubtful", "large"}
         "doubtful": the solution breaks a row a little; it proves nothing, but may be looked at.
+        "large": nothing was solved, as the integer program would take too much memory.
     x : (n,) float64 or None
         1 at forced cells; None if there is no solution.
     bound : float
@@ -64,24 +68,31 @@ class Master:
         Passed to the solver.
     deadline : float
         `time.monotonic` value at which relaxations stop.
+    priced : bool
+        Whether the relaxation takes in columns only as they are needed, for large tables.
     """
 
-    def __init__(self, problem: Problem, seed: int = 0, deadline: float = np.inf) -> None:
+    def __init__(
+        self, problem: Problem, seed: int = 0, deadline: float = np.inf, *, priced: bool = False
+    ) -> None:
         self._problem, self._seed, self._deadline = problem, seed, deadline
         self._free = np.flatnonzero(problem.free)
-        self._place = np.full(problem.table.n_cells, -1, np.int64)
-        self._place[self._free] = np.arange(len(self._free))
         self.cost = problem.cost[self._free].astype(np.float64)
         # Costs near one keep the solver's absolute tolerances meaningful.
         positive = self.cost[self.cost > 0]
         self.unit = float(2.0 ** round(np.log2(np.median(positive)))) if len(positive) else 1.0
-        self.cuts: list[Cut] = []
+        self.cuts: list[Any] = []
         self._keys: set[bytes] = set()
-        self._lp: Any = None
-        self._matrix: Any = None
-        self._other_objective = False
-        self._right: NDArray[np.float64] = np.empty(0)
+        self._lp: WholeRelaxation | PricedRelaxation | None = None
         self._loaded = 0
+        self._is_priced = priced
+        self._preferred = np.zeros(problem.table.n_cells, dtype=bool)
+
+    def prefer(self, pattern: NDArray[np.bool_]) -> None:
+        """Tell of a safe pattern, near which solutions of the relaxation may be."""
+        self._preferred |= pattern
+        if isinstance(self._lp, PricedRelaxation):
+            self._lp.prefer(pattern)
 
     def add(self, cuts: list[Cut]) -> int:
         """Add cuts that are not there yet; returns how many were new."""
@@ -91,31 +102,42 @@ class Master:
                 self._keys.add(cut.key)
                 self.cuts.append(cut)
                 fresh += 1
+            elif isinstance(self._lp, PricedRelaxation) and self._lp.revive(cut.key):
+                fresh += 1
         return fresh
 
     def forget(self, kind: str) -> None:
         """Drop all cuts of a kind, because what they rest on has changed."""
         self.cuts = [cut for cut in self.cuts if cut.kind != kind]
         self._keys = {cut.key for cut in self.cuts}
-        self._lp, self._loaded, self._right = None, 0, np.empty(0)
+        self._start_anew()
 
     def forget_rounded(self, cost: int) -> None:
         """Drop cuts that some pattern of this cost might not satisfy."""
         if any(cut.below <= cost for cut in self.cuts):
             self.cuts = [cut for cut in self.cuts if cut.below > cost]
             self._keys = {cut.key for cut in self.cuts}
-            self._lp, self._loaded, self._right = None, 0, np.empty(0)
+            self._start_anew()
 
     def restrict(self, alive: NDArray[np.bool_]) -> None:
         """From now on publish all free cells but these; the linear relaxation starts anew."""
         self._free = np.flatnonzero(alive)
-        self._place[:] = -1
-        self._place[self._free] = np.arange(len(self._free))
         self.cost = self._problem.cost[self._free].astype(np.float64)
-        self.cuts = [cut.within(alive) for cut in self.cuts]
+        if isinstance(self._lp, PricedRelaxation):
+            self._preferred[self._lp.columns] = True
+        self.cuts = [cut.within(alive) for cut in self.rows]
         self._keys = {cut.key for cut in self.cuts}
-        self._lp, self._loaded, self._right = None, 0, np.empty(0)
-        self._other_objective = False
+        self._start_anew()
+
+    @property
+    def rows(self) -> list[Any]:
+        """Cuts that the relaxation and the programs hold: all but those that it has dropped."""
+        if not isinstance(self._lp, PricedRelaxation):
+            return self.cuts
+        return [*self._lp.held, *self.cuts[self._loaded :]]
+
+    def _start_anew(self) -> None:
+        self._lp, self._loaded = None, 0
 
     def relax(self, objective: NDArray[np.float64] | None = None) -> Answer:
         """Solve the linear relaxation, warm from the last time.
@@ -125,47 +147,21 @@ class Master:
         objective : (n,) float64, optional
             In place of the costs, never negative.
         """
-        from scipy.sparse import csr_array, vstack
-
-        k = len(self._free)
         if self._lp is None:
-            self._matrix = csr_array((0, k))
-            self._lp = build(
-                new_model(presolve="off", solver="simplex", random_seed=self._seed),
-                cost=self.cost / self.unit, lower=np.zeros(k), upper=np.ones(k),
-                rows=csr_array((0, k)), row_lower=np.empty(0), row_upper=np.empty(0),
+            kind = PricedRelaxation if self._is_priced else WholeRelaxation
+            self._lp = kind(
+                self._free, self._problem.table.n_cells, self.cost, self.unit, self._seed,
+                self._deadline,
             )  # fmt: skip
-        new = self.cuts[self._loaded :]
-        if new:
-            rows = self._rows(new, self._place)
-            self._lp.addRows(
-                len(new), np.array([c.right for c in new]), np.full(len(new), np.inf),
-                len(rows.data), rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32),
-                rows.data.astype(np.float64),
-            )  # fmt: skip
-            self._matrix = csr_array(vstack([self._matrix, rows]))
-            self._right = np.append(self._right, [c.right for c in new])
-            self._loaded = len(self.cuts)
-        cost, unit = self.cost, self.unit
-        if objective is not None:
-            cost = objective[self._free]
-            unit = max(1.0, float(np.median(cost))) if k else 1.0
-        if objective is not None or self._other_objective:
-            self._lp.changeColsCost(k, np.arange(k, dtype=np.int32), cost / unit)
-            self._other_objective = objective is not None
-        left = self._deadline - time.monotonic()
-        word = optimise(self._lp, time_limit=None if left == np.inf else left)
-        if word != "optimal":
-            return Answer(word, None, np.inf)
-        solution = self._lp.getSolution()
-        x = self._full(np.clip(np.asarray(solution.col_value), 0.0, 1.0))
-        # Any non-negative multipliers of the cuts give a valid bound, so the solver's tolerances
-        # cannot push it above a true cost (Neumaier and Shcherbina 2004).
-        y = np.maximum(np.asarray(solution.row_dual), 0.0) * unit
+            self.prefer(self._preferred)
+        self._lp.add(self.cuts[self._loaded :])
+        self._loaded = len(self.cuts)
+        found = self._lp.solve(None if objective is None else objective[self._free])
+        if found.x is None or found.reduced is None:
+            return Answer(found.word, None, np.inf)
         reduced = np.zeros(self._problem.table.n_cells)
-        reduced[self._free] = cost - self._matrix.T @ y
-        bound = float(self._right @ y + np.minimum(reduced, 0.0).sum())
-        return Answer("optimal", x, bound, reduced)
+        reduced[self._free] = found.reduced
+        return Answer(found.word, self._full(found.x), found.bound, reduced)
 
     def search(
         self,
@@ -268,17 +264,28 @@ class Master:
         """
         from scipy.sparse import csr_array, vstack
 
-        used = np.zeros(self._problem.table.n_cells, dtype=bool)
-        for cut in self.cuts:
-            used[cut.cells] = True
-        used &= candidates
+        used = candidates.copy()
+        cuts = self.rows
+        if not self._is_priced:
+            used[:] = False
+            for cut in cuts:
+                used[cut.cells] = True
+            used &= candidates
         used[[i for i, v in fixed.items() if v]] = True
         cells = np.flatnonzero(used)
+        rows = entries(cuts, cells, len(used), _PROGRAM if self._is_priced else np.inf)
+        if rows is None:
+            return Answer("large", None, -np.inf)
+        if self._is_priced:
+            # Cells that no cut holds stay published.
+            used[cells] = np.bincount(rows.indices, minlength=len(cells)) > 0
+            used[[i for i, v in fixed.items() if v]] = True
+            rows = csr_array(rows[:, np.flatnonzero(used[cells])])
+            cells = np.flatnonzero(used)
         place = np.full(len(used), -1, np.int64)
         place[cells] = np.arange(len(cells))
-        rows = self._rows(self.cuts, place)
-        right = np.array([c.right for c in self.cuts])
-        top = np.full(len(self.cuts), np.inf)
+        right = np.array([c.right for c in cuts])
+        top = np.full(len(cuts), np.inf)
         for whole, most in limits:
             weights = whole.astype(np.float64)
             # Totals are whole, so half a unit more admits nothing new. Scaled to a million, the
@@ -324,20 +331,6 @@ class Master:
         x = self._problem.forced.astype(np.float64)
         x[cells] = np.rint(values)
         return Answer(word, x, bound)
-
-    def _rows(self, cuts: list[Cut], place: NDArray[np.int64]) -> Any:
-        from scipy.sparse import csr_array
-
-        if not cuts:
-            return csr_array((0, int(place.max(initial=-1)) + 1))
-        cells = np.concatenate([c.cells for c in cuts])
-        weights = np.concatenate([c.weights for c in cuts])
-        owner = np.repeat(np.arange(len(cuts)), [len(c.cells) for c in cuts])
-        kept = place[cells] >= 0
-        return csr_array(
-            (weights[kept], (owner[kept], place[cells[kept]])),
-            shape=(len(cuts), int(place.max(initial=-1)) + 1),
-        )
 
     def _full(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         x = self._problem.forced.astype(np.float64)

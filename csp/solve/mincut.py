@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from csp.attacker.flow import Network, half_arcs
 from csp.attacker.maxflow import compiled, push_plain
 from csp.solve.cuts import Cutter, Side
+from csp.solve.flowcuts import Arcs
 from csp.solve.needs import DOWN, SLIDE, UP
 from csp.solve.network import HiddenNetwork
 from csp.solve.separation import Miss
@@ -181,11 +182,15 @@ class FlowSeparator:
     ----------
     net : HiddenNetwork
     cutter : Cutter
+    compact : bool
+        Whether cuts are kept as nodes rather than cell by cell (see `csp.solve.flowcuts`).
     """
 
-    def __init__(self, net: HiddenNetwork, cutter: Cutter) -> None:
+    def __init__(self, net: HiddenNetwork, cutter: Cutter, *, compact: bool = False) -> None:
         self._net, self._cutter = net, cutter
         largest = int(net.needs.need.max(initial=1))
+        arcs = Arcs(net) if compact else None
+        self._arcs = arcs if arcs is not None and largest <= arcs.largest_level else None
         self._one = 1 << max(0, min(20, 58 - largest.bit_length()))
         self._closed = net.closed
         self.solved = 0
@@ -221,11 +226,12 @@ class FlowSeparator:
     def _cuts(self, x: NDArray[np.float64], found: Any, deadline: float) -> list[Miss]:
         missed, signs, cut_begin, near, cut_nodes = found
         net, out = self._net, []
-        sides: tuple[list[Side], list[Side]] = ([], [])
+        sides: tuple[list[Any], list[Any]] = ([], [])
+        among = (x,) if self._arcs is None else (x, self._arcs.support(x))
         for v, r in enumerate(missed.tolist()):
             borders = (cut_begin[v], near[v], cut_begin[v + 1])
             for side, begin, end in zip(sides, borders, borders[1:], strict=False):
-                side.append((int(signs[v]), *self._potential(cut_nodes[begin:end]), 1))
+                side.append((int(signs[v]), *self._potential(cut_nodes[begin:end])))
             if v + 1 < len(missed) and missed[v + 1] == r:
                 continue
             p, need = int(net.cells[net.needs.cell[r]]), int(net.needs.need[r])
@@ -233,15 +239,26 @@ class FlowSeparator:
                 break
             cuts = []
             for side in sides:
-                cut = self._cutter.capacity(p, need, side)
-                if cut is not None and cut.slack(x) < -1e-6:
+                cut = self._cut(int(net.needs.cell[r]), need, side)
+                if cut is not None and cut.slack(*among) < -1e-6:
                     cuts.append(cut)
             sides = ([], [])
             out.append(Miss(p, _KINDS[int(net.needs.kind[r])], tuple(cuts)))
         return out
 
-    def _potential(self, cut: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows of the table and multipliers of a cut, by its smaller side where both will do."""
+    def _cut(self, p: int, need: int, sides: list[tuple[int, int, NDArray[np.int64]]]) -> Any:
+        """Cut of some directions, each with a sign and its nodes; see `Arcs.cut`."""
+        if self._arcs is not None:
+            return self._arcs.cut(p, need, sides)
+        net = self._net
+        as_rows: list[Side] = [
+            (direction, net.rows[nodes], sign * net.network.sign[nodes], 1)
+            for direction, sign, nodes in sides
+        ]
+        return self._cutter.capacity(int(net.cells[p]), need, as_rows)
+
+    def _potential(self, cut: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+        """Sign and nodes of a cut, by its smaller side where both will do."""
         inside = np.zeros(self._net.nodes, dtype=bool)
         inside[cut] = True
         outside = inside[-1]
@@ -249,7 +266,5 @@ class FlowSeparator:
             inside[-1] = False
             outside = 2 * int(inside.sum()) > self._net.nodes - 1
         if outside:
-            chosen, factor = np.flatnonzero(~inside[:-1]), 1
-        else:
-            chosen, factor = np.flatnonzero(inside[:-1]), -1
-        return self._net.rows[chosen], factor * self._net.network.sign[chosen]
+            return 1, np.flatnonzero(~inside[:-1])
+        return -1, np.flatnonzero(inside[:-1])

@@ -28,7 +28,10 @@ from csp.solve.witness import WitnessPool
 # Rounds in a row that need not raise the bound by much.
 _PATIENCE = 30
 
-__all__ = ["Run", "answer_pattern", "contenders", "drive", "too_dear"]
+# Free cells from which the relaxation of a network holds only the columns that it needs.
+PRICED_FROM = 3_000
+
+__all__ = ["PRICED_FROM", "Run", "answer_pattern", "contenders", "drive", "too_dear"]
 
 
 @dataclass(repr=False)
@@ -59,12 +62,13 @@ class Run:
     def __post_init__(self) -> None:
         self.cutter = Cutter(self.problem)
         self.net = HiddenNetwork.of(self.problem)
+        large = self.net is not None and int(self.problem.free.sum()) >= PRICED_FROM
         self.separator = (
             Separator(self.problem, self.cutter, self.seed)
             if self.net is None
-            else FlowSeparator(self.net, self.cutter)
+            else FlowSeparator(self.net, self.cutter, compact=large)
         )
-        self.master = Master(self.problem, self.seed, self.deadline)
+        self.master = Master(self.problem, self.seed, self.deadline, priced=large)
         self.alive = self.problem.free
         self.step = smallest_step(self.problem.cost[self.problem.free])
         self.constant = self.cost_of(self.problem.forced)
@@ -119,6 +123,7 @@ class Run:
             cost = self.cost_of(pattern)
             if self.best_cost is None or cost < self.best_cost:
                 self.best, self.best_cost = pattern.copy(), cost
+                self.master.prefer(pattern)
         return result
 
     def offer_cheaper(
