@@ -15,7 +15,11 @@ settings.register_profile(
     deadline=None,
     max_examples=EXAMPLES,
     derandomize=bool(os.environ.get("CI")),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.filter_too_much,
+    ],
 )
 # For runs by hand: pytest --hypothesis-profile=thousands tests/test_agree.py
 settings.register_profile(
