@@ -109,15 +109,23 @@ class BoxSearch:
         """Values met, counted from the least feasible one: (k, s) bool."""
         return self._walk.seen
 
-    def learn(self, table: NDArray[np.int64]) -> None:
-        """Begin with a table that is known to be a match (an auditor knows the true one)."""
-        self._walk.x[:] = table
-        for e in range(len(table)):
+    def learn(self, tables: NDArray[np.int64], *, plain: bool = False) -> None:
+        """Test some tables beforehand (modes VALUES and HULL): what they show need not be found.
+
+        Parameters
+        ----------
+        tables : (t, k) int64
+            Tables that fit the release.
+        plain : bool
+            Run the functions uncompiled.
+        """
+        run = walking.judge_tables if plain else walking.compiled()["judge_tables"]
+        run(self._walk, self._judged, self._mode, tables, self._proof)
+        # The walk goes on from the last table: any that fits will do.
+        for e in range(len(self._walk.x)):
             walking.settle(
                 self._walk.bounds, self._walk.x, self._walk.room, self._walk.moves, e
             )  # fmt: skip
-        if self._mode > walking.MATCHES:
-            walking.note(self._walk, self._mode)
 
 
 def takes(given: Candidates) -> bool:

@@ -17,7 +17,7 @@ from csp.numbers import UNBOUNDED
 from csp.solve.bitflow import FLOW, NONE, ONE, Case, Net, Work, augment, lowest, push, size, spread
 from csp.solve.cases import beaten, decide, fill
 
-__all__ = ["ALL", "HULL", "MATCHES", "VALUES", "Judged", "Walk", "compiled", "walk"]
+__all__ = ["ALL", "HULL", "MATCHES", "VALUES", "Judged", "Walk", "compiled", "judge_tables", "walk"]
 
 ALL, MATCHES, VALUES, HULL = 0, 1, 2, 3
 """Every table; every match; every value that a match gives a cell; only their ends."""
@@ -406,18 +406,29 @@ def walk(w: Walk, judged: Judged, mode: int, nodes: int, proof: int) -> None:
         state[DEPTH] = d - 1
 
 
+def judge_tables(w: Walk, judged: Judged, mode: int, tables: NDArray[np.int64], proof: int) -> None:
+    """Test some tables one by one and note the matches, except where they tell nothing new."""
+    for t in range(len(tables)):
+        w.ends[0] = tables[t]
+        w.ends[1] = tables[t]
+        if nothing_new(w.bounds, w.ends, w.seen):
+            continue
+        w.x[:] = tables[t]
+        w.state[TESTED] += 1
+        if not pose(w.bounds, w.x, w.ends, judged, 1):
+            continue
+        outcome = decide(judged.net, judged.case, judged.work, judged.pattern, judged.pool, proof)
+        if outcome == 0:
+            w.state[MATCHED] += 1
+            note(w, mode)
+        elif outcome == 2:
+            w.state[DOUBTFUL] += 1
+
+
 _NO_BOUND = np.int64(UNBOUNDED)
 _NAMES = (
-    "on_cycles",
-    "choose_order",
-    "settle",
-    "give",
-    "measure",
-    "nothing_new",
-    "pose",
-    "moved_to",
-    "note",
-    "walk",
+    *("on_cycles", "choose_order", "settle", "give", "measure", "nothing_new", "pose"),
+    *("moved_to", "note", "walk", "judge_tables"),
 )
 _compiled: dict[str, Any] = {}
 

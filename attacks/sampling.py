@@ -1,0 +1,213 @@
+"""Tables drawn uniformly from a fibre: exactly where it can be counted, else by a Markov chain.
+
+The chain goes along simple cycles of a network, which connect its whole fibre (they are its Graver
+basis), or along vectors of the reduced kernel, for which nobody promises that.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.fibre import Fibre
+from attacks.kernel import kernel
+from csp.attacker.flow import as_network
+from csp.attacker.view import View, hidden_view
+
+__all__ = ["Draws", "compiled", "draw", "moves_of", "run_chain"]
+
+_CYCLES = 2000
+_STEPS_EACH = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Draws:
+    """Tables drawn from a fibre.
+
+    Attributes
+    ----------
+    tables : (t, k) int64
+        Values of the suppressed cells.
+    effective : float
+        Number of independent draws that tell as much: t for exact draws; for a chain, t over the
+        integrated autocorrelation time of the cell that mixes worst (an estimate).
+    exact : bool
+        Whether the draws are independent and uniform.
+    connected : bool
+        Whether the chain is known to reach every table.
+    """
+
+    tables: NDArray[np.int64]
+    effective: float
+    exact: bool
+    connected: bool
+
+    def __repr__(self) -> str:
+        way = "independent" if self.exact else f"worth {self.effective:.0f} independent ones"
+        return f"Draws({len(self.tables)} tables, {way})"
+
+
+def draw(fibre: Fibre, size: int, seed: int = 0, *, limit: int = 200_000) -> Draws:
+    """Draw tables from a fibre.
+
+    Parameters
+    ----------
+    fibre : Fibre
+    size : int
+    seed : int
+    limit : int
+        Partial sums to keep for exact draws.
+
+    Returns
+    -------
+    Draws
+    """
+    rng = np.random.default_rng(seed)
+    counters = fibre.counters(limit)
+    if counters is not None:
+        tables = np.zeros((size, len(fibre.cells)), dtype=np.int64)
+        for part, counter in zip(fibre.parts, counters, strict=True):
+            for t in range(size):
+                tables[t, part.cells] = counter.draw(rng)
+        return Draws(tables, float(size), exact=True, connected=True)
+    moves, connected = moves_of(fibre)
+    start = fibre.table.values[fibre.cells].copy()
+    each = max(1, _STEPS_EACH * len(fibre.cells))
+    chain = compiled()["run_chain"]
+    tables = np.zeros((size, len(start)), dtype=np.int64)
+    x = start
+    # The first tenth is thrown away: the chain has to forget where it began.
+    for block, out in ((max(1, size // 10), np.zeros_like(tables)), (size, tables)):
+        which = rng.integers(0, len(moves), size=block * each)
+        where = rng.random(block * each)
+        chain(x, moves, fibre.lower, fibre.upper, which, where, each, out)
+    return Draws(tables, _effective(tables), exact=False, connected=connected)
+
+
+def moves_of(fibre: Fibre) -> tuple[NDArray[np.int64], bool]:
+    """Directions of a chain, and whether they are known to connect the fibre.
+
+    Returns
+    -------
+    moves : (m, k) int64
+    connected : bool
+    """
+    view = hidden_view(fibre.table, fibre.release.pattern)
+    cycles = _cycles(view)
+    if cycles is not None and len(cycles) <= _CYCLES:
+        return np.array(cycles, dtype=np.int64).reshape(-1, len(fibre.cells)), True
+    basis = kernel(fibre.release.relations, fibre.release.pattern)[fibre.cells].T
+    pairs = [basis, *(a + s * b for a, b in itertools.combinations(basis, 2) for s in (1, -1))]
+    return np.vstack(pairs), False
+
+
+def _cycles(view: View) -> list[NDArray[np.int64]] | None:
+    """List the simple cycles of a network; None if it is none, or there are very many."""
+    import networkx as nx
+
+    network = as_network(view)
+    if network is None:
+        return None
+    k = len(view.cells)
+    graph = nx.Graph()
+    # A cell is a node of its own, so that cells side by side stay apart.
+    for e in range(k):
+        u, v = int(network.tail[e]), int(network.head[e])
+        graph.add_edge(("row", u), ("cell", e))
+        graph.add_edge(("cell", e), ("row", v))
+    found = []
+    # Cells that leave the network and come back at the same node are cycles of one cell.
+    for e in np.flatnonzero(network.tail == network.head).tolist():
+        alone = np.zeros(k, dtype=np.int64)
+        alone[e] = 1
+        found.append(alone)
+    for cycle in itertools.islice(nx.simple_cycles(graph), _CYCLES + 1):
+        vector = np.zeros(k, dtype=np.int64)
+        turn = cycle.index(next(node for node in cycle if node[0] == "row"))
+        nodes = cycle[turn:] + cycle[:turn]
+        for i in range(0, len(nodes), 2):
+            e = nodes[i + 1][1]
+            vector[e] = 1 if network.tail[e] == nodes[i][1] else -1
+        found.append(vector)
+        if len(found) > _CYCLES:
+            return None
+    return found
+
+
+def run_chain(
+    x: NDArray[np.int64], moves: NDArray[np.int64], lower: NDArray[np.int64],
+    upper: NDArray[np.int64], which: NDArray[np.int64], where: NDArray[np.float64], each: int,
+    out: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Hit and run: a direction, then any of the steps that it allows (plain; see `compiled`).
+
+    Parameters
+    ----------
+    x : (k,) int64
+        Where the chain is; changes.
+    moves : (m, k) int64
+    lower, upper : (k,) int64
+    which : (s,) int64
+        Direction of each step.
+    where : (s,) float64
+        Position within the range of each step, in [0, 1).
+    each : int
+        Steps between two tables that are kept.
+    out : (t, k) int64
+        Written from the first row on.
+    """
+    for s in range(len(which)):
+        move = moves[which[s]]
+        back, forth = np.int64(-(2**62)), np.int64(2**62)
+        for e in range(len(x)):
+            m = move[e]
+            if m > 0:
+                forth = min(forth, (upper[e] - x[e]) // m)
+                back = max(back, -((x[e] - lower[e]) // m))
+            elif m < 0:
+                forth = min(forth, (x[e] - lower[e]) // -m)
+                back = max(back, -((upper[e] - x[e]) // -m))
+        step = back + np.int64(where[s] * (forth - back + 1))
+        for e in range(len(x)):
+            x[e] += step * move[e]
+        if (s + 1) % each == 0:
+            out[(s + 1) // each - 1] = x
+
+
+def _effective(tables: NDArray[np.int64]) -> float:
+    """Effective sample size of the worst cell (initial positive sequence, Geyer 1992)."""
+    size = len(tables)
+    worst = float(size)
+    for column in tables.T.astype(np.float64):
+        centred = column - column.mean()
+        variance = float(centred @ centred) / size
+        if variance == 0:
+            continue
+        total = 0.0
+        for lag in range(0, size - 2, 2):
+            pair = sum(
+                float(centred[: size - g] @ centred[g:]) / size / variance for g in (lag, lag + 1)
+            )
+            if pair <= 0:
+                break
+            total += pair
+        worst = min(worst, size / max(2 * total - 1, 1.0))
+    return worst
+
+
+_compiled: dict[str, Any] = {}
+
+
+def compiled() -> dict[str, Any]:
+    """Compiled twins of the functions of this module, by name."""
+    if not _compiled:
+        import sys
+
+        from csp.solve.kernels import twins
+
+        _compiled.update(twins((sys.modules[__name__],), ("run_chain",), {}))
+    return _compiled
