@@ -109,8 +109,11 @@ class BoxSearch:
         """Values met, counted from the least feasible one: (k, s) bool."""
         return self._walk.seen
 
-    def learn(self, tables: NDArray[np.int64], *, plain: bool = False) -> None:
-        """Test some tables beforehand (modes VALUES and HULL): what they show need not be found.
+    def judge(self, tables: NDArray[np.int64], *, plain: bool = False) -> NDArray[np.bool_]:
+        """Test some tables before the walk begins.
+
+        Modes VALUES and HULL remember what matches show, so that it need not be found again, and
+        do not test tables that show nothing new.
 
         Parameters
         ----------
@@ -118,14 +121,18 @@ class BoxSearch:
             Tables that fit the release.
         plain : bool
             Run the functions uncompiled.
+
+        Returns
+        -------
+        (t,) bool
+            Which were tested and are matches.
         """
         run = walking.judge_tables if plain else walking.compiled()["judge_tables"]
-        run(self._walk, self._judged, self._mode, tables, self._proof)
-        # The walk goes on from the last table: any that fits will do.
-        for e in range(len(self._walk.x)):
-            walking.settle(
-                self._walk.bounds, self._walk.x, self._walk.room, self._walk.moves, e
-            )  # fmt: skip
+        outcome = np.ones(len(tables), dtype=np.int64)
+        start = self._walk.x.copy()
+        run(self._walk, self._judged, self._mode, tables, self._proof, outcome)
+        self._walk.x[:] = start
+        return np.asarray(outcome == 0)
 
 
 def takes(given: Candidates) -> bool:

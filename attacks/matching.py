@@ -6,6 +6,8 @@ every completion of the release; only those that reproduce the pattern remain.
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,13 +20,14 @@ from attacks.box import BoxSearch, takes
 from attacks.candidates import Candidates, candidates
 from attacks.fibre import Fibre
 from attacks.judge import SolverJudge, published_as
+from attacks.sampling import draw
 from csp.errors import InputError, OutOfTime
 from csp.mechanism import Mechanism
 from csp.release import Release
 
 __all__ = ["METHODS", "Matching", "Verdict", "match_tables", "matching"]
 
-METHODS = ("auto", "box", "values", "all", "reference")
+METHODS = ("auto", "box", "values", "all", "sample", "reference")
 
 Verdict = str
 SAFE, UNSAFE, OPEN = "proved safe", "proved unsafe", "undecided"
@@ -60,6 +63,10 @@ class Matching:
         Tables judged one by one, and matches among them. Methods "auto" and "box" pass over many.
     fibre_size : int or None
         Number of tables that fit the release, if it was counted.
+    left_out : float or None
+        If tables were drawn: with 95 % confidence, at most this share of the fibre are matches
+        outside the hulls found (effective number of draws; for a chain an estimate). Says nothing
+        about a single rare table. None if nothing was drawn.
     complete : bool
         Whether every table was judged or proved to tell nothing new.
     method : str
@@ -79,6 +86,7 @@ class Matching:
     matched: int
     fibre_size: int | None
     complete: bool
+    left_out: float | None
     method: str
     seconds: float
 
@@ -104,6 +112,8 @@ def matching(
     marks: NDArray[np.bool_] | None = None,
     limit: float | None = None,
     fibre_limit: int = 200_000,
+    draws: int = 3000,
+    seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Matching:
     """Attack a release with the knowledge of the algorithm behind it.
@@ -115,17 +125,21 @@ def matching(
     release : Release
     mechanism : Mechanism
         What the adversary knows of the algorithm.
-    method : {"auto", "box", "values", "all", "reference"}
+    method : {"auto", "box", "values", "all", "sample", "reference"}
         "box" finds hulls, "values" all surviving values, both without judging every table (both
         need a network of up to 64 cells that may be suppressed, and rules that look at cells one
-        by one); "all" judges every table; "reference" is Algorithm 1 of paper 003, one call of the
-        suppression solver for each. "auto" is "box" where it applies, else "all".
+        by one); "all" judges every table; "sample" judges tables that are drawn; "reference" is
+        Algorithm 1 of paper 003, one call of the suppression solver for each. "auto" is "box" where
+        it applies; else every table is judged that could widen a hull, if there are at most
+        `fibre_limit`, and tables that are drawn if there are more.
     marks : (n,) bool, optional
         Primary cells, if the release told them apart.
     limit : float, optional
         Wall seconds; then cells without a proof are "undecided".
     fibre_limit : int
         Tables that "all" and "reference" judge at most.
+    draws, seed : int
+        Tables to draw (method "sample").
     progress : callable, optional
         Called with tables tested and matches now and then. KeyboardInterrupt ends the attack like
         the limit.
@@ -161,16 +175,21 @@ def matching(
     if limit is not None and not limit > 0:
         msg = f"limit {limit!r} is not a positive number of seconds"
         raise InputError(msg)
-    if fibre_limit <= 0:
-        msg = f"fibre_limit {fibre_limit!r} is not a positive number of tables"
-        raise InputError(msg)
+    for name, number in (("fibre_limit", fibre_limit), ("draws", draws)):
+        if number <= 0:
+            msg = f"{name} {number!r} is not a positive number of tables"
+            raise InputError(msg)
     given = candidates(release, mechanism, marks=marks)
     deadline = began + (np.inf if limit is None else limit)
     run = _Run(given, deadline, progress)
-    if method == "auto":
-        method = "box" if takes(given) else "all"
-    if method in ("box", "values") or (method == "all" and takes(given)):
+    fast = takes(given)
+    if method == "auto" and fast:
+        method = "box"
+    if method in ("box", "values") or (method == "all" and fast):
         run.walk(method)
+    elif method == "sample" or (method == "auto" and run.many(fibre_limit)):
+        method = "sample"
+        run.sample(draws, seed)
     else:
         run.judge(method, fibre_limit)
     return run.result(method, time.monotonic() - began)
@@ -222,6 +241,8 @@ class _Run:
         self._exact_values = True
         self._tested = self._matched = 0
         self._fibre_size: int | None = None
+        self._fibre = Fibre(given.release, given.table)
+        self._effective: float | None = None
         self._complete = False
 
     # ---- engines -------------------------------------------------------------------------------
@@ -249,31 +270,69 @@ class _Run:
         except KeyboardInterrupt:
             self._complete = False
         if method == "all" and self._complete:
-            self._fibre_size = Fibre(self._given.release, self._given.table).count()
+            self._fibre_size = self._fibre.count()
+
+    def many(self, fibre_limit: int) -> bool:
+        """Whether more tables fit than may be judged one by one."""
+        self._fibre_size = self._fibre.count()
+        return self._fibre_size is None or self._fibre_size > fibre_limit
 
     def judge(self, method: str, fibre_limit: int) -> None:
         """Judge table after table with the suppression solver."""
-        fibre = Fibre(self._given.release, self._given.table)
-        self._fibre_size = fibre.count()
+        self._fibre_size = self._fibre.count()
+        # Hulls of widths need no table that lies within them.
+        hull = method == "auto" and self._one_level()
+        self._exact_values = not hull
+        tables = itertools.islice(self._fibre, fibre_limit)
+        self._complete = self._judge_all(tables, method, hull=hull) and (
+            self._fibre_size is not None and self._fibre_size <= fibre_limit
+        )
+
+    def sample(self, draws: int, seed: int) -> None:
+        """Judge tables that are drawn; the fibre is not exhausted, whatever they show."""
+        drawn = draw(self._fibre, draws, seed)
+        self._effective = drawn.effective
+        hull = self._one_level()
+        self._exact_values = not hull
+        if takes(self._given):
+            search = BoxSearch(self._given, walking.HULL if hull else walking.VALUES)
+            search.judge(drawn.tables)
+            self._seen = search.seen
+            self._tested, self._matched = search.tested, search.matched
+        else:
+            self._judge_all(iter(drawn.tables), "sample", hull=hull)
+
+    def _judge_all(self, tables: Iterator[NDArray[np.int64]], method: str, *, hull: bool) -> bool:
+        """Judge tables one by one; False if the limit or an interrupt came first."""
         judge = SolverJudge(self._given)
         try:
-            for x in fibre:
+            for x in tables:
                 left = self._deadline - time.monotonic()
-                if self._tested >= fibre_limit or left <= 0:
-                    return
+                if left <= 0:
+                    return False
+                if hull and self._inside(x):
+                    continue
                 self._tested += 1
-                if method == "reference":
-                    good = published_as(self._given, x)
-                else:
-                    good = judge.matches(x, None if left == np.inf else left)
-                if good:
+                if (
+                    published_as(self._given, x)
+                    if method == "reference"
+                    else judge.matches(x, None if left == np.inf else left)
+                ):
                     self._matched += 1
                     self._note(x)
                 if self._tested % 64 == 0:
                     self._tell()
-            self._complete = True
         except (KeyboardInterrupt, OutOfTime):
-            self._complete = False
+            return False
+        return True
+
+    def _inside(self, x: NDArray[np.int64]) -> bool:
+        """Whether a table lies within the hull of the matches found so far."""
+        place = x - self._given.lower
+        before = np.maximum.accumulate(self._seen, axis=1)
+        after = np.maximum.accumulate(self._seen[:, ::-1], axis=1)[:, ::-1]
+        cells = np.arange(len(x))
+        return bool((before[cells, place] & after[cells, place]).all())
 
     def _tell(self) -> None:
         if self._progress is not None:
@@ -334,8 +393,12 @@ class _Run:
             given.release, given.cells, given.lower, given.upper, lower, upper,
             tuple(values) if self._exact_values else None,
             verdict, named, self._tested, self._matched, self._fibre_size, self._complete,
-            method, seconds,
+            self._left_out(), method, seconds,
         )  # fmt: skip
+
+    def _left_out(self) -> float | None:
+        """No match in N draws: with 95 % confidence the share is at most log(20) / N."""
+        return None if self._effective is None else min(1.0, math.log(20) / self._effective)
 
     def _kept(self, lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each cell keeps its levels for every value that was seen."""

@@ -406,22 +406,34 @@ def walk(w: Walk, judged: Judged, mode: int, nodes: int, proof: int) -> None:
         state[DEPTH] = d - 1
 
 
-def judge_tables(w: Walk, judged: Judged, mode: int, tables: NDArray[np.int64], proof: int) -> None:
-    """Test some tables one by one and note the matches, except where they tell nothing new."""
+def judge_tables(
+    w: Walk, judged: Judged, mode: int, tables: NDArray[np.int64], proof: int,
+    outcome: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Test some tables one by one and note the matches.
+
+    Written: outcome of each table: 0 a match, 1 none, 2 undecided, 3 not tested, since it could
+    tell nothing new (VALUES, HULL).
+    """
     for t in range(len(tables)):
         w.ends[0] = tables[t]
         w.ends[1] = tables[t]
-        if nothing_new(w.bounds, w.ends, w.seen):
+        if mode >= VALUES and nothing_new(w.bounds, w.ends, w.seen):
+            outcome[t] = 3
             continue
         w.x[:] = tables[t]
         w.state[TESTED] += 1
+        outcome[t] = 1
         if not pose(w.bounds, w.x, w.ends, judged, 1):
             continue
-        outcome = decide(judged.net, judged.case, judged.work, judged.pattern, judged.pool, proof)
-        if outcome == 0:
+        outcome[t] = decide(
+            judged.net, judged.case, judged.work, judged.pattern, judged.pool, proof
+        )
+        if outcome[t] == 0:
             w.state[MATCHED] += 1
-            note(w, mode)
-        elif outcome == 2:
+            if mode >= VALUES:
+                note(w, mode)
+        elif outcome[t] == 2:
             w.state[DOUBTFUL] += 1
 
 

@@ -1,0 +1,330 @@
+"""The posterior: how probable each value of a suppressed cell is, once the algorithm is known.
+
+By Bayes: a table is as probable as its prior says if the mechanism publishes it with this pattern,
+and impossible if not. Without knowledge of the algorithm every table that fits would count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks import walk as walking
+from attacks.box import BoxSearch, takes
+from attacks.candidates import Candidates, candidates
+from attacks.fibre import Fibre
+from attacks.judge import SolverJudge
+from attacks.matching import match_tables
+from attacks.sampling import draw
+from csp.errors import InputError
+from csp.mechanism import Mechanism
+from csp.release import Release
+
+__all__ = ["Posterior", "Prior", "normal_counts", "posterior", "uniform"]
+
+Prior = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+"""Log prior weights of values of one inner cell; cells are independent beforehand."""
+
+
+def uniform(values: NDArray[np.int64]) -> NDArray[np.float64]:
+    """All values are equally probable beforehand."""
+    return np.zeros(len(values))
+
+
+def normal_counts(mean: float, deviation: float) -> Prior:
+    """Prior of counts that are absolute values of rounded normal numbers, as in paper 003.
+
+    Parameters
+    ----------
+    mean, deviation : float
+
+    Raises
+    ------
+    InputError
+        If the deviation is not positive.
+    """
+    if not deviation > 0:
+        msg = f"deviation {deviation!r} is not positive"
+        raise InputError(msg)
+
+    def weights(values: NDArray[np.int64]) -> NDArray[np.float64]:
+        from scipy.special import ndtr
+
+        def mass(v: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(
+                ndtr((v + 0.5 - mean) / deviation) - ndtr((v - 0.5 - mean) / deviation)
+            )
+
+        x = values.astype(np.float64)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.where(x > 0, mass(x) + mass(-x), mass(x))))
+
+    return weights
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Posterior:
+    """Probabilities of the values of each suppressed cell.
+
+    Attributes
+    ----------
+    cells : (k,) int64
+    values : tuple of (v,) int64
+        Feasible values of each cell.
+    probability : tuple of (v,) float64
+        With knowledge of the algorithm.
+    naive : tuple of (v,) float64
+        Without it.
+    sensitive : (k,) float64
+        Probability that the cell is primary, with knowledge of the algorithm.
+    weight : float
+        Probability, without knowledge of the algorithm, that the pattern is this one.
+    effective : float or None
+        Effective number of draws behind the probabilities; None if they are exact.
+    exact : bool
+    """
+
+    cells: NDArray[np.int64]
+    values: tuple[NDArray[np.int64], ...]
+    probability: tuple[NDArray[np.float64], ...]
+    naive: tuple[NDArray[np.float64], ...]
+    sensitive: NDArray[np.float64]
+    weight: float
+    effective: float | None
+    exact: bool
+
+    def __repr__(self) -> str:
+        way = "exact" if self.exact else f"worth {self.effective:.0f} independent draws"
+        return f"Posterior({len(self.cells)} suppressed cells, {way})"
+
+    @property
+    def mode(self) -> NDArray[np.int64]:
+        """Most probable value of each cell, the smallest of equals: (k,) int64."""
+        pairs = zip(self.values, self.probability, strict=True)
+        return np.array([v[np.argmax(p)] for v, p in pairs])
+
+    @property
+    def mode_probability(self) -> NDArray[np.float64]:
+        """Probability of the most probable value of each cell: (k,) float64."""
+        return np.array([p.max() for p in self.probability])
+
+    def shortest(
+        self, mass: float = 0.95, *, naive: bool = False
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Shortest interval of each cell that holds some probability; the lowest of equals.
+
+        Parameters
+        ----------
+        mass : float
+            In (0, 1].
+        naive : bool
+            Without knowledge of the algorithm.
+
+        Returns
+        -------
+        lower, upper : (k,) int64
+
+        Raises
+        ------
+        InputError
+            If mass is out of range.
+        """
+        if not 0 < mass <= 1:
+            msg = f"mass {mass!r} is not in (0, 1]; 0.95 means 95 percent"
+            raise InputError(msg)
+        chances = self.naive if naive else self.probability
+        ends = [_shortest(v, p, mass) for v, p in zip(self.values, chances, strict=True)]
+        return np.array([a for a, _ in ends]), np.array([b for _, b in ends])
+
+
+def posterior(
+    release: Release,
+    mechanism: Mechanism,
+    *,
+    prior: Prior = uniform,
+    draws: int | None = None,
+    seed: int = 0,
+    limit: int = 2_000_000,
+) -> Posterior:
+    """Compute the posterior of every suppressed cell.
+
+    Parameters
+    ----------
+    release : Release
+    mechanism : Mechanism
+    prior : callable
+        Log weight of each value of an inner cell (`uniform`, `normal_counts`, or any function of
+        an int64 array). Cells that are totals of others have no weight of their own.
+    draws : int, optional
+        Draw so many tables of the fibre in place of listing it.
+    seed : int
+    limit : int
+        Tables to list at most.
+
+    Returns
+    -------
+    Posterior
+
+    Raises
+    ------
+    InputError
+        As `attacks.matching.matching`; if the fibre is larger than `limit` and no draws are asked
+        for; if no table drawn is a match; if the prior excludes every match.
+
+    Examples
+    --------
+    >>> from csp import Mechanism, MinFrequency, Table
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> mechanism = Mechanism(MinFrequency(10), width=10, margins="publish")
+    >>> found = posterior(mechanism.protect(table).release, mechanism)
+    >>> found
+    Posterior(4 suppressed cells, exact)
+    """
+    given = candidates(release, mechanism)
+    fibre = Fibre(release, given.table)
+    weigh = _Weights(given, prior)
+    aware, naive = _Sums(given), _Sums(given)
+    effective = None
+    if draws is None:
+        size = fibre.count()
+        if size is None or size > limit:
+            many = "too many to count" if size is None else f"{size}"
+            msg = (
+                f"{many} tables fit the release, more than limit={limit}; give draws= to sample "
+                "them, or a larger limit"
+            )
+            raise InputError(msg)
+        for block in fibre.blocks():
+            naive.add(block, weigh(block))
+        for block in match_tables(given):
+            aware.add(block, weigh(block))
+    else:
+        drawn = draw(fibre, draws, seed)
+        naive.add(drawn.tables, weigh(drawn.tables))
+        matches = drawn.tables[_matches(given, drawn.tables)]
+        aware.add(matches, weigh(matches))
+        effective = drawn.effective / draws * aware.effective
+    if aware.total <= -math.inf:
+        msg = (
+            "no table that was drawn is published like this; give more draws"
+            if draws is not None
+            else "the prior gives no weight to any table that is published like this"
+        )
+        raise InputError(msg)
+    values = tuple(np.arange(a, b + 1) for a, b in zip(given.lower, given.upper, strict=True))
+    return Posterior(
+        given.cells, values, aware.shares(), naive.shares(), aware.sensitive(),
+        math.exp(aware.total - naive.total), effective, draws is None,
+    )  # fmt: skip
+
+
+def _matches(given: Candidates, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of some tables are published with this pattern."""
+    if takes(given):
+        return BoxSearch(given, walking.MATCHES).judge(tables)
+    judge = SolverJudge(given)
+    return np.array([judge.matches(x) for x in tables], dtype=bool)
+
+
+class _Weights:
+    """Log prior weights of tables."""
+
+    def __init__(self, given: Candidates, prior: Prior) -> None:
+        self._given = given
+        self._inner = np.flatnonzero(~given.table.margins[given.cells])
+        self._tables = []
+        for e in self._inner.tolist():
+            values = np.arange(given.lower[e], given.upper[e] + 1)
+            found = np.asarray(prior(values), dtype=np.float64)
+            if found.shape != values.shape or np.isnan(found).any() or (found == np.inf).any():
+                msg = "the prior must give one log weight, finite or -inf, for each value"
+                raise InputError(msg)
+            self._tables.append(found)
+
+    def __call__(self, tables: NDArray[np.int64]) -> NDArray[np.float64]:
+        out = np.zeros(len(tables))
+        for e, weights in zip(self._inner.tolist(), self._tables, strict=True):
+            out += weights[tables[:, e] - self._given.lower[e]]
+        return out
+
+
+class _Sums:
+    """Sums of weights by cell and value, scaled by the largest weight so far."""
+
+    def __init__(self, given: Candidates) -> None:
+        self._given = given
+        spans = (given.upper - given.lower + 1).tolist()
+        self._sums = [np.zeros(s) for s in spans]
+        self._primary = np.zeros(len(spans))
+        self._scale = -math.inf
+        self._squares = 0.0
+
+    def add(self, tables: NDArray[np.int64], logs: NDArray[np.float64]) -> None:
+        """Count tables with their log weights."""
+        top = float(logs.max(initial=-math.inf))
+        if top == -math.inf:
+            return
+        if top > self._scale:
+            shrink = math.exp(self._scale - top) if self._scale > -math.inf else 0.0
+            self._sums = [s * shrink for s in self._sums]
+            self._primary *= shrink
+            self._squares *= shrink**2
+            self._scale = top
+        weights = np.exp(logs - self._scale)
+        self._squares += float(weights @ weights)
+        for e, sums in enumerate(self._sums):
+            place = tables[:, e] - self._given.lower[e]
+            sums += np.bincount(place, weights, len(sums))
+        self._primary += weights @ self._is_primary(tables)
+
+    def _is_primary(self, tables: NDArray[np.int64]) -> NDArray[np.float64]:
+        facts, given = self._given.facts, self._given
+        if facts is not None:
+            cells = np.arange(tables.shape[1])
+            return np.asarray(facts.primary[cells, tables - given.lower], dtype=np.float64)
+        flags: Iterator[NDArray[np.bool_]] = (
+            given.mechanism.problem(given.release.table(x)).primary[given.cells] for x in tables
+        )
+        return np.array(list(flags), dtype=np.float64)
+
+    @property
+    def total(self) -> float:
+        """Log of the sum of all weights."""
+        whole = float(self._sums[0].sum())
+        return self._scale + math.log(whole) if whole > 0 else -math.inf
+
+    @property
+    def effective(self) -> float:
+        """Effective number of weighted draws (Kish)."""
+        return float(self._sums[0].sum() ** 2 / self._squares) if self._squares else 0.0
+
+    def shares(self) -> tuple[NDArray[np.float64], ...]:
+        """Probabilities of each cell's values."""
+        return tuple(s / s.sum() for s in self._sums)
+
+    def sensitive(self) -> NDArray[np.float64]:
+        """Probability that each cell is primary."""
+        return np.asarray(self._primary / self._sums[0].sum())
+
+
+def _shortest(
+    values: NDArray[np.int64], chance: NDArray[np.float64], mass: float
+) -> tuple[int, int]:
+    """Shortest run of values with at least this probability (up to rounding)."""
+    upto = np.concatenate([[0.0], np.cumsum(chance)])
+    want = mass * upto[-1] * (1 - 1e-12)
+    best = (0, len(values) - 1)
+    right = 0
+    for left in range(len(values)):
+        right = max(right, left)
+        while right < len(values) and upto[right + 1] - upto[left] < want:
+            right += 1
+        if right == len(values):
+            break
+        if right - left < best[1] - best[0]:
+            best = (left, right)
+    return int(values[best[0]]), int(values[best[1]])

@@ -1,0 +1,215 @@
+"""Posteriors against sums over brute-force matches, and draws against lists."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attacks.box import BoxSearch
+from attacks.candidates import candidates
+from attacks.fibre import Fibre
+from attacks.matching import matching
+from attacks.posterior import normal_counts, posterior, uniform
+from attacks.sampling import compiled, draw, moves_of, run_chain
+from attacks.walk import HULL, MATCHES, VALUES
+from csp import InputError, Mechanism, MinFrequency, Table
+from csp.release import Release
+from tests import oracles
+from tests.shared import examples
+from tests.strategies import cube, frequency_2d, frequency_3d, sparse_tables
+from tests.test_matching import MECHANISM, Options, attacked, brute, full_of, options, ordinary
+
+
+def skewed(values: np.ndarray) -> np.ndarray:
+    """Log weights that differ from value to value."""
+    return np.asarray(np.log(1.0 + values % 5) - 0.1 * values)
+
+
+@examples(8)
+@given(
+    options(integer=True, margins="publish"),
+    st.one_of(frequency_2d(high=7), sparse_tables(), frequency_3d(high=4)),
+    st.booleans(),
+)
+def test_posteriors_are_sums_over_matches(chosen: Options, table: Table, flat: bool) -> None:
+    release, mechanism = attacked(chosen, table, 10)
+    prior = uniform if flat else skewed
+    found = posterior(release, mechanism, prior=prior)
+    assert found.exact
+    inner = [i for i in range(table.n_cells) if not table.margins[i]]
+
+    def weight(full: tuple[int, ...]) -> float:
+        return math.exp(
+            sum(float(prior(np.array([full[i]]))[0]) for i in inner if release.pattern[i])
+        )
+
+    matches = [full_of(release, x) for x in brute(chosen, release, table)]
+    everything = [tuple(t) for t in oracles.integer_tables(table, release.pattern)]
+    whole = {True: sum(map(weight, matches)), False: sum(map(weight, everything))}
+    assert found.weight == pytest.approx(whole[True] / whole[False])
+    for e, cell in enumerate(found.cells.tolist()):
+        for value, aware, naive in zip(
+            found.values[e], found.probability[e], found.naive[e], strict=True
+        ):
+            for chance, tables, key in ((aware, matches, True), (naive, everything, False)):
+                share = sum(weight(t) for t in tables if t[cell] == value) / whole[key]
+                assert chance == pytest.approx(share, abs=1e-12)
+        sensitive = sum(
+            weight(t) for t in matches
+            if chosen.asked(t[cell])[0] and cell in inner
+        )  # fmt: skip
+        assert found.sensitive[e] == pytest.approx(sensitive / whole[True], abs=1e-12)
+
+
+@examples(40)
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(1, 100))
+def test_shortest_intervals_are_the_shortest(weights: list[int], percent: int) -> None:
+    from attacks.posterior import _shortest
+
+    if not any(weights):
+        weights = [*weights, 1]
+    total = sum(weights)
+    low, high = _shortest(np.arange(len(weights)), np.array(weights) / total, percent / 100)
+    runs = [
+        (b - a, a, b)
+        for a, b in itertools.combinations_with_replacement(range(len(weights)), 2)
+        if 100 * sum(weights[a : b + 1]) >= percent * total
+    ]
+    assert (high - low, low, high) == min(runs)
+
+
+def test_the_prior_of_absolute_rounded_normals_sums_to_one() -> None:
+    weights = np.exp(normal_counts(15, 10)(np.arange(200)))
+    assert weights.sum() == pytest.approx(1, abs=1e-12)
+    draws = np.abs(np.rint(np.random.default_rng(0).normal(15, 10, 200_000))).astype(int)
+    shares = np.bincount(draws, minlength=200)[:30] / len(draws)
+    assert np.abs(shares - weights[:30]).max() < 0.004
+
+
+def test_drawn_posteriors_come_close() -> None:
+    release = MECHANISM.protect(ordinary(5, 4)).release
+    exact = posterior(release, MECHANISM, prior=normal_counts(15, 10))
+    drawn = posterior(release, MECHANISM, prior=normal_counts(15, 10), draws=4000, seed=5)
+    assert not drawn.exact
+    assert drawn.effective is not None
+    error = 5 / math.sqrt(drawn.effective)
+    for one, two in zip(exact.probability, drawn.probability, strict=True):
+        assert np.abs(one - two).max() < error
+    low, high = exact.shortest()
+    assert (low <= exact.mode).all()
+    assert (exact.mode <= high).all()
+
+
+def test_priors_and_limits_that_leave_nothing_are_refused() -> None:
+    release = MECHANISM.protect(ordinary(5, 4)).release
+    with pytest.raises(InputError, match="no weight to any table"):
+        posterior(release, MECHANISM, prior=lambda v: np.full(len(v), -np.inf))
+    with pytest.raises(InputError, match="one log weight"):
+        posterior(release, MECHANISM, prior=lambda v: np.zeros(3))
+    with pytest.raises(InputError, match="give draws="):
+        posterior(release, MECHANISM, limit=2)
+    with pytest.raises(InputError, match="not in"):
+        posterior(release, MECHANISM).shortest(1.5)
+
+
+# ---- draws -------------------------------------------------------------------------------------
+
+
+@examples(25)
+@given(st.one_of(frequency_2d(high=6), sparse_tables(), frequency_3d(high=3)), st.data())
+def test_chains_stay_in_the_fibre_and_along_cycles_reach_all_of_it(
+    table: Table, data: st.DataObject
+) -> None:
+    n = table.n_cells
+    flags = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    flags &= ~table.margins
+    flags[0] = True
+    fibre = Fibre(Release.of(table, flags))
+    size = fibre.count()
+    assert size is not None
+    moves, connected = moves_of(fibre)
+    part = table.relations[:, fibre.cells]
+    assert not (part @ moves.T).any()
+    if not len(moves) or size > 150:
+        return
+    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
+    steps = 400 * size
+    which, where = rng.integers(0, len(moves), steps), rng.random(steps)
+    out = [np.zeros((steps // 2, len(fibre.cells)), dtype=np.int64) for _ in range(2)]
+    for run, kept in zip((run_chain, compiled()["run_chain"]), out, strict=True):
+        start = fibre.table.values[fibre.cells].copy()
+        short = 40 if run is run_chain else steps
+        run(start, moves, fibre.lower, fibre.upper, which[:short], where[:short], 2, kept)
+    assert (out[0][:20] == out[1][:20]).all()
+    met = {tuple(x) for x in out[1].tolist()}
+    assert met <= {tuple(x.tolist()) for x in fibre}
+    if connected:
+        assert len(met) == size
+
+
+def test_chains_are_uniform_and_know_their_worth() -> None:
+    table = cube(np.array([[4, 3, 2], [1, 5, 3], [2, 2, 4]]))
+    fibre = Fibre(Release.of(table, ~table.margins))
+    size = fibre.count()
+    assert size is not None
+    fibre._counters = [None]  # as if it could not be counted
+    drawn = draw(fibre, 40_000, seed=3)
+    assert drawn.connected
+    assert not drawn.exact
+    assert drawn.effective > 20_000
+    mean = drawn.tables.mean(axis=0)
+    listed = np.array(list(fibre))
+    error = 5 * listed.std(axis=0) / math.sqrt(drawn.effective)
+    assert (np.abs(mean - listed.mean(axis=0)) < error).all()
+    slow = draw(fibre, 200, seed=3)
+    assert slow.effective <= 200
+
+
+@examples(10)
+@given(options(integer=True, margins="publish"), frequency_2d(high=9))
+def test_tables_judged_beforehand(chosen: Options, table: Table) -> None:
+    release, mechanism = attacked(chosen, table, 80)
+    read = candidates(release, mechanism)
+    tables = np.array(list(Fibre(release)))
+    search = BoxSearch(read, MATCHES)
+    search.step(10**6)
+    matches = {tuple(x) for x in search.taken().tolist()}
+    for plain in (True, False):
+        verdicts = BoxSearch(read, MATCHES).judge(tables, plain=plain)
+        assert {tuple(x) for x in tables[verdicts].tolist()} == matches
+    for mode in (VALUES, HULL):
+        fresh, told = BoxSearch(read, mode), BoxSearch(read, mode)
+        told.judge(tables[::3])
+        fresh.step(10**6)
+        told.step(10**6)
+        assert (fresh.seen == told.seen).all()
+
+
+def test_sampled_attacks_prove_safe_cells_only() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(12):
+        table = Table.from_array(np.abs(np.rint(rng.normal(15, 10, (5, 5)))).astype(int))
+        protected = MECHANISM.protect(table)
+        if not protected.pattern.any():
+            continue
+        whole = matching(protected.release, MECHANISM)
+        found = matching(protected.release, MECHANISM, method="sample", draws=200)
+        assert (found.lower >= whole.lower).all()
+        assert (found.upper <= whole.upper).all()
+        assert set(found.verdict) <= {"proved safe", "undecided"}
+        assert (whole.verdict[found.verdict == "proved safe"] == "proved safe").all()
+        assert found.left_out == pytest.approx(math.log(20) / 200)
+
+
+def test_tables_too_large_for_masks_get_three_valued_answers() -> None:
+    table = ordinary(9, 2)
+    mechanism = Mechanism(MinFrequency(3), width=4, margins="publish")
+    protected = mechanism.protect(table, time_limit=20)
+    found = matching(protected.release, mechanism, limit=3, draws=50)
+    assert found.method in ("auto", "sample")
+    assert found.complete or set(found.verdict) <= {"proved safe", "undecided"}
