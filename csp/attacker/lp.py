@@ -232,7 +232,13 @@ class LpEngine:
         model.changeColsCost(len(where), where, price)
         self._priced = where
         left = deadline - time.monotonic()
-        return optimise(model, time_limit=None if left == np.inf else left)
+        word = optimise(model, time_limit=None if left == np.inf else left)
+        if word == "infeasible":
+            # It never is; on large degenerate parts the solver has been seen to lose its way.
+            model.clearSolver()
+            left = deadline - time.monotonic()
+            word = optimise(model, time_limit=None if left == np.inf else left)
+        return word
 
     def _exact(self, z: NDArray[np.float64]) -> _Table | None:
         for numerators, denominator in rationalise(z):

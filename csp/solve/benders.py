@@ -35,10 +35,12 @@ _SMALL_PROGRAM = 1000
 
 # Shares of the time used so far that searches for patterns get before and after the relaxation is
 # tightened. Below the small gap a tree is expected to end; above it they get more, this share of
-# what is left. Tiny tables need no programs to find patterns.
+# what is left. A wide gap is not closed by bounds alone, and patience pays. Tiny tables need no
+# programs to find patterns.
 _SHARE_BEFORE = 0.5
 _SHARE_AFTER = 0.25
 _SMALL_GAP = 0.05
+_WIDE_GAP = 0.2
 _SHARE_OF_REST = 0.4
 _SMALL_TABLE = 400
 
@@ -181,7 +183,9 @@ def _improve_for(run: Run, share: float) -> None:
     if run.best_cost is None or run.net is not None or run.close_enough or run.left <= 0:
         return
     now = time.monotonic()
-    improved(run, min(now + share * (now - run.began), run.soft_deadline), patience=5)
+    assert run.best_cost is not None
+    patience = 100 if run.best_cost - run.bound > _WIDE_GAP * run.best_cost else 5
+    improved(run, min(now + share * (now - run.began), run.soft_deadline), patience=patience)
     run.tell("improved")
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from csp.errors import OutOfTime
 from csp.solve.cleaning import clean
-from csp.solve.neighbourhood import neighbourhood
 from csp.solve.network import clean_paths, suppress_paths
 from csp.solve.repair import construct
 from csp.solve.reroute import reroute
@@ -26,13 +25,19 @@ __all__ = ["completed", "first_patterns", "guided", "improved"]
 _TRUST = (1.0, 0.9, 0.5)
 _PATIENCE = 25
 
-# Number of cells from which subspaces are searched, how many of their (quick) steps count as one
-# of patience, and the time for a first pattern of either kind: seconds, and share of what is left.
+# Number of cells from which subspaces are searched, and from which this is done before anything is
+# known of the bound; how many of their (quick) steps count as one of patience.
 _LARGE = 400
+_VERY_LARGE = 1800
 _STEPS = 8
+
+# The time for first patterns one requirement after the other (seconds, and share of what is
+# left), for subspaces where this found one or none, and for what completes the last of these.
 _FIRST_SECONDS = 20.0
 _FIRST_SHARE = 0.1
-_LATER_SHARE = 0.4
+_EARLY_SHARE = 0.2
+_LATER_SHARE = 0.5
+_FINISH_SHARE = 0.25
 _AUDIT_SHARE = 0.3
 
 
@@ -43,15 +48,20 @@ def first_patterns(run: Run) -> None:
         _offer(run, weights, run.deadline)
         return
     _offer(run, weights, time.monotonic() + min(_FIRST_SECONDS, _FIRST_SHARE * run.left))
-    if run.best is None:
-        until = time.monotonic() + _LATER_SHARE * run.left
-        space = run.router.space
-        search = neighbourhood(
-            space, deadline=until, seed=run.seed, router=run.router, patience=_STEPS * _PATIENCE
-        )
-        _take_all(run, search, until)
+    if run.best is None or run.problem.table.n_cells >= _VERY_LARGE:
+        share = _LATER_SHARE if run.best is None else _EARLY_SHARE
+        _subspaces(run, time.monotonic() + share * run.left, 5 * _PATIENCE)
     if run.best is None:
         _offer(run, weights, run.deadline)
+
+
+def _subspaces(run: Run, until: float, patience: int) -> None:
+    """Search subspaces for a while; see `improved`."""
+    finish = until + _FINISH_SHARE * (run.deadline - until) if until < np.inf else until
+    search = run.neighbourhood.run(
+        deadline=until, finish=finish, start=run.pool, patience=_STEPS * patience
+    )
+    _take_all(run, search, until)
 
 
 def _is_large(run: Run) -> bool:
@@ -105,11 +115,7 @@ def improved(run: Run, until: float, patience: int = _PATIENCE) -> None:
         return
     if _is_large(run):
         half = min(until, time.monotonic() + 0.5 * (until - time.monotonic()))
-        search = neighbourhood(
-            run.router.space, deadline=half, seed=run.seed, start=run.pool, router=run.router,
-            patience=_STEPS * patience,
-        )  # fmt: skip
-        _take_all(run, search, half)
+        _subspaces(run, half, patience)
     if not run.close_enough:
         search = reroute(
             run.pool, deadline=until, seed=run.seed, router=run.router, patience=4 * patience
