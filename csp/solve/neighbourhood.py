@@ -27,7 +27,7 @@ _MOST_OPENED = 12
 _CANDIDATES = 100
 _SLACK = 0.01
 _EXCHANGES = 500
-_CYCLE = 250
+_CYCLE = 100
 
 
 def neighbourhood(

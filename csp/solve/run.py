@@ -47,6 +47,7 @@ class Run:
     best_cost: int | None = None
     audits: int = 0
     pool: WitnessPool | None = None
+    subspace_share: float = 0.5
     seconds: dict[str, float] = field(default_factory=dict)
     cutter: Cutter = field(init=False)
     net: HiddenNetwork | None = field(init=False)
