@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from csp import Problem
+from csp.attacker import elimination
+from csp.attacker.elimination import determined
 from csp.attacker.exact import is_deviation
 from csp.attacker.view import View, room
-from csp.solve import rational
 from csp.solve.neighbourhood import neighbourhood
-from csp.solve.rational import determined, in_rationals
+from csp.solve.rational import in_rationals
 from csp.solve.space import Space
 from instances import synthetic
 
@@ -60,7 +61,7 @@ def test_pivots_determine_what_fractions_say(seed: int, wide: bool, long: int) -
     expected = [solve(matrix, pivots.tolist(), values[:, c].tolist()) for c in (0, 1)]
     with pytest.MonkeyPatch.context() as patch:
         # From no elimination at all, so that all is left to dense arithmetic, to much of it.
-        patch.setattr(rational, "_LONG", (0, 1, 3, 60)[long])
+        patch.setattr(elimination, "_LONG", (0, 1, 3, 60)[long])
         answer = determined(csr_array(matrix), pivots, values)
     if None in expected:
         assert answer is None

@@ -42,13 +42,14 @@ _SMALL_PROGRAM = 1000
 
 # Shares of the time used so far that searches for patterns get before and after the relaxation is
 # tightened. Below the small gap a tree is expected to end; above it they get more, this share of
-# what is left. A wide gap is not closed by bounds alone, and patience pays. Tiny tables need no
-# programs to find patterns.
+# what is left. A wide gap of a large table is not closed by bounds, and patience pays. Tiny tables
+# need no programs to find patterns.
 _SHARE_BEFORE = 0.5
 _SHARE_BEFORE_LARGE = 0.1
 _SHARE_AFTER = 0.25
 _SMALL_GAP = 0.05
 _WIDE_GAP = 0.2
+_WIDE_TABLE = 1000
 _SHARE_OF_REST = 0.4
 _SHARE_OF_LARGE = 0.8
 _SHARE_OF_CORES = 0.5
@@ -209,7 +210,8 @@ def _improve_for(run: Run, share: float) -> None:
     now = time.monotonic()
     assert run.best_cost is not None
     until, patience = min(now + share * (now - run.began), run.soft_deadline), 5
-    if run.best_cost - run.bound > _WIDE_GAP * run.best_cost:
+    wide = run.best_cost - run.bound > _WIDE_GAP * run.best_cost
+    if wide and run.problem.table.n_cells >= _WIDE_TABLE:
         until, patience = max(until, min(now + 0.5 * run.left, run.deadline)), 100
     improved(run, until, patience)
     run.tell("improved")

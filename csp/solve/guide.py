@@ -195,7 +195,7 @@ def _take(run: Run, pool: WitnessPool) -> None:
     """Offer a pool's pattern, and keep the best pool."""
     before = run.best_cost
     try:
-        run.offer_cheaper(pool.pattern(), pool, _AUDIT_SHARE)
+        run.offer_cheaper(pool.pattern(), pool, _AUDIT_SHARE if run.best is not None else 0.9)
     except OutOfTime:
         # Without exact witnesses an audit can be long, and the next pattern may have them.
         if run.left <= 0:
