@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def optimise(
     ----------
     model : highspy.Highs
     time_limit : float, optional
-        Seconds for this run alone.
+        Seconds for this call alone, further tries included.
     interruptible : bool
         Whether Ctrl-C stops the run (it then raises KeyboardInterrupt here).
     doubtful : bool
@@ -141,13 +142,15 @@ def optimise(
     }
     if doubtful:
         words[status.kSolveError] = "doubtful"
+    deadline = None if time_limit is None else time.monotonic() + time_limit
     for change in _TRIES:
         before = {name: model.getOptionValue(name)[1] for name in change}
         for name, value in change.items():
             model.setOptionValue(name, value)
-        if time_limit is not None:
+        if deadline is not None:
             # The limit counts from the model's first run, not from this one.
-            model.setOptionValue("time_limit", model.getRunTime() + max(time_limit, 0.01))
+            left = max(deadline - time.monotonic(), 0.01)
+            model.setOptionValue("time_limit", model.getRunTime() + left)
         try:
             _run(model, interruptible=interruptible)
         finally:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import itertools
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import csp
 from csp import Problem, Unprotectable, audit, suppress
+from csp.attacker.elimination import determined
 from csp.attacker.exact import is_deviation, rationalise
 from csp.attacker.view import View, room
 from csp.numbers import UNBOUNDED
 from csp.solve.descent import Part, protecting
-from csp.solve.neighbourhood import neighbourhood
+from csp.solve.neighbourhood import Neighbourhood, neighbourhood
 from csp.solve.repair import ORDERS, Unmet, construct
 from csp.solve.reroute import reroute
 from csp.solve.space import Space, tighten
@@ -301,6 +304,35 @@ def test_neighbourhoods_yield_cheaper_safe_patterns(problem: Problem) -> None:
             check_search(problem, start, steps)
         for before, after in itertools.pairwise(steps):
             check_search(problem, before, [after])
+
+
+@settings(max_examples=15)
+@given(problems(max_primary=4), st.integers(0, 3))
+def test_a_search_taken_up_again_yields_cheaper_safe_patterns(problem: Problem, seed: int) -> None:
+    start = construct(problem, seed=seed, order="random")
+    if isinstance(start, Unmet):
+        return
+    search = Neighbourhood(start.space, seed)
+    best = start
+    for patience in (1, 5, 5):
+        steps = list(search.run(deadline=np.inf, start=best, patience=patience))
+        check_search(problem, best, steps)
+        best = steps[-1] if steps else best
+    # Past the deadline nothing is begun.
+    assert not list(search.run(deadline=time.monotonic() - 1, start=best))
+
+
+def test_denominators_may_outgrow_floats() -> None:
+    k = 70
+    matrix = np.zeros((k - 1, k), np.int64)
+    matrix[np.arange(k - 1), np.arange(k - 1)] = 1
+    matrix[np.arange(k - 1), np.arange(1, k)] = -2
+    found = determined(csr_array(matrix), np.array([0]), np.array([[1]]))
+    assert found is not None
+    numerators, divisor = found
+    assert [Fraction(int(a), divisor) for a in numerators[:, 0]] == [
+        Fraction(1, 2**i) for i in range(k)
+    ]
 
 
 def test_neighbourhoods_are_repeatable_and_reach_the_optimum_of_a_cube() -> None:

@@ -75,8 +75,12 @@ def is_deviation(view: View, numerators: NDArray[Any], denominator: int) -> bool
     """Whether a rational vector satisfies every relation and bound of a view, exactly."""
     up, down = view.up, view.down
     if denominator != 1 or numerators.dtype == object:
-        numerators = numerators.astype(object)
-        up, down = up.astype(object) * denominator, down.astype(object) * denominator
+        most = max(int(np.where(side < UNBOUNDED, side, 0).max(initial=0)) for side in (up, down))
+        if numerators.dtype != object and most * denominator < 2**62:
+            up, down = (np.where(side < UNBOUNDED, side, 0) * denominator for side in (up, down))
+        else:
+            numerators = numerators.astype(object)
+            up, down = up.astype(object) * denominator, down.astype(object) * denominator
     beyond = (numerators > up) & (view.up < UNBOUNDED)
     beyond |= (-numerators > down) & (view.down < UNBOUNDED)
     if np.any(beyond):

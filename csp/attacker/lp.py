@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.elimination import determined
 from csp.attacker.exact import (
     basic_solution,
     common_denominator,
@@ -130,7 +131,7 @@ class LpEngine:
                 return self._reached(table, j, sign)
         proof = None if table is None else self._proof(j, sign, g, table.reach(j, sign))
         if table is None or proof is None:
-            table, proof = self._from_basis(j, sign, table, deadline)
+            table, proof = self._from_basis(j, sign, table, deadline, enough)
         reach = table.reach(j, sign)
         exact = proof is not None and dual_bound(self._view, j, sign, *proof) == reach
         if not exact and enough is not None and reach >= enough:
@@ -232,7 +233,13 @@ class LpEngine:
         model.changeColsCost(len(where), where, price)
         self._priced = where
         left = deadline - time.monotonic()
-        return optimise(model, time_limit=None if left == np.inf else left)
+        word = optimise(model, time_limit=None if left == np.inf else left)
+        if word == "infeasible":
+            # It never is; on large degenerate parts the solver has been seen to lose its way.
+            model.clearSolver()
+            left = deadline - time.monotonic()
+            word = optimise(model, time_limit=None if left == np.inf else left)
+        return word
 
     def _exact(self, z: NDArray[np.float64]) -> _Table | None:
         for numerators, denominator in rationalise(z):
@@ -260,7 +267,7 @@ class LpEngine:
         return None
 
     def _from_basis(
-        self, j: int, sign: int, table: _Table | None, deadline: float
+        self, j: int, sign: int, table: _Table | None, deadline: float, enough: int | None
     ) -> tuple[_Table, tuple[NDArray[Any], int] | None]:
         """Solve the final basis in rationals: slower, but exact at any denominators."""
         import highspy
@@ -279,6 +286,15 @@ class LpEngine:
             dtype=object,
         )
         basic = np.array([i for i, s in enumerate(columns) if s == kind.kBasic], dtype=np.int64)
+        if enough is not None:
+            # The deviation alone will do, and sparse elimination finds it far sooner.
+            others = np.setdiff1d(np.arange(len(columns)), basic)
+            found = determined(self._view.matrix, others, at[others, None], deadline)
+            if found is not None and is_deviation(self._view, found[0][:, 0], found[1]):
+                moved = np.flatnonzero(found[0][:, 0])
+                better = _Table(moved, found[0][moved, 0], found[1])
+                if better.reach(j, sign) >= enough:
+                    return better, None
         tight = np.array([i for i, s in enumerate(rows) if s != kind.kBasic], dtype=np.int64)
         answer = basic_solution(self._view, basic, at, tight, j, sign, deadline)
         if answer is not None:

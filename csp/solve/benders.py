@@ -15,7 +15,14 @@ from csp.errors import OutOfTime, SolverError
 from csp.problem import Problem
 from csp.solve.branch import branch
 from csp.solve.explain import no_union_safe_pattern, unprotectable
-from csp.solve.guide import completed, first_patterns, guided, improved
+from csp.solve.guide import (
+    VERY_LARGE,
+    completed,
+    first_patterns,
+    guided,
+    improved,
+    subspaces_lead,
+)
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.rounding import tighten
 from csp.solve.run import Run, answer_pattern, contenders, drive
@@ -36,11 +43,17 @@ _SMALL_PROGRAM = 1000
 
 # Shares of the time used so far that searches for patterns get before and after the relaxation is
 # tightened. Below the small gap a tree is expected to end; above it they get more, this share of
-# what is left. Tiny tables need no programs to find patterns.
+# what is left. A wide gap of a large table is not closed by bounds, and patience pays. Tiny tables
+# need no programs to find patterns.
 _SHARE_BEFORE = 0.5
+_SHARE_BEFORE_LARGE = 0.1
 _SHARE_AFTER = 0.25
 _SMALL_GAP = 0.05
+_WIDE_GAP = 0.2
+_WIDE_TABLE = 1000
 _SHARE_OF_REST = 0.4
+_SHARE_OF_LARGE = 0.8
+_SHARE_OF_CORES = 0.5
 _SMALL_TABLE = 400
 
 # The same for programs that only look for patterns.
@@ -79,8 +92,12 @@ def solve_by_cuts(
         _begin(run)
         _linear_phase(run)
         # A better incumbent leaves fewer cells to what follows.
-        _improve_for(run, _SHARE_BEFORE)
+        large = problem.table.n_cells >= VERY_LARGE
+        _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
+        known = len(run.master.cuts)
         tighten(run, run.soft_deadline)
+        if large and len(run.master.cuts) > known:
+            _guide_again(run)
         unique = False
         if not run.close_enough:
             _improving_phase(run)
@@ -171,10 +188,20 @@ def _linear_phase(run: Run) -> None:
     if answer.x is not None:
         run.raise_bound(answer.bound)
         x = answer.x
-    if x is not None and run.left > 0 and not run.close_enough:
+    if x is not None and run.left > 0 and not run.close_enough and not subspaces_lead(run):
         guided(run, x) if run.net is not None else guided(run, x, (0.9,))
         run.tell("guided")
         run.narrow(answer)
+
+
+def _guide_again(run: Run) -> None:
+    """Let the tightened relaxation guide the search for patterns; not on networks."""
+    if run.net is not None or run.left <= 0 or run.close_enough or subspaces_lead(run):
+        return
+    answer = run.master.relax()
+    if answer.x is not None:
+        guided(run, answer.x, (0.98, 0.8))
+        run.tell("guided")
 
 
 def _improve_for(run: Run, share: float) -> None:
@@ -182,7 +209,12 @@ def _improve_for(run: Run, share: float) -> None:
     if run.best_cost is None or run.net is not None or run.close_enough or run.left <= 0:
         return
     now = time.monotonic()
-    improved(run, min(now + share * (now - run.began), run.soft_deadline), patience=5)
+    assert run.best_cost is not None
+    until, patience = min(now + share * (now - run.began), run.soft_deadline), 5
+    wide = run.best_cost - run.bound > _WIDE_GAP * run.best_cost
+    if wide and run.problem.table.n_cells >= _WIDE_TABLE:
+        until, patience = max(until, min(now + 0.5 * run.left, run.deadline)), 100
+    improved(run, until, patience)
     run.tell("improved")
 
 
@@ -199,8 +231,12 @@ def _improving_phase(run: Run) -> None:
     until = now + _SHARE_AFTER * (now - run.began)
     if run.best_cost - run.bound > _SMALL_GAP * run.best_cost:
         until = max(until, now + _SHARE_OF_REST * run.left)
-    if run.problem.table.n_cells >= _SMALL_TABLE:
-        _core_programs(run, now + 0.5 * (until - now))
+    if run.problem.table.n_cells >= VERY_LARGE and run.left < np.inf:
+        # There a tree seldom ends at all.
+        until = max(until, now + _SHARE_OF_LARGE * run.left)
+    until = min(until, run.deadline)
+    if run.problem.table.n_cells >= _SMALL_TABLE and not subspaces_lead(run):
+        _core_programs(run, now + _SHARE_OF_CORES * (until - now))
     improved(run, until)
     run.narrow(run.master.relax())
     run.tell("improved")

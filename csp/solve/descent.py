@@ -9,6 +9,7 @@ Rooms are checked by vectors from least squares and from small linear programs.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -164,7 +165,11 @@ def descend(
 
 
 class _State:
-    """A subspace on its way down; two random projections of every row tell parallel rows."""
+    """A subspace on its way down; two random projections of every row tell parallel rows.
+
+    Projections, and the numbers of entries of the columns, are computed anew after every step
+    where that is quick, else after some.
+    """
 
     def __init__(
         self, part: Part, columns: NDArray[np.int64], matrix: NDArray[np.float64],
@@ -173,6 +178,7 @@ class _State:
         self.part, self.columns, self.matrix = part, columns, matrix
         self.exchanges, self._rng = exchanges, rng
         self._closed = np.zeros(len(columns), bool)
+        self._entries: NDArray[np.int64] = np.zeros(len(columns), np.int64)
         self._project()
 
     def copy(self) -> _State:
@@ -216,7 +222,7 @@ class _State:
             # Pivots of 1 keep all entries whole.
             ones = np.flatnonzero(np.abs(np.abs(matrix[row]) - 1) < ZERO)
             if len(ones):
-                column = int(ones[np.argmin((matrix[:, ones] != 0).sum(axis=0))])
+                column = int(ones[np.argmin(self._entries[ones])])
             elif abs(matrix[row, column]) >= 10 * ZERO:
                 return False
         if abs(matrix[row, column]) < 10 * ZERO:
@@ -247,9 +253,11 @@ class _State:
         if self._closed.any():
             self.matrix = np.ascontiguousarray(self.matrix[:, ~self._closed])
             self.columns = self.columns[~self._closed]
+            self._entries = self._entries[~self._closed]
             self._closed = np.zeros(len(self.columns), bool)
 
     def _project(self) -> None:
+        self._entries = np.count_nonzero(self.matrix, axis=0)
         lines = self._rng.normal(size=(2, self.matrix.shape[1])) * ~self._closed
         self._sides = self.matrix @ lines[0], self.matrix @ lines[1]
 
@@ -292,12 +300,11 @@ def protecting(
     square = scaled.T @ scaled
     # A little on the diagonal keeps nearly dependent columns apart.
     square.flat[:: len(square) + 1] *= 1 + 1e-10
-    inverse = np.linalg.inv(square)
+    shortest = _solver(square)
     left = np.ones(len(where), bool)
     vectors: list[NDArray[np.float64]] = []
 
-    def ask(y: NDArray[np.float64]) -> None:
-        z = scaled @ y
+    def ask(z: NDArray[np.float64]) -> None:
         most = float(np.abs(z).max())
         reached = np.abs(z[where]) >= part.share * (most * (1 - 1e-10))
         if most > 0 and (reached & left).any():
@@ -306,28 +313,54 @@ def protecting(
             full[rows] = z / most
             vectors.append(full)
 
-    order = np.argsort(-part.trouble, kind="stable").tolist()
-    hardest = order[0]
-    ask(inverse @ scaled[where[hardest]])
     model = None
-    for by_program in (False, True):
-        for t in order:
-            if not left[t]:
-                continue
-            if not by_program:
-                ask(inverse @ scaled[where[t]])
-                if scaled.shape[1] > 1 and not (left[t] and t == hardest):
-                    continue
-            elif scaled.shape[1] == 1:
-                part.trouble[t] += 1
-                return None
+
+    def ask_program(t: int) -> bool:
+        nonlocal model
+        if scaled.shape[1] > 1:
             model = _Program(scaled, deadline) if model is None else model
             row = scaled[where[t]]
-            ask(model.reach(row, float(part.share[t]), inverse @ row))
+            ask(scaled @ model.reach(row, float(part.share[t]), shortest(row)))
+        if left[t]:
+            part.trouble[t] += 1
+        return not left[t]
+
+    order = np.argsort(-part.trouble, kind="stable")
+    hardest = int(order[0])
+    ask(scaled @ (shortest(scaled[where[hardest]])))
+    if left[hardest] and not ask_program(hardest):
+        return None
+    # Many vectors at once are far quicker than one by one; most serve others as well.
+    begin, width = 1, 1
+    while begin < len(order):
+        rest = order[begin:]
+        rest = rest[left[rest]][:width]
+        if not len(rest):
+            break
+        begin = int(np.flatnonzero(order == rest[-1])[0]) + 1
+        width *= 2
+        many = scaled @ (shortest(scaled[where[rest]].T))
+        for t, z in zip(rest.tolist(), many.T, strict=True):
             if left[t]:
-                part.trouble[t] += 1
-                return None
+                ask(z)
+        if time.monotonic() > deadline:
+            return None
+    for t in order.tolist():
+        if left[t] and not ask_program(t):
+            return None
     return vectors
+
+
+def _solver(square: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Solutions of a positive definite system; by its inverse where it is so in theory only."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    try:
+        factor = cho_factor(square, lower=True, check_finite=False)
+    except LinAlgError:
+        inverse = np.linalg.inv(square)
+        return lambda right: np.asarray(inverse @ right)
+    return lambda right: np.asarray(cho_solve(factor, right, check_finite=False))
 
 
 class _Program:

@@ -14,49 +14,82 @@ from numpy.typing import NDArray
 
 from csp.errors import OutOfTime
 from csp.solve.cleaning import clean
-from csp.solve.neighbourhood import neighbourhood
 from csp.solve.network import clean_paths, suppress_paths
 from csp.solve.repair import construct
 from csp.solve.reroute import reroute
 from csp.solve.run import Run
 from csp.solve.witness import WitnessPool
 
-__all__ = ["completed", "first_patterns", "guided", "improved"]
+__all__ = ["VERY_LARGE", "completed", "first_patterns", "guided", "improved", "subspaces_lead"]
 
 _TRUST = (1.0, 0.9, 0.5)
 _PATIENCE = 25
 
-# Number of cells from which subspaces are searched, how many of their (quick) steps count as one
-# of patience, and the time for a first pattern of either kind: seconds, and share of what is left.
+# Number of cells from which subspaces are searched, and from which this is done before anything is
+# known of the bound; how many of their (quick) steps count as one of patience.
 _LARGE = 400
+VERY_LARGE = 1800
 _STEPS = 8
+
+# Their number of cells times dimensions (at least) up to which subspaces are searched.
+_MOST_ENTRIES = 12_000_000
+
+# The time for first patterns one requirement after the other (seconds, and share of what is
+# left), for subspaces where this found one or none, and for what completes the last of these.
 _FIRST_SECONDS = 20.0
 _FIRST_SHARE = 0.1
-_LATER_SHARE = 0.4
+_EARLY_SHARE = 0.2
+_LATER_SHARE = 0.5
+_FINISH_SHARE = 0.25
 _AUDIT_SHARE = 0.3
+
+# The share of subspaces in a search for better patterns; on very large tables what succeeded
+# last, subspaces or rerouting, gets this share.
+_SUBSPACE_SHARE = 0.5
+_LEADING = 0.8
 
 
 def first_patterns(run: Run) -> None:
     """Offer patterns that need no relaxation."""
     weights = run.problem.cost.astype(np.float64)
+    # On very large tables better patterns follow before this one is cleaned.
+    tidy = run.problem.table.n_cells < VERY_LARGE
     if not _is_large(run):
-        _offer(run, weights, run.deadline)
+        _offer(run, weights, run.deadline, tidy=tidy)
         return
-    _offer(run, weights, time.monotonic() + min(_FIRST_SECONDS, _FIRST_SHARE * run.left))
-    if run.best is None:
-        until = time.monotonic() + _LATER_SHARE * run.left
-        space = run.router.space
-        search = neighbourhood(
-            space, deadline=until, seed=run.seed, router=run.router, patience=_STEPS * _PATIENCE
-        )
-        _take_all(run, search, until)
+    until = time.monotonic() + min(_FIRST_SECONDS, _FIRST_SHARE * run.left)
+    _offer(run, weights, until, tidy=tidy)
+    if run.best is None or run.problem.table.n_cells >= VERY_LARGE:
+        share = _LATER_SHARE if run.best is None else _EARLY_SHARE
+        before = run.best_cost
+        _subspaces(run, time.monotonic() + share * run.left, 5 * _PATIENCE)
+        run.subspace_share = _SUBSPACE_SHARE if run.best_cost == before else _LEADING
     if run.best is None:
         _offer(run, weights, run.deadline)
+
+
+def _subspaces(run: Run, until: float, patience: int) -> None:
+    """Search subspaces for a while; see `improved`."""
+    finish = until + _FINISH_SHARE * (run.deadline - until) if until < np.inf else until
+    search = run.neighbourhood.run(
+        deadline=until, finish=finish, start=run.pool, patience=_STEPS * patience
+    )
+    # A descent leaves little to spare, and to look for it takes long on very large tables.
+    _take_all(run, search, until, tidy=run.problem.table.n_cells < VERY_LARGE)
 
 
 def _is_large(run: Run) -> bool:
     """Whether subspaces in which all primary cells move are worth a search."""
-    return run.net is None and run.problem.table.n_cells >= _LARGE
+    n = run.problem.table.n_cells
+    if run.net is not None or n < _LARGE:
+        return False
+    space = run.router.space
+    return n * (int(space.open.sum()) - space.relations.shape[0]) <= _MOST_ENTRIES
+
+
+def subspaces_lead(run: Run) -> bool:
+    """Whether subspaces gave better patterns than repairs did, on a very large table."""
+    return run.problem.table.n_cells >= VERY_LARGE and run.subspace_share == _LEADING
 
 
 def guided(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUST) -> None:
@@ -73,7 +106,8 @@ def guided(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUST)
     for trust in trusts:
         if run.close_enough or run.left <= 0:
             return
-        _offer(run, run.problem.cost * (1 - trust * x), run.soft_deadline)
+        latest = max(run.soft_deadline, time.monotonic() + _AUDIT_SHARE * run.left)
+        _offer(run, run.problem.cost * (1 - trust * x), latest)
 
 
 def completed(run: Run, pattern: NDArray[np.bool_], x: NDArray[np.float64] | None = None) -> None:
@@ -101,23 +135,24 @@ def improved(run: Run, until: float, patience: int = _PATIENCE) -> None:
     patience : int
         Stop after so many steps without gain.
     """
+    until = min(until, run.deadline)
     if run.pool is None or run.net is not None:
         return
     if _is_large(run):
-        half = min(until, time.monotonic() + 0.5 * (until - time.monotonic()))
-        search = neighbourhood(
-            run.router.space, deadline=half, seed=run.seed, start=run.pool, router=run.router,
-            patience=_STEPS * patience,
-        )  # fmt: skip
-        _take_all(run, search, half)
-    if not run.close_enough:
+        before, now = run.best_cost, time.monotonic()
+        share = _SUBSPACE_SHARE if run.problem.table.n_cells < VERY_LARGE else run.subspace_share
+        _subspaces(run, now + share * (until - now), patience)
+        run.subspace_share = _LEADING if run.best_cost != before else run.subspace_share
+    if not run.close_enough and time.monotonic() < until:
+        before = run.best_cost
         search = reroute(
             run.pool, deadline=until, seed=run.seed, router=run.router, patience=4 * patience
         )
         _take_all(run, search, until)
+        run.subspace_share = 1 - _LEADING if run.best_cost != before else run.subspace_share
 
 
-def _take_all(run: Run, search: Iterator[WitnessPool], until: float) -> None:
+def _take_all(run: Run, search: Iterator[WitnessPool], until: float, *, tidy: bool = True) -> None:
     """Offer what a search finds, each pattern as soon as it is found."""
     last = None
     for pool in search:
@@ -126,13 +161,13 @@ def _take_all(run: Run, search: Iterator[WitnessPool], until: float) -> None:
         run.tell("improved")
         if run.close_enough or time.monotonic() > until:
             break
-    if last is not None:
+    if last is not None and tidy:
         _tidy(run, last)
 
 
 def _offer(
     run: Run, weights: NDArray[np.float64], deadline: float, *,
-    begin: NDArray[np.bool_] | None = None,
+    begin: NDArray[np.bool_] | None = None, tidy: bool = True,
 ) -> None:  # fmt: skip
     """Offer the pattern that is cheapest, more or less, where cells cost the weights."""
     cost = run.problem.cost.astype(np.float64)
@@ -146,7 +181,8 @@ def _offer(
         )  # fmt: skip
         if isinstance(found, WitnessPool):
             _take(run, found)
-            _tidy(run, found)
+            if tidy:
+                _tidy(run, found)
         return
     path = suppress_paths(run.net, weights, deadline=deadline, begin=begin)
     if isinstance(path, np.ndarray):
@@ -159,7 +195,7 @@ def _take(run: Run, pool: WitnessPool) -> None:
     """Offer a pool's pattern, and keep the best pool."""
     before = run.best_cost
     try:
-        run.offer_cheaper(pool.pattern(), pool, _AUDIT_SHARE)
+        run.offer_cheaper(pool.pattern(), pool, _AUDIT_SHARE if run.best is not None else 0.9)
     except OutOfTime:
         # Without exact witnesses an audit can be long, and the next pattern may have them.
         if run.left <= 0:

@@ -14,19 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.solve.descent import Descent, Part, descend
+from csp.solve.rational import in_rationals
 from csp.solve.repair import serve
 from csp.solve.routing import Router
 from csp.solve.space import Space
 from csp.solve.tableau import Tableau, null_basis
-from csp.solve.witness import WitnessPool, along, exactly
+from csp.solve.witness import WitnessPool, along, exactly, whole_span
 
-__all__ = ["neighbourhood"]
+__all__ = ["Neighbourhood", "neighbourhood"]
 
 _MOST_OPENED = 12
 _CANDIDATES = 100
 _SLACK = 0.01
 _EXCHANGES = 500
-_CYCLE = 250
+_CYCLE = 100
 
 
 def neighbourhood(
@@ -60,28 +61,25 @@ def neighbourhood(
         Serves every requirement, and its pattern is strictly cheaper than the last one. Judged in
         floats: the caller audits the pattern.
     """
-    search = _Search(space, np.random.default_rng(seed), deadline, router, seed)
-    least = np.inf if start is None else start.cost()
-    for pool in search.begin(start):
-        if pool.cost() < least:
-            least = pool.cost()
-            yield pool
-    idle = 0
-    while search.ready and time.monotonic() < deadline and (patience is None or idle < patience):
-        idle += 1
-        for pool in search.step():
-            if pool.cost() < least:
-                least, idle = pool.cost(), 0
-                yield pool
+    search = Neighbourhood(space, seed, router)
+    yield from search.run(deadline=deadline, start=start, patience=patience)
 
 
-class _Search:
-    def __init__(
-        self, space: Space, rng: np.random.Generator, deadline: float, router: Router | None,
-        seed: int,
-    ) -> None:  # fmt: skip
-        self.space, self._rng, self._deadline = space, rng, deadline
+class Neighbourhood:
+    """The same search, which can be taken up again where it stopped.
+
+    Parameters
+    ----------
+    space : Space
+    seed : int
+    router : Router, optional
+        One of the same space, to save building it.
+    """
+
+    def __init__(self, space: Space, seed: int = 0, router: Router | None = None) -> None:
+        self.space, self._rng = space, np.random.default_rng(seed)
         self._router, self._seed = router, seed
+        self._deadline = self._finish = np.inf
         problem = space.problem
         room = np.minimum(space.up, space.down)
         need = np.array([space.need_of(i) for i in range(len(room))]) * problem.primary
@@ -99,24 +97,57 @@ class _Search:
         self._open = np.zeros(len(cells), bool)
         self._current = self._best = self._lowest = np.inf
         self._idle = 0
-        self.ready = False
+        self._ready = False
         self._shut_still()
+
+    def __repr__(self) -> str:
+        return f"Neighbourhood({self._tableau!r})"
+
+    def run(
+        self, *, deadline: float, start: WitnessPool | None = None, patience: int | None = None,
+        finish: float | None = None,
+    ) -> Iterator[WitnessPool]:  # fmt: skip
+        """Search on; see `neighbourhood`.
+
+        Parameters
+        ----------
+        deadline : float
+        start : WitnessPool, optional
+        patience : int, optional
+        finish : float, optional
+            `time.monotonic` value by which witnesses for a pattern found at the deadline are
+            complete (by default the deadline).
+        """
+        self._deadline, self._finish = deadline, deadline if finish is None else finish
+        least = np.inf if start is None else start.cost()
+        for pool in self._begin(start):
+            if pool.cost() < least:
+                least = pool.cost()
+                yield pool
+        idle = 0
+        while self._ready and time.monotonic() < deadline and (patience is None or idle < patience):
+            idle += 1
+            for pool in self._step():
+                if pool.cost() < least:
+                    least, idle = pool.cost(), 0
+                    yield pool
 
     # ---- steps ---------------------------------------------------------------------------------
 
-    def begin(self, start: WitnessPool | None) -> Iterator[WitnessPool]:
+    def _begin(self, start: WitnessPool | None) -> Iterator[WitnessPool]:
         """Descend from the whole space a few times, and from a given pattern."""
         n, d = self._tableau.matrix.shape
         columns = np.flatnonzero(~self._shut)
         if not len(columns) or not len(self._targets):
             return
-        for k in range(int(np.clip(1_500_000 / (n * d), 1, 6))):
+        again = 0 if self._ready else int(np.clip(1_500_000 / (n * d), 1, 6))
+        for k in range(again):
             yield from self._try(columns, 0.2 * (k > 0), np.zeros(n, bool), self._best)
         if start is not None and start.cost() < self._best:
             outside = ~start.pattern() * 1e30
             yield from self._try(columns, 0.0, outside > 0, start.cost())
 
-    def step(self) -> Iterator[WitnessPool]:
+    def _step(self) -> Iterator[WitnessPool]:
         """Open a few columns and descend; after long without gain begin a new cycle."""
         self._idle += 1
         if not self._tableau.refresh(_EXCHANGES):
@@ -135,7 +166,7 @@ class _Search:
         secondary = np.flatnonzero(moving & (self.space.price > 0))
         if not len(secondary):
             # Nothing left to save; and a space without secondaries costs nothing.
-            self.ready = False
+            self._ready = False
             return
         favourite = np.zeros(len(moving), bool)
         target = int(rng.choice(secondary))
@@ -210,7 +241,7 @@ class _Search:
             self._accept(end, rows, columns)
 
     def _accept(self, end: Descent, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
-        self.ready, self._current = True, end.cost
+        self._ready, self._current = True, end.cost
         if len(end.exchanges) > 40:
             cells = self._tableau.cells.copy()
             for row, column in end.exchanges:
@@ -229,17 +260,24 @@ class _Search:
     ) -> WitnessPool | None:
         """Witnesses of a descent, completed where one room is smaller than the need."""
         space = self.space
-        pool = WitnessPool(space)
+        inside = np.flatnonzero(end.span.any(axis=1))
+        place = np.full(len(rows), -1)
+        place[inside] = np.arange(len(inside))
+        cells, pivots = rows[inside], place[pivots]
+        whole = whole_span(end.span[inside])
+        found = []
         for vector in end.vectors:
             z = np.zeros(len(space.up))
             z[rows] = vector / self._inverse[rows]
             z[np.abs(z) < 1e-9 * float(np.abs(z).max())] = 0.0
             if np.abs(space.relations @ z).max(initial=0.0) > 1e-7 * float(np.abs(z).max()):
                 return None
-            pool.add(exactly(space, along(space, z), rows, end.span, pivots))
+            one = along(space, z)
+            found.append(one if whole is None else exactly(space, one, cells, whole, pivots))
+        pool = WitnessPool(space, in_rationals(space, found, cells, pivots, self._finish))
         missing = pool.missing()
         if len(missing):
             self._router = self._router or Router(space, self._seed)
-            if serve(self._router, pool, missing, deadline=self._deadline) is not None:
+            if serve(self._router, pool, missing, deadline=self._finish) is not None:
                 return None
         return pool.prune()

@@ -17,6 +17,7 @@ from csp.problem import Problem
 from csp.solve.cuts import Cut, Cutter, no_good, over_budget, round_up, smallest_step
 from csp.solve.master import Answer, Master
 from csp.solve.mincut import FlowSeparator
+from csp.solve.neighbourhood import Neighbourhood
 from csp.solve.network import HiddenNetwork
 from csp.solve.result import Progress, ProgressCallback
 from csp.solve.routing import Router
@@ -49,6 +50,7 @@ class Run:
     best_cost: int | None = None
     audits: int = 0
     pool: WitnessPool | None = None
+    subspace_share: float = 0.5
     seconds: dict[str, float] = field(default_factory=dict)
     cutter: Cutter = field(init=False)
     net: HiddenNetwork | None = field(init=False)
@@ -78,6 +80,11 @@ class Run:
     def router(self) -> Router:
         """Repairs patterns of tables that are no networks."""
         return Router(Space.of(self.problem), self.seed)
+
+    @cached_property
+    def neighbourhood(self) -> Neighbourhood:
+        """Search on such tables, which goes on where it stopped."""
+        return Neighbourhood(self.router.space, self.seed, self.router)
 
     def cost_of(self, pattern: NDArray[np.bool_]) -> int:
         """Cost of the secondary cells of a pattern."""

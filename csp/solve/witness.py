@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,15 @@ from numpy.typing import NDArray
 from csp.attacker.exact import common_denominator
 from csp.solve.space import Space
 
-__all__ = ["Witness", "WitnessPool", "along", "exactly", "witness"]
+__all__ = ["SHRINK", "Witness", "WitnessPool", "along", "exactly", "whole_span", "witness"]
 
 _ENOUGH = 1 - 1e-9
 
 # How finely exact shares and multiples are cut.
 _FINE = 256
 _BITS = 16
-_SHRINK = (0.9999, 0.999, 0.99, 0.95, 0.9, 0.8, 0.6)
+SHRINK = (0.9999, 0.999, 0.99, 0.95, 0.9, 0.8, 0.6)
+"""By how much a witness may be shrunk until it fits its rooms, in whole ten-thousandths."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -38,14 +40,15 @@ class Witness:
         The vectors on these cells, in table units; the second may be zero.
     serves : (r,) bool
         Which requirements of the space they meet.
-    exact : ((2, w) int64, int) or None
-        Numerators of the steps and their common denominator, if these are known.
+    exact : ((2, w) array of int, int) or None
+        Numerators of the steps (int64, or Python's integers) and their common denominator, if
+        these are known.
     """
 
     cells: NDArray[np.int64]
     steps: NDArray[np.float64]
     serves: NDArray[np.bool_]
-    exact: tuple[NDArray[np.int64], int] | None = None
+    exact: tuple[NDArray[Any], int] | None = None
 
     def __repr__(self) -> str:
         return f"Witness({len(self.cells)} cells for {int(self.serves.sum())} requirements)"
@@ -114,9 +117,19 @@ def _in_fractions(
     return other
 
 
+def whole_span(span: NDArray[np.float64]) -> tuple[NDArray[np.int64], int] | None:
+    """Write vectors (columns) as whole numbers over a common denominator, if a good one exists.
+
+    By Cramer's rule the entries of the columns of a tableau have one, a determinant of the
+    relations.
+    """
+    divisor = common_denominator(span)
+    return None if divisor is None else (np.rint(span * divisor).astype(np.int64), divisor)
+
+
 def exactly(
-    space: Space, other: Witness, cells: NDArray[np.int64], span: NDArray[np.float64],
-    pivots: NDArray[np.int64],
+    space: Space, other: Witness, cells: NDArray[np.int64],
+    span: tuple[NDArray[np.int64], int], pivots: NDArray[np.int64],
 ) -> Witness:  # fmt: skip
     """Find a witness in fractions that serves as much as one in floats, or return the latter.
 
@@ -126,21 +139,18 @@ def exactly(
     other : Witness
         Moves none but these cells.
     cells : (m,) int64
-    span : (m, j) float64
-        Vectors on the cells that span a space of deviations which holds its steps.
+    span : ((m, j) int64, int)
+        Numerators and denominator of vectors on the cells that span a space of deviations which
+        holds its steps.
     pivots : (j,) int64
         Rows in which the j-th vector is 1 and all others are 0.
 
     Notes
     -----
-    By Cramer's rule the entries of the vectors have a common denominator, a determinant of the
-    relations. Whole multiples of the vectors over it (and over a power of two, for small rooms)
-    are deviations as exactly as the vectors are.
+    Whole multiples of the vectors over their denominator (and over a power of two, for small
+    rooms) are deviations as exactly as the vectors are.
     """
-    divisor = common_denominator(span)
-    if divisor is None:
-        return other
-    base = np.rint(span * divisor).astype(np.int64)
+    base, divisor = span
     full = np.zeros((2, len(space.up)))
     full[:, other.cells] = other.steps
     shares = full[:, cells[pivots]]
@@ -148,7 +158,7 @@ def exactly(
     size = float(np.abs(base).max(initial=1)) * float(np.abs(shares).max(initial=1.0))
     if size * _FINE * base.shape[1] >= 2.0**60:
         return other
-    for shrink in _SHRINK:
+    for shrink in SHRINK:
         # In int64, so that nothing is lost; the float steps are for searches.
         numerators = np.rint(shrink * _FINE * shares).astype(np.int64) @ base.T
         steps = numerators / (divisor * _FINE)
@@ -223,12 +233,12 @@ class WitnessPool:
         """Return the pool of those witnesses that move cells of the pattern only."""
         return self.without(np.flatnonzero(~pattern))
 
-    def deviations(self, pattern: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], int]]:
+    def deviations(self, pattern: NDArray[np.bool_]) -> list[tuple[NDArray[Any], int]]:
         """Return the vectors known exactly that move cells of a pattern only.
 
         Returns
         -------
-        list of ((n,) int64, int)
+        list of ((n,) array of int, int)
             Numerators and their common denominator.
         """
         out = []
@@ -237,7 +247,7 @@ class WitnessPool:
                 continue
             for steps in member.exact[0]:
                 if steps.any():
-                    full = np.zeros(len(pattern), np.int64)
+                    full = np.zeros(len(pattern), steps.dtype)
                     full[member.cells] = steps
                     out.append((full, member.exact[1]))
         return out

@@ -1,0 +1,117 @@
+"""Deviations given by some of their cells, against Gauss elimination in fractions."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from csp import Problem
+from csp.attacker import elimination
+from csp.attacker.elimination import determined
+from csp.attacker.exact import is_deviation
+from csp.attacker.view import View, room
+from csp.solve.neighbourhood import neighbourhood
+from csp.solve.rational import in_rationals
+from csp.solve.space import Space
+from instances import synthetic
+
+
+def solve(matrix: np.ndarray, known: list[int], values: list[int]) -> list[Fraction] | None:
+    """The vector with these values in the null space; None if there is none or many."""
+    k = matrix.shape[1]
+    unit = [[Fraction(int(j == p)) for j in range(k)] for p in known]
+    rows = [[Fraction(int(a)) for a in row] for row in matrix] + unit
+    right = [Fraction(0)] * len(matrix) + [Fraction(v) for v in values]
+    at = 0
+    for j in range(k):
+        pivot = next((i for i in range(at, len(rows)) if rows[i][j]), None)
+        if pivot is None:
+            return None
+        rows[at], rows[pivot] = rows[pivot], rows[at]
+        right[at], right[pivot] = right[pivot], right[at]
+        for i in range(len(rows)):
+            if i != at and rows[i][j]:
+                share = rows[i][j] / rows[at][j]
+                rows[i] = [a - share * b for a, b in zip(rows[i], rows[at], strict=True)]
+                right[i] -= share * right[at]
+        at += 1
+    if any(right[at:]):
+        return None
+    return [right[j] / rows[j][j] for j in range(k)]
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 10**6), st.booleans(), st.integers(0, 3))
+def test_pivots_determine_what_fractions_say(seed: int, wide: bool, long: int) -> None:
+    rng = np.random.default_rng(seed)
+    k, r = int(rng.integers(1, 9)), int(rng.integers(0, 9))
+    matrix = rng.integers(-3 if wide else -1, 4 if wide else 2, (r, k))
+    matrix *= rng.random((r, k)) < 0.6
+    # Redundant relations come with every table.
+    matrix = np.concatenate([matrix, matrix[: r // 2] + matrix[r - r // 2 :]])
+    pivots = np.sort(rng.permutation(k)[: int(rng.integers(0, k + 1))])
+    values = rng.integers(-5, 6, (len(pivots), 2))
+    expected = [solve(matrix, pivots.tolist(), values[:, c].tolist()) for c in (0, 1)]
+    with pytest.MonkeyPatch.context() as patch:
+        # From no elimination at all, so that all is left to dense arithmetic, to much of it.
+        patch.setattr(elimination, "_LONG", (0, 1, 3, 60)[long])
+        answer = determined(csr_array(matrix), pivots, values)
+    if None in expected:
+        assert answer is None
+        return
+    assert answer is not None
+    z, divisor = answer
+    assert divisor > 0
+    for c in (0, 1):
+        assert [Fraction(int(a), divisor) for a in z[:, c]] == expected[c]
+
+
+def test_what_cannot_end_in_time_is_not_begun() -> None:
+    matrix = csr_array(np.array([[2, 3, 1], [3, -2, 1]]))
+    values = np.array([[13]])
+    assert determined(matrix, np.array([2]), values) is not None
+    assert determined(matrix, np.array([2]), values, time.monotonic() - 1) is None
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_witnesses_in_floats_are_found_again_in_rationals(seed: int) -> None:
+    table = synthetic.hierarchical(seed, ((3, 3), (2, 3)))
+    primary = (table.values < 5) & ~table.margins
+    level = np.minimum(table.values, 1)
+    problem = Problem.of(table, primary, lpl=level, upl=1, cost=np.maximum(table.values, 1))
+    space = Space.of(problem)
+    *_, pool = neighbourhood(space, deadline=np.inf, patience=30)
+    pattern = pool.pattern()
+    cells = np.flatnonzero(pattern)
+    part = space.relations[:, cells].toarray().astype(float)
+    pivots, rank = [], 0
+    # Cells that raise the rank together with the relations are independent of those before.
+    stack = part
+    for place in range(len(cells)):
+        unit = np.zeros((1, len(cells)))
+        unit[0, place] = 1
+        wider = np.concatenate([stack, unit])
+        if np.linalg.matrix_rank(wider) > np.linalg.matrix_rank(stack):
+            stack, rank = wider, rank + 1
+            pivots.append(place)
+    blurred = [replace(w, exact=None) for w in pool.members]
+    found = in_rationals(space, blurred, cells, np.array(pivots, np.int64))
+    up, down = room(table)
+    rows = np.arange(table.relations.shape[0])
+    view = View(np.arange(table.n_cells), rows, table.relations, up, down)
+    assert all(w.exact is not None for w in found)
+    for old, new in zip(blurred, found, strict=True):
+        assert new.exact is not None
+        assert new.serves[old.serves].all()
+        for steps in new.exact[0]:
+            full = np.zeros(table.n_cells, steps.dtype)
+            full[new.cells] = steps
+            assert not full[~pattern].any()
+            assert is_deviation(view, full, new.exact[1])
