@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from csp.errors import InputError
 from csp.numbers import MAX_VALUE, ceil_fraction, exact
 from csp.problem import Problem
 from csp.rules import Rule, Sensitivity, as_rule
-from csp.rules.base import Number, counts_of, is_count_table
+from csp.rules.base import Number, counts_of, is_count_table, number_text
 from csp.table import Table
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class Mechanism:
         of Definition 4).
     cost : {"unit", "value"} or callable
         Cost of a secondary cell: 1, its value (at least one unit), or a function of the table
-        that returns a whole number for each cell.
+        that returns a whole number for each cell. A function with a true attribute ``cellwise``
+        promises that the cost of a cell depends on its label and value alone.
     margins : {"suppress", "publish"}
         "suppress": the rules apply to margins and they may be suppressed. "publish": margins are
         public, neither tested nor suppressible.
@@ -130,7 +131,9 @@ class Mechanism:
 
         If so, a table of counts may be judged cell by cell.
         """
-        alone = as_rule(self.rules).cellwise and not callable(self.cost)
+        alone = as_rule(self.rules).cellwise and (
+            not callable(self.cost) or getattr(self.cost, "cellwise", False)
+        )
         return alone and not self.singletons and not self.unions
 
     def requirements(self, table: Table, publish: NDArray[np.bool_]) -> Sensitivity:
@@ -186,6 +189,62 @@ class Mechanism:
         from csp.protected import protect_table
 
         return protect_table(self, table, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data from which `from_dict` makes the same mechanism.
+
+        Raises
+        ------
+        InputError
+            If the rules or the cost are functions of the user's own, or name single cells.
+        """
+        text = str(self.rules)
+        try:
+            same = as_rule(text) == self.rules
+        except InputError:
+            same = False
+        if not same or callable(self.cost):
+            msg = (
+                "a mechanism with rules or costs of one's own, or with cells named by hand, cannot "
+                "be written as data"
+            )
+            raise InputError(msg)
+        return {
+            "rules": text,
+            "width": None if self.width is None else number_text(self.width),
+            "strict": self.strict,
+            "cost": self.cost,
+            "margins": self.margins,
+            "singletons": self.singletons,
+            "unions": self.unions,
+            "integer": self.integer,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Mechanism:
+        """Mechanism from plain data.
+
+        Parameters
+        ----------
+        data : mapping
+            Keys as in `to_dict`; only rules must be there.
+
+        Raises
+        ------
+        InputError
+            If a key is unknown, rules are missing, or a value is not taken.
+        """
+        known = {"rules", "width", "strict", "cost", "margins", "singletons", "unions", "integer"}
+        unknown = sorted(set(data) - known)
+        if unknown or "rules" not in data:
+            what = f"has the unknown key {unknown[0]!r}" if unknown else "needs the key 'rules'"
+            msg = f"a mechanism {what}; the keys are {', '.join(sorted(known))}"
+            raise InputError(msg)
+        options = dict(data)
+        if options.get("width") is not None:
+            width = exact(options["width"])
+            options["width"] = int(width) if width.denominator == 1 else width
+        return cls(**options)
 
     def attacker_is_integer(self, table: Table) -> bool:
         """Whether the attacker knows that the cells of this table are whole units."""
