@@ -1,0 +1,268 @@
+"""Experiments: many tables protected and attacked, in parallel, resumable, seeds on record.
+
+The true tables are known here, so that the primary cells can be counted that an outsider narrows
+down below the width promised.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attacks.fibre import Fibre
+from attacks.matching import matching
+from attacks.readings import READINGS, draw_table
+from csp.errors import InputError, Unprotectable
+
+__all__ = ["CellResult", "Trial", "load_trials", "run_trials", "trial"]
+
+
+@dataclass(frozen=True, slots=True)
+class CellResult:
+    """One primary cell of a trial.
+
+    Attributes
+    ----------
+    feasible, width : int
+        Width of its feasibility interval, and of its effective one.
+    values : int
+        Number of values that matches give it.
+    verdict : str
+    """
+
+    feasible: int
+    width: int
+    values: int
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One table of an experiment.
+
+    Attributes
+    ----------
+    reading : str
+        Name in `attacks.readings.READINGS`.
+    side, index, seed : int
+        The table.
+    outcome : {"attacked", "undecided", "no primary", "unprotectable"}
+    suppressed, dimension : int
+        Suppressed cells, and dimension of their kernel.
+    fibre : int or None
+        Tables that fit.
+    tested, matched : int
+    attack, solve : float
+        CPU seconds of attack and suppression.
+    cells : tuple of CellResult
+        Primary cells, by label.
+    """
+
+    reading: str
+    side: int
+    index: int
+    seed: int
+    outcome: str
+    suppressed: int = 0
+    dimension: int = 0
+    fibre: int | None = None
+    tested: int = 0
+    matched: int = 0
+    attack: float = 0.0
+    solve: float = 0.0
+    cells: tuple[CellResult, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, int, int, int]:
+        """What tells it from other trials."""
+        return self.reading, self.side, self.index, self.seed
+
+
+def trial(reading: str, side: int, index: int, seed: int, limit: float | None = None) -> Trial:
+    """Draw, protect and attack one table.
+
+    Parameters
+    ----------
+    reading : str
+        Name in `attacks.readings.READINGS`.
+    side, index, seed : int
+        See `attacks.readings.draw_table`.
+    limit : float, optional
+        Wall seconds for the attack.
+
+    Returns
+    -------
+    Trial
+
+    Raises
+    ------
+    InputError
+        For an unknown reading.
+    """
+    if reading not in READINGS:
+        msg = f"reading {reading!r} is not one of {', '.join(READINGS)}"
+        raise InputError(msg)
+    setup = READINGS[reading]
+    table = draw_table(setup, side, index, seed)
+    mechanism = setup.mechanism
+    began = time.process_time()
+    try:
+        protected = mechanism.protect(table)
+    except Unprotectable:
+        return Trial(reading, side, index, seed, "unprotectable")
+    solved = time.process_time()
+    if not protected.pattern.any():
+        return Trial(reading, side, index, seed, "no primary", solve=solved - began)
+    found = matching(protected.release, mechanism, method="values", limit=limit)
+    ended = time.process_time()
+    fibre = Fibre(protected.release, table)
+    assert found.values is not None
+    primary = np.flatnonzero(protected.problem.primary[found.cells]).tolist()
+    return Trial(
+        reading, side, index, seed,
+        "attacked" if found.complete else "undecided",
+        suppressed=len(found.cells),
+        dimension=fibre.dimension,
+        fibre=fibre.count(),
+        tested=found.tested,
+        matched=found.matched,
+        attack=ended - solved,
+        solve=solved - began,
+        cells=tuple(
+            CellResult(
+                int(found.feasible_upper[e] - found.feasible_lower[e]),
+                int(found.width[e]),
+                len(found.values[e]),
+                str(found.verdict[e]),
+            )
+            for e in primary
+        ),
+    )  # fmt: skip
+
+
+def run_trials(
+    store: Path,
+    *,
+    readings: Sequence[str],
+    sides: Sequence[int],
+    tables: int,
+    seed: int = 0,
+    limit: float | None = None,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Trial]:
+    """Run the trials that a file does not hold yet, and add them to it.
+
+    Parameters
+    ----------
+    store : Path
+        One trial a line (JSON). Each is written as soon as it is there, so that an interrupted
+        experiment goes on where it stopped.
+    readings : sequence of str
+    sides : sequence of int
+    tables : int
+        For each reading and side.
+    seed : int
+    limit : float, optional
+        Wall seconds for each attack.
+    jobs : int
+        Trials at one time, by joblib: processes of its own by default; any other backend of
+        joblib's (dask, ray) by its own switch ``joblib.parallel_config``.
+    progress : callable, optional
+        Called with trials done and trials wanted.
+
+    Returns
+    -------
+    list of Trial
+        All that were asked for, in order.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, unknown readings, and a file that holds something else.
+    """
+    _check(readings, sides, tables, jobs)
+    wanted = [
+        (reading, side, index, seed)
+        for reading in readings for side in sides for index in range(tables)
+    ]  # fmt: skip
+    done = {one.key: one for one in load_trials(store)}
+    todo = [key for key in wanted if key not in done]
+    count = len(wanted) - len(todo)
+    if progress is not None:
+        progress(count, len(wanted))
+    with store.open("a", encoding="utf-8") as file:
+        for one in _in_parallel(todo, limit, jobs):
+            file.write(json.dumps(asdict(one)) + "\n")
+            file.flush()
+            done[one.key] = one
+            count += 1
+            if progress is not None:
+                progress(count, len(wanted))
+    return [done[key] for key in wanted]
+
+
+def _in_parallel(
+    keys: Iterable[tuple[str, int, int, int]], limit: float | None, jobs: int
+) -> Iterable[Trial]:
+    if jobs == 1:
+        for key in keys:
+            yield trial(*key, limit)
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=jobs, return_as="generator")(
+        delayed(trial)(*key, limit) for key in keys
+    )
+
+
+def _check(readings: Sequence[str], sides: Sequence[int], tables: int, jobs: int) -> None:
+    unknown = [name for name in readings if name not in READINGS]
+    if unknown:
+        msg = f"reading {unknown[0]!r} is not one of {', '.join(READINGS)}"
+        raise InputError(msg)
+    for name, numbers, least in (("side", sides, 2), ("tables", [tables], 1)):
+        if min(numbers, default=0) < least:
+            msg = f"{name} {min(numbers, default=0)} is below {least}"
+            raise InputError(msg)
+    if jobs == 0:
+        msg = "jobs 0 runs nothing; give the number of processes, or -1 for all cores"
+        raise InputError(msg)
+
+
+def load_trials(store: Path) -> list[Trial]:
+    """Read trials from a file; none if it does not exist.
+
+    A last line that was cut off is dropped from the file.
+
+    Parameters
+    ----------
+    store : Path
+
+    Raises
+    ------
+    InputError
+        If a line is no trial (line named).
+    """
+    if not store.exists():
+        return []
+    text = store.read_text(encoding="utf-8")
+    whole, _, rest = text.rpartition("\n")
+    if rest:
+        store.write_text(whole + "\n" if whole else "", encoding="utf-8")
+    trials = []
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            facts: dict[str, Any] = json.loads(line)
+            cells = tuple(CellResult(**cell) for cell in facts.pop("cells"))
+            trials.append(Trial(**facts, cells=cells))
+        except (ValueError, KeyError, TypeError) as error:
+            msg = f"{str(store)!r}, line {number}: no trial; give a new folder"
+            raise InputError(msg) from error
+    return trials
