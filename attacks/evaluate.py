@@ -51,7 +51,7 @@ PAPER: dict[str, Any] = {
 
 
 def unsafe(one: Trial) -> int:
-    """Number of primary cells whose effective interval is narrower than 8."""
+    """Count the primary cells whose effective interval is narrower than 8."""
     return sum(cell.width < WIDTH for cell in one.cells)
 
 
@@ -130,7 +130,7 @@ def spread(
     draws: int = 400,
     seed: int = 0,
 ) -> float:
-    """Standard deviation of a statistic over experiments of so many tables.
+    """Estimate the standard deviation of a statistic over experiments of so many tables.
 
     Tables, not cells, are drawn with replacement: cells of one table are attacked together.
 

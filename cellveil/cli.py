@@ -1,4 +1,4 @@
-"""The command ``cellveil``: protect, suppress, audit, bench, demo, doctor.
+"""The command ``cellveil``: protect, suppress, audit, attack, bench, demo, doctor.
 
 Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input. Heavy modules are imported inside the
 commands, so that help and version answer at once.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellveil.attack.command import attack
 from cellveil.bench.command import bench
 from cellveil.front import SAFE, UNSAFE, Front, explained, say, tell
 from cellveil.options import (
@@ -165,6 +166,13 @@ def protect(
         Path | None,
         typer.Option(metavar="FILE", help="Problem with its pattern as JJ file; needs --reveal."),
     ] = None,
+    release: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Release with its relations (.json, and .csv beside it), to attack.",
+        ),
+    ] = None,
     intervals: Annotated[
         bool, typer.Option("--intervals", help="Add what an outsider can infer of each cell.")
     ] = False,
@@ -197,9 +205,9 @@ def protect(
         msg = "a JJ file cannot say --singletons or --unions; leave them or --jj out"
         raise InputError(msg)
     check_outputs(
-        {"-o": output, "--summary": summary, "--jj": jj},
+        {"-o": output, "--summary": summary, "--jj": jj, "--release": release},
         [data, rda, primary, *(Path(text.partition("=")[2]) for text in hierarchy or ())],
-        {"-o": RESULTS, "--summary": (".json",), "--jj": JJ},
+        {"-o": RESULTS, "--summary": (".json",), "--jj": JJ, "--release": (".json",)},
     )
     with Meter("tabulating", counts=cost is Cost.UNIT) as meter:
         table = read_table(source)
@@ -212,6 +220,8 @@ def protect(
         result.to_jj(jj, reveal=True)
     if summary is not None:
         write_json(summary, result.summary(reveal=reveal))
+    if release is not None:
+        _write_release(release, result)
     if output is not None:
         write_columns(output, columns)
     else:
@@ -221,7 +231,7 @@ def protect(
     say(quality(result.suppression, _cost_words(cost)))
     for line in guarantee(result.audit, f"what {asked} requires", singletons=singletons):
         say(line)
-    _wrote(output, summary, jj)
+    _wrote(output, summary, jj, release)
 
 
 @app.command()
@@ -374,6 +384,7 @@ def audit(
 
 
 app.command()(bench)
+app.add_typer(attack)
 
 
 @app.command()
@@ -409,6 +420,20 @@ def _needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
             "add --reveal to write it"
         )
         raise InputError(msg)
+
+
+def _write_release(path: Path, result: Any) -> None:
+    """With the mechanism, where it can be told: an adversary is assumed to know it."""
+    from csp.errors import InputError
+    from csp.formats.release import write_release
+
+    try:
+        result.mechanism.to_dict()
+    except InputError:
+        write_release(result.release, path)
+        say(f"{path} does not tell the mechanism: its rules name single cells.")
+    else:
+        write_release(result.release, path, result.mechanism)
 
 
 def _cost_words(cost: Cost) -> str:

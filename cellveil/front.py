@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -12,7 +13,16 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["INTERRUPTED", "SAFE", "UNSAFE", "Front", "explained", "say", "tell"]
+__all__ = [
+    "INTERRUPTED",
+    "SAFE",
+    "UNSAFE",
+    "Front",
+    "explained",
+    "say",
+    "tell",
+    "terminated_like_interrupted",
+]
 
 SAFE, UNSAFE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -108,3 +118,17 @@ def _wrapped(line: str, stream: TextIO) -> str:
     return textwrap.fill(
         line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
     )
+
+
+@contextmanager
+def terminated_like_interrupted() -> Iterator[None]:
+    """Let a polite end from outside end processes that were started too, as Ctrl-C does."""
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

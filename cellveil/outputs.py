@@ -138,7 +138,7 @@ def _status(problem: Problem, pattern: NDArray[np.bool_], *, reveal: bool) -> li
 # ---- files ---------------------------------------------------------------------------------------
 
 
-def write_columns(path: Path, columns: Columns) -> None:
+def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write columns as .csv, .csv.gz or .parquet, by the name.
 
     Raises
@@ -153,7 +153,7 @@ def write_columns(path: Path, columns: Columns) -> None:
         write_csv(out, columns)
 
 
-def write_csv(out: TextIO, columns: Columns) -> None:
+def write_csv(out: TextIO, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write columns as comma-separated text with a header."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
@@ -178,7 +178,7 @@ def write_json(path: Path, facts: Mapping[str, Any]) -> None:
         out.write("\n")
 
 
-def _write_parquet(path: Path, columns: Columns) -> None:
+def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     import duckdb
 
     arrays = {name: _array(name, column) for name, column in columns.items()}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from csp.solve import Progress
 
-__all__ = ["Meter"]
+__all__ = ["Bar", "Meter"]
 
 DELAY = 0.7
 """Seconds of work before anything is shown."""
@@ -102,3 +102,52 @@ class Meter:
             )
             self._bar.add_task(self._phase, total=None, facts="")
             self._bar.start()
+
+
+class Bar:
+    """Progress of counted work: so many of so many, on stderr where a person looks at it.
+
+    Parameters
+    ----------
+    words : str
+        What is counted.
+    """
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Bar:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeRemainingColumn,
+            )
+
+            self._bar = Progress(
+                TextColumn("{task.description}", markup=False), BarColumn(bar_width=24),
+                MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True),
+                transient=True,
+            )  # fmt: skip
+            self._task = self._bar.add_task(self._words, total=None)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, done: int, wanted: int) -> None:
+        """Show how much is done."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=wanted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellveil.front import INTERRUPTED, UNSAFE, say
+from cellveil.front import INTERRUPTED, UNSAFE, say, terminated_like_interrupted
 
 if TYPE_CHECKING:
     from cellveil.bench.run import Outcome
@@ -86,7 +85,7 @@ def bench(
         for line in listing(chosen, names):
             typer.echo(line)
         return
-    with _terminated_like_interrupted(), _watch() as watch:
+    with terminated_like_interrupted(), _watch() as watch:
         outcome = benchmark(
             chosen, registry, out, solvers=names, time_limit=time_limit, fresh=fresh, watch=watch
         )
@@ -122,20 +121,6 @@ def _conclude(outcome: Outcome, out: Path) -> None:
         raise typer.Exit(UNSAFE if outcome.wrong else INTERRUPTED)
     if outcome.wrong:
         raise typer.Exit(UNSAFE)
-
-
-@contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """Let a polite end from outside end the solver's process too, as Ctrl-C does."""
-
-    def interrupt(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

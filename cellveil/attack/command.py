@@ -1,0 +1,298 @@
+"""The commands ``cellveil attack``: matching, evaluate."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cellveil.front import SAFE, UNSAFE, say, terminated_like_interrupted
+from cellveil.options import RESULTS, Reveal, Summary
+
+if TYPE_CHECKING:
+    from attacks.matching import Matching
+    from csp.mechanism import Mechanism
+
+__all__ = ["attack"]
+
+attack = typer.Typer(
+    name="attack",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Attack releases with all that the public knows.",
+)
+
+
+class How(StrEnum):
+    """Method of the matching attack."""
+
+    AUTO = "auto"
+    BOX = "box"
+    VALUES = "values"
+    ALL = "all"
+    SAMPLE = "sample"
+    REFERENCE = "reference"
+
+
+@attack.command()
+def matching(
+    release: Annotated[
+        Path,
+        typer.Argument(metavar="RELEASE", help="Release that 'protect --release' wrote: .json."),
+    ],
+    *,
+    mechanism: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help='What is known of the algorithm: JSON, {"rules": "FREQ(5)", "width": 8}.',
+            show_default="as told by the release",
+        ),
+    ] = None,
+    method: Annotated[How, typer.Option(help="How completions are judged.")] = How.AUTO,
+    limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Then cells without a proof stay undecided."),
+    ] = None,
+    fibre_limit: Annotated[
+        int, typer.Option(metavar="TABLES", help="Tables to judge one by one at most.")
+    ] = 200_000,
+    draws: Annotated[
+        int, typer.Option(metavar="TABLES", help="Tables to draw, where they are drawn.")
+    ] = 3000,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="What was found: .csv or .parquet."),
+    ] = None,
+    summary: Summary = None,
+    reveal: Reveal = False,
+) -> None:
+    """Throw out every completion that would have been published otherwise.
+
+    Widths and verdicts are shown; with --reveal intervals and surviving values too. Exit codes: 0
+    all cells proved safe, 1 some are not, 2 bad input.
+    """
+    from attacks.matching import matching as run
+    from cellveil.outputs import check_outputs, write_columns, write_json
+    from cellveil.progress import Meter
+    from csp.errors import InputError
+    from csp.formats.release import read_release
+
+    check_outputs(
+        {"-o": output, "--summary": summary}, [release, mechanism],
+        {"-o": RESULTS, "--summary": (".json",)},
+    )  # fmt: skip
+    given, told = read_release(release)
+    known = told if mechanism is None else _mechanism(mechanism)
+    if known is None:
+        msg = f"{str(release)!r} does not tell its mechanism; give --mechanism FILE"
+        raise InputError(msg)
+    with Meter("attacking") as meter:
+        found = run(
+            given, known, method=str(method), limit=limit, fibre_limit=fibre_limit, draws=draws,
+            seed=seed,
+            progress=lambda tested, matched: meter.phase(
+                f"attacking: {tested} tables judged, {matched} would be published so"
+            ),
+        )  # fmt: skip
+    columns = _columns(found, reveal=reveal)
+    if summary is not None:
+        write_json(summary, _facts(found))
+    if output is not None:
+        write_columns(output, columns)
+    else:
+        _print(found, columns)
+    for line in _words(found):
+        say(line)
+    wrote = [str(path) for path in (output, summary) if path is not None]
+    if wrote:
+        say(f"Wrote {', '.join(wrote)}.")
+    raise typer.Exit(SAFE if (found.verdict == "proved safe").all() else UNSAFE)
+
+
+@attack.command()
+def evaluate(
+    out: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of all results.")
+    ] = Path("attack-evaluation"),
+    *,
+    readings: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Separated by commas.", show_default="all"),
+    ] = None,
+    sides: Annotated[
+        str, typer.Option(metavar="NUMBERS", help="Rows and columns of the tables.")
+    ] = "4,5,6,7",
+    tables: Annotated[int, typer.Option(metavar="NUMBER", help="For each reading and size.")] = 50,
+    seed: Annotated[int, typer.Option(help="Seed of the tables.")] = 0,
+    limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="For each attack.")] = 60.0,
+    jobs: Annotated[int, typer.Option(metavar="NUMBER", help="Processes; -1 for all cores.")] = 1,
+    plots: Annotated[bool, typer.Option(help="Draw figures 6 to 8 (needs matplotlib).")] = True,
+    show: Annotated[bool, typer.Option("--list", help="List readings, run none.")] = False,
+) -> None:
+    """Repeat the experiments of paper 003 under every reading of its set-up.
+
+    An experiment that was ended goes on where it stopped. Writes trials.jsonl, tables and cells
+    (.csv, .parquet, .json), evaluation.md and the figures.
+    """
+    from attacks.experiment import run_trials
+    from attacks.readings import READINGS
+    from cellveil.attack.page import page
+    from cellveil.attack.results import write_results
+    from cellveil.progress import Bar
+
+    if show:
+        for name, reading in READINGS.items():
+            typer.echo(f"{name}: {reading.words}")
+        return
+    names = tuple(READINGS) if readings is None else _names(readings)
+    sizes = _numbers(sides, "--sides")
+    out.mkdir(parents=True, exist_ok=True)
+    with terminated_like_interrupted(), Bar("trials") as bar:
+        trials = run_trials(
+            out / "trials.jsonl", readings=names, sides=sizes, tables=tables, seed=seed,
+            limit=limit, jobs=jobs, progress=bar,
+        )  # fmt: skip
+    drawn = write_results(out, trials, plots=plots)
+    text = page(trials, command=_command(names, sizes, tables, seed, readings), figures=drawn)
+    (out / "evaluation.md").write_text(text, encoding="utf-8")
+    say(f"{len(trials)} trials; read {out / 'evaluation.md'}.")
+
+
+# ---- options -------------------------------------------------------------------------------------
+
+
+def _mechanism(path: Path) -> Mechanism:
+    from csp.errors import InputError
+    from csp.formats.files import read_plain_or_gz
+    from csp.mechanism import Mechanism
+
+    try:
+        data = json.loads(read_plain_or_gz(path))
+    except json.JSONDecodeError as error:
+        msg = f"{str(path)!r}, line {error.lineno}: no JSON ({error.msg})"
+        raise InputError(msg) from error
+    if not isinstance(data, dict):
+        msg = f"{str(path)!r} holds no JSON object"
+        raise InputError(msg)
+    return Mechanism.from_dict(data)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _numbers(text: str, option: str) -> tuple[int, ...]:
+    from csp.errors import InputError
+
+    try:
+        return tuple(int(number) for number in _names(text))
+    except ValueError as error:
+        msg = f"{option} {text!r} must be whole numbers separated by commas"
+        raise InputError(msg) from error
+
+
+def _command(
+    names: tuple[str, ...], sizes: tuple[int, ...], tables: int, seed: int, readings: str | None
+) -> str:
+    chosen = "" if readings is None else f" --readings {','.join(names)}"
+    return (
+        f"cellveil attack evaluate --sides {','.join(map(str, sizes))} --tables {tables} "
+        f"--seed {seed}{chosen}"
+    )
+
+
+# ---- answers -------------------------------------------------------------------------------------
+
+
+def _columns(found: Matching, *, reveal: bool) -> dict[str, list[Any]]:
+    """One row a suppressed cell."""
+    from csp.numbers import units_text
+
+    release = found.release
+    scale = release.scale
+
+    def text(units: Any) -> list[str]:
+        return [units_text(int(v), scale) for v in units]
+
+    labels = [release.labels[i] for i in found.cells.tolist()]
+    columns: dict[str, list[Any]] = {
+        name: [label[d] for label in labels] for d, name in enumerate(release.names)
+    }
+    columns["width by relations"] = text(found.feasible_upper - found.feasible_lower)
+    columns["width by algorithm"] = text(found.width)
+    if reveal:
+        columns["at least"] = text(found.lower)
+        columns["at most"] = text(found.upper)
+    if found.values is not None:
+        columns["values left"] = [len(v) for v in found.values]
+        if reveal:
+            columns["which"] = [" ".join(text(v)) for v in found.values]
+    columns["primary"] = found.named.tolist()
+    columns["verdict"] = found.verdict.tolist()
+    return columns
+
+
+def _facts(found: Matching) -> dict[str, Any]:
+    tally = {
+        word: int((found.verdict == word).sum())
+        for word in ("proved safe", "proved unsafe", "undecided")
+    }
+    return {
+        "suppressed": len(found.cells),
+        **tally,
+        "tested": found.tested,
+        "matched": found.matched,
+        "fibre_size": found.fibre_size,
+        "complete": found.complete,
+        "left_out": found.left_out,
+        "method": found.method,
+        "seconds": round(found.seconds, 3),
+    }
+
+
+def _words(found: Matching) -> list[str]:
+    """Sentences about the whole attack."""
+    facts = _facts(found)
+    lines = [
+        f"Of {facts['suppressed']} suppressed cells {facts['proved safe']} are proved safe, "
+        f"{facts['proved unsafe']} proved unsafe, {facts['undecided']} undecided."
+    ]
+    fits = "" if found.fibre_size is None else f" {found.fibre_size} tables fit the release."
+    judged = f"{found.tested} tables were judged, {found.matched} would be published like this."
+    lines.append(judged + fits)
+    if found.left_out is not None:
+        lines.append(
+            f"With 95 % confidence at most {100 * found.left_out:.2g} % of the tables that fit are "
+            "matches outside these intervals; about a single table this says nothing."
+        )
+    elif not found.complete:
+        lines.append("The attack was cut short: allow more time (--limit, --fibre-limit).")
+    return lines
+
+
+def _print(found: Matching, columns: dict[str, list[Any]]) -> None:
+    import sys
+
+    from cellveil.outputs import write_csv
+
+    if not sys.stdout.isatty():
+        write_csv(sys.stdout, columns)
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False)
+    plain = {*found.release.names, "verdict", "primary"}
+    for name in columns:
+        grid.add_column(name, justify="left" if name in plain else "right")
+    for row in zip(*columns.values(), strict=True):
+        style = {"proved unsafe": "red", "undecided": "yellow"}.get(row[-1], "")
+        grid.add_row(*(Text(str(item)) for item in row), style=style)
+    Console(highlight=False, markup=False).print(grid)
