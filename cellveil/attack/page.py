@@ -183,10 +183,9 @@ def _width_rows(groups: dict[str, list[Trial]], sizes: Sequence[int]) -> Iterato
         row = [name]
         for c in sizes:
             some = _of_size(trials, c)
-            counts = width_counts(some)
-            tally = counts[c] if c in counts else (0,)
+            tally = width_counts(some).get(c, ())
             text = " ".join(f"{_per_50(n, some):.0f}" for n in tally)
-            if c in paper and sum(tally):
+            if c in paper and any(tally):
                 text += f" ({distance(tally, paper[c]):.2f})"
             row.append(text)
         yield row

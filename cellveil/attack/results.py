@@ -53,6 +53,8 @@ def _figures(folder: Path, groups: dict[str, list[Trial]]) -> list[str]:
     names = []
     for number, draw in ((6, _figure_6), (7, _figure_7), (8, _figure_8)):
         figure = draw(plt, groups)
+        if figure is None:
+            continue
         name = f"figure-{number}.png"
         figure.savefig(folder / name, dpi=110, metadata={"Software": None})
         plt.close(figure)
@@ -79,11 +81,13 @@ def _figure_7(plt: Any, groups: dict[str, list[Trial]]) -> Any:
     """Candidate tables by dimension of the kernel, one panel a size (first reading)."""
     trials = next(iter(groups.values()))
     found = {c: rows for c, rows in candidates_by_dimension(trials).items() if rows}
+    if not found:
+        return None
     figure, panels = plt.subplots(
-        1, max(1, len(found)), figsize=(2.4 * max(1, len(found)) + 1, 3.6), sharey=True,
-        squeeze=False, layout="constrained",
+        1, len(found), figsize=(2.4 * len(found) + 1, 3.6), sharey=True, squeeze=False,
+        layout="constrained",
     )  # fmt: skip
-    for axes, (cells, rows) in zip(panels[0], found.items(), strict=False):
+    for axes, (cells, rows) in zip(panels[0], found.items(), strict=True):
         axes.boxplot(list(rows.values()), positions=range(len(rows)))
         axes.set_xticks(range(len(rows)), list(map(str, rows)))
         axes.set(title=f"{cells} cells", xlabel="dimension", yscale="log")
@@ -93,13 +97,15 @@ def _figure_7(plt: Any, groups: dict[str, list[Trial]]) -> Any:
 
 
 def _figure_8(plt: Any, groups: dict[str, list[Trial]]) -> Any:
-    """Widths of effective intervals of unsafe cells, as shares; the paper's as a line."""
+    """Widths of effective intervals of unsafe cells, as shares, at sizes that the paper has."""
     sizes = [c for c in PAPER["widths"] if any(c in width_counts(t) for t in groups.values())]
+    if not sizes:
+        return None
     figure, panels = plt.subplots(
-        1, max(1, len(sizes)), figsize=(2.6 * max(1, len(sizes)) + 1.6, 3.6), sharey=True,
-        squeeze=False, layout="constrained",
+        1, len(sizes), figsize=(2.6 * len(sizes) + 1.6, 3.6), sharey=True, squeeze=False,
+        layout="constrained",
     )  # fmt: skip
-    for axes, cells in zip(panels[0], sizes, strict=False):
+    for axes, cells in zip(panels[0], sizes, strict=True):
         for name, trials in groups.items():
             tally = width_counts(trials).get(cells)
             if tally and sum(tally):

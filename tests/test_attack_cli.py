@@ -1,0 +1,150 @@
+"""The commands ``cellveil attack``: real runs, exit codes, files, values only when asked for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from attacks.matching import matching
+from cellveil.attack.page import page
+from cellveil.cli import app
+from csp import Mechanism, MinFrequency, Table
+from csp.formats.release import read_release, write_release
+
+MECHANISM = Mechanism(MinFrequency(5, zero_sensitive=True), width=8, margins="publish")
+
+# Counts such that an attack leaves some cells safe, and some not.
+INNER = [[4, 21, 16, 23], [3, 14, 11, 14], [31, 33, 12, 13], [23, 17, 15, 2]]
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    protected = MECHANISM.protect(Table.from_array(INNER))
+    return write_release(protected.release, tmp_path / "release.json", MECHANISM)[0]
+
+
+def test_the_table_shows_widths_and_verdicts_but_no_value(release: Path, tmp_path: Path) -> None:
+    given, known = read_release(release)
+    assert known is not None
+    found = matching(given, known)
+    result = run("attack", "matching", release, "--summary", tmp_path / "s.json")
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [row["verdict"] for row in rows] == found.verdict.tolist()
+    assert [int(row["width by algorithm"]) for row in rows] == found.width.tolist()
+    assert set(rows[0]) == {
+        "d1", "d2", "width by relations", "width by algorithm", "primary", "verdict",
+    }  # fmt: skip
+    assert result.exit_code == (0 if (found.verdict == "proved safe").all() else 1)
+    facts = json.loads((tmp_path / "s.json").read_text())
+    assert facts["suppressed"] == len(rows)
+    assert facts["proved safe"] + facts["proved unsafe"] + facts["undecided"] == len(rows)
+    assert "suppressed cells" in result.stderr
+
+
+def test_values_show_when_asked_for(release: Path, tmp_path: Path) -> None:
+    out = tmp_path / "found.parquet"
+    result = run("attack", "matching", release, "--method", "values", "--reveal", "-o", out)
+    assert result.exit_code in (0, 1)
+    rows = duckdb.sql(f"select * from '{out}'").fetchdf()
+    given, known = read_release(release)
+    assert known is not None
+    found = matching(given, known, method="values")
+    assert found.values is not None
+    assert rows["at least"].astype(int).tolist() == found.lower.tolist()
+    assert rows["which"].str.split().str.len().tolist() == [len(v) for v in found.values]
+
+
+def test_a_mechanism_of_ones_own(release: Path, tmp_path: Path) -> None:
+    facts = json.loads(release.read_text())
+    told = facts.pop("mechanism")
+    release.write_text(json.dumps(facts))
+    result = run("attack", "matching", release)
+    assert result.exit_code == 2
+    assert "give --mechanism FILE" in result.stderr
+    known = tmp_path / "mechanism.json"
+    known.write_text(json.dumps(told))
+    assert run("attack", "matching", release, "--mechanism", known).exit_code in (0, 1)
+    known.write_text("[]")
+    assert run("attack", "matching", release, "--mechanism", known).exit_code == 2
+    known.write_text("{")
+    assert "no JSON" in run("attack", "matching", release, "--mechanism", known).stderr
+    known.write_text(json.dumps({**told, "rules": "FREQ(30)"}))
+    wrong = run("attack", "matching", release, "--mechanism", known)
+    assert wrong.exit_code == 2
+    assert "was not made by it" in wrong.stderr.replace("\n", " ")
+
+
+def test_protect_writes_what_attack_reads(tmp_path: Path) -> None:
+    rows = ["row,column"]
+    for r, line in enumerate(INNER):
+        for c, count in enumerate(line):
+            rows += [f"{r},{c}"] * count
+    data = tmp_path / "records.csv"
+    data.write_text("\n".join(rows) + "\n")
+    path = tmp_path / "public.json"
+    options = ("--by", "row,column", "--rules", "FREQ(5,zero=1)", "--width", 8)
+    made = run("protect", data, *options, "--margins", "publish", "--release", path)
+    assert made.exit_code == 0, made.stderr
+    assert run("attack", "matching", path).exit_code in (0, 1)
+    secret = {str(v) for v in np.array(INNER).ravel().tolist() if v > 20}
+    given, _ = read_release(path)
+    published = {str(v) for v in given.published.tolist()}
+    assert secret - published
+    text = path.with_suffix(".csv").read_text()
+    cells = {row["value"] for row in csv.DictReader(io.StringIO(text))}
+    assert not (secret - published) & cells
+
+
+def test_experiments_write_every_file_and_go_on(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "out"
+    words = ("attack", "evaluate", "-o", out, "--sides", "4", "--readings", "plain,positive")
+    first = run(*words, "--tables", 4)
+    assert first.exit_code == 0, first.stderr
+    for name in (
+        "trials.jsonl", "tables.csv", "tables.parquet", "tables.json", "cells.csv",
+        "cells.parquet", "cells.json", "evaluation.md", "figure-6.png", "figure-7.png",
+        "figure-8.png",
+    ):  # fmt: skip
+        assert (out / name).stat().st_size > 0
+    lines = (out / "trials.jsonl").read_text().splitlines()
+    assert len(lines) == 8
+    assert run(*words, "--tables", 5).exit_code == 0
+    assert (out / "trials.jsonl").read_text().splitlines()[:8] == lines
+    assert len(duckdb.sql(f"select * from '{out / 'tables.parquet'}'").fetchall()) == 10
+    text = (out / "evaluation.md").read_text()
+    assert "--tables 5 --seed 0 --readings plain,positive" in text
+    small = run(
+        "attack", "evaluate", "-o", tmp_path / "small", "--sides", "2", "--readings", "plain",
+        "--tables", 1,
+    )  # fmt: skip
+    assert small.exit_code == 0, small.stderr
+    listed = run("attack", "evaluate", "--list")
+    assert "lift-strict-values: lift; sensitive 1 to 4; wider than 8" in listed.stdout
+
+
+def test_experiments_with_wrong_options(tmp_path: Path) -> None:
+    words = ("attack", "evaluate", "-o", tmp_path / "out", "--no-plots")
+    assert "must be whole numbers" in run(*words, "--sides", "3,x").stderr
+    assert run(*words, "--readings", "none").exit_code == 2
+    assert run(*words, "--sides", "1").exit_code == 2
+
+
+def test_a_page_of_very_few_trials_has_no_holes(tmp_path: Path) -> None:
+    from attacks.experiment import run_trials
+
+    trials = run_trials(tmp_path / "t.jsonl", readings=["clip"], sides=[2], tables=1)
+    text = page(trials, command="x", figures=[])
+    assert "| clip |" in text
+    assert "nan" not in text
