@@ -15,12 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from attacks import walk as walking
+from attacks.box import BoxSearch
+from attacks.candidates import candidates
 from attacks.fibre import Fibre
 from attacks.matching import matching
 from attacks.readings import READINGS, draw_table
 from csp.errors import InputError, Unprotectable
 
-__all__ = ["CellResult", "Trial", "load_trials", "run_trials", "trial"]
+__all__ = ["CellResult", "Timing", "Trial", "load_trials", "run_trials", "timing", "trial"]
+
+_ENDLESS = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +149,62 @@ def trial(reading: str, side: int, index: int, seed: int, limit: float | None = 
             for e in primary
         ),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """CPU seconds of one attack by several methods.
+
+    Attributes
+    ----------
+    side, index, seed : int
+        The table, drawn under the reading "plain".
+    outcome : str
+        As for a trial.
+    setup, box, every : float
+        To read the release; then the walk of the box search (hulls), and the walk that lists
+        every match.
+    """
+
+    side: int
+    index: int
+    seed: int
+    outcome: str
+    setup: float = 0.0
+    box: float = 0.0
+    every: float = 0.0
+
+
+def timing(side: int, index: int, seed: int) -> Timing:
+    """Time an attack after everything is compiled.
+
+    Parameters
+    ----------
+    side, index, seed : int
+        See `attacks.readings.draw_table`.
+    """
+    setup = READINGS["plain"]
+    mechanism = setup.mechanism
+    try:
+        release = mechanism.protect(draw_table(setup, side, index, seed)).release
+    except Unprotectable:
+        return Timing(side, index, seed, "unprotectable")
+    if not release.pattern.any():
+        return Timing(side, index, seed, "no primary")
+    walking.compiled()
+    began = time.process_time()
+    given = candidates(release, mechanism)
+    hull = BoxSearch(given, walking.HULL)
+    read = time.process_time()
+    hull.step(_ENDLESS)
+    boxed = time.process_time()
+    every = BoxSearch(given, walking.MATCHES)
+    ready = time.process_time()
+    while not every.step(_ENDLESS):
+        every.taken()
+    return Timing(
+        side, index, seed, "attacked", read - began, boxed - read, time.process_time() - ready
+    )
 
 
 def run_trials(

@@ -33,6 +33,7 @@ Verdict = str
 SAFE, UNSAFE, OPEN = "proved safe", "proved unsafe", "undecided"
 
 _NODES = 20_000
+_FIRST_DRAWS = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -139,7 +140,7 @@ def matching(
     fibre_limit : int
         Tables that "all" and "reference" judge at most.
     draws, seed : int
-        Tables to draw (method "sample").
+        Tables to draw (method "sample"), and seed of all draws; it changes no proof.
     progress : callable, optional
         Called with tables tested and matches now and then. KeyboardInterrupt ends the attack like
         the limit.
@@ -191,7 +192,7 @@ def matching(
         method = "sample"
         run.sample(draws, seed)
     else:
-        run.judge(method, fibre_limit)
+        run.judge(method, fibre_limit, seed)
     return run.result(method, time.monotonic() - began)
 
 
@@ -277,13 +278,18 @@ class _Run:
         self._fibre_size = self._fibre.count()
         return self._fibre_size is None or self._fibre_size > fibre_limit
 
-    def judge(self, method: str, fibre_limit: int) -> None:
+    def judge(self, method: str, fibre_limit: int, seed: int) -> None:
         """Judge table after table with the suppression solver."""
         self._fibre_size = self._fibre.count()
         # Hulls of widths need no table that lies within them.
         hull = method == "auto" and self._one_level()
         self._exact_values = not hull
-        tables = itertools.islice(self._fibre, fibre_limit)
+        tables: Iterator[NDArray[np.int64]] = itertools.islice(self._fibre, fibre_limit)
+        if hull and self._fibre_size is not None:
+            # A list begins in a corner of the fibre; draws widen hulls sooner, and the list then
+            # passes over what lies within them.
+            some = draw(self._fibre, min(_FIRST_DRAWS, self._fibre_size // 4), seed)
+            tables = itertools.chain(some.tables, tables)
         self._complete = self._judge_all(tables, method, hull=hull) and (
             self._fibre_size is not None and self._fibre_size <= fibre_limit
         )
@@ -305,13 +311,17 @@ class _Run:
     def _judge_all(self, tables: Iterator[NDArray[np.int64]], method: str, *, hull: bool) -> bool:
         """Judge tables one by one; False if the limit or an interrupt came first."""
         judge = SolverJudge(self._given)
+        drawn: set[bytes] = set()
         try:
             for x in tables:
                 left = self._deadline - time.monotonic()
                 if left <= 0:
                     return False
-                if hull and self._inside(x):
-                    continue
+                if hull:
+                    if self._inside(x) or x.tobytes() in drawn:
+                        continue
+                    if self._tested < _FIRST_DRAWS:
+                        drawn.add(x.tobytes())
                 self._tested += 1
                 if (
                     published_as(self._given, x)

@@ -109,7 +109,8 @@ def test_protect_writes_what_attack_reads(tmp_path: Path) -> None:
 def test_experiments_write_every_file_and_go_on(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     out = tmp_path / "out"
-    words = ("attack", "evaluate", "-o", out, "--sides", "4", "--readings", "plain,positive")
+    words = ("attack", "evaluate", "-o", out, "--sides", "4", "--readings", "plain,positive",
+             "--timings", 2)  # fmt: skip
     first = run(*words, "--tables", 4)
     assert first.exit_code == 0, first.stderr
     for name in (
@@ -127,7 +128,7 @@ def test_experiments_write_every_file_and_go_on(tmp_path: Path) -> None:
     assert "--tables 5 --seed 0 --readings plain,positive" in text
     small = run(
         "attack", "evaluate", "-o", tmp_path / "small", "--sides", "2", "--readings", "plain",
-        "--tables", 1,
+        "--tables", 1, "--timings", 1,
     )  # fmt: skip
     assert small.exit_code == 0, small.stderr
     listed = run("attack", "evaluate", "--list")
@@ -142,9 +143,9 @@ def test_experiments_with_wrong_options(tmp_path: Path) -> None:
 
 
 def test_a_page_of_very_few_trials_has_no_holes(tmp_path: Path) -> None:
-    from attacks.experiment import run_trials
+    from attacks.experiment import run_trials, timing
 
     trials = run_trials(tmp_path / "t.jsonl", readings=["clip"], sides=[2], tables=1)
-    text = page(trials, command="x", figures=[])
+    text = page(trials, timings=[timing(2, 0, 0), timing(3, 0, 0)], command="x", figures=[])
     assert "| clip |" in text
     assert "nan" not in text

@@ -26,6 +26,9 @@ attack = typer.Typer(
 )
 
 
+_LARGER = (8,)
+
+
 class How(StrEnum):
     """Method of the matching attack."""
 
@@ -131,6 +134,9 @@ def evaluate(
     seed: Annotated[int, typer.Option(help="Seed of the tables.")] = 0,
     limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="For each attack.")] = 60.0,
     jobs: Annotated[int, typer.Option(metavar="NUMBER", help="Processes; -1 for all cores.")] = 1,
+    timings: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Tables of each size to time attacks on.")
+    ] = 50,
     plots: Annotated[bool, typer.Option(help="Draw figures 6 to 8 (needs matplotlib).")] = True,
     show: Annotated[bool, typer.Option("--list", help="List readings, run none.")] = False,
 ) -> None:
@@ -139,7 +145,7 @@ def evaluate(
     An experiment that was ended goes on where it stopped. Writes trials.jsonl, tables and cells
     (.csv, .parquet, .json), evaluation.md and the figures.
     """
-    from attacks.experiment import run_trials
+    from attacks.experiment import run_trials, timing
     from attacks.readings import READINGS
     from cellveil.attack.page import page
     from cellveil.attack.results import write_results
@@ -157,8 +163,12 @@ def evaluate(
             out / "trials.jsonl", readings=names, sides=sizes, tables=tables, seed=seed,
             limit=limit, jobs=jobs, progress=bar,
         )  # fmt: skip
+        measured = [
+            timing(side, index, seed) for side in (*sizes, *_LARGER) for index in range(timings)
+        ]
     drawn = write_results(out, trials, plots=plots)
-    text = page(trials, command=_command(names, sizes, tables, seed, readings), figures=drawn)
+    command = _command(names, sizes, tables, seed, readings)
+    text = page(trials, timings=measured, command=command, figures=drawn)
     (out / "evaluation.md").write_text(text, encoding="utf-8")
     say(f"{len(trials)} trials; read {out / 'evaluation.md'}.")
 

@@ -14,19 +14,22 @@ from attacks.evaluate import (
     spread,
     width_counts,
 )
-from attacks.experiment import Trial
+from attacks.experiment import Timing, Trial
 from attacks.readings import READINGS
 from cellveil.attack.results import by_reading, unsafe_share
 
 __all__ = ["page"]
 
 
-def page(trials: Sequence[Trial], *, command: str, figures: Sequence[str]) -> str:
+def page(
+    trials: Sequence[Trial], *, timings: Sequence[Timing], command: str, figures: Sequence[str]
+) -> str:
     """Markdown page: readings side by side, Tables 2 to 5, sampling error.
 
     Parameters
     ----------
     trials : sequence of Trial
+    timings : sequence of Timing
     command : str
         What makes the same trials.
     figures : sequence of str
@@ -36,10 +39,12 @@ def page(trials: Sequence[Trial], *, command: str, figures: Sequence[str]) -> st
     -------
     str
     """
-    return "\n".join(_lines(by_reading(trials), command, figures)) + "\n"
+    return "\n".join(_lines(by_reading(trials), timings, command, figures)) + "\n"
 
 
-def _lines(groups: dict[str, list[Trial]], command: str, figures: Sequence[str]) -> Iterator[str]:
+def _lines(
+    groups: dict[str, list[Trial]], timings: Sequence[Timing], command: str, figures: Sequence[str]
+) -> Iterator[str]:
     some = next(iter(groups.values()))
     sizes = sorted({t.side**2 for t in some})
     each = sum(t.side**2 == sizes[0] for t in some)
@@ -114,6 +119,20 @@ def _lines(groups: dict[str, list[Trial]], command: str, figures: Sequence[str])
     )
     yield ""
     yield from _grid(["reading", *(f"{c} cells" for c in sizes)], _time_rows(groups, sizes))
+    if timings:
+        yield ""
+        yield "## Time by method"
+        yield ""
+        yield (
+            'Reading "plain"; CPU milliseconds after compilation, mean / median / largest: to read '
+            "the release, then the walk of the box search (exact hulls), and the walk that lists "
+            "every match."
+        )
+        yield ""
+        yield from _grid(
+            ["cells", "attacked", "reading the release", "box search", "every match"],
+            _timing_rows(timings),
+        )
     yield ""
     yield "## What was drawn"
     yield ""
@@ -262,6 +281,20 @@ def _time_rows(groups: dict[str, list[Trial]], sizes: Sequence[int]) -> Iterator
         for c in sizes:
             keys = ("mean", "median", "largest") if c in found else ()
             row.append(" / ".join(f"{1000 * found[c][key]:.0f}" for key in keys) + " ms")
+        yield row
+
+
+def _timing_rows(timings: Sequence[Timing]) -> Iterator[list[str]]:
+    for side in sorted({t.side for t in timings}):
+        some = [t for t in timings if t.side == side and t.outcome == "attacked"]
+        row = [str(side * side), str(len(some))]
+        for name in ("setup", "box", "every"):
+            found = sorted(1000 * getattr(t, name) for t in some)
+            if not found:
+                row.append("-")
+                continue
+            middle = found[len(found) // 2]
+            row.append(f"{sum(found) / len(found):.2f} / {middle:.2f} / {found[-1]:.1f}")
         yield row
 
 
