@@ -19,7 +19,7 @@ from attacks import walk as walking
 from attacks.box import BoxSearch
 from attacks.candidates import candidates
 from attacks.fibre import Fibre
-from attacks.matching import matching
+from attacks.matches import matching
 from attacks.readings import READINGS, draw_table
 from csp.errors import InputError, Unprotectable
 

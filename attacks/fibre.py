@@ -18,7 +18,7 @@ from attacks import propagation
 from attacks.candidates import feasible
 from attacks.completion import complete
 from attacks.counting import Counter, TooMany
-from attacks.kernel import kernel
+from attacks.lattice import kernel
 from csp.attacker.view import components
 from csp.release import Release
 from csp.table import Table

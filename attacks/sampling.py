@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.fibre import Fibre
-from attacks.kernel import kernel
+from attacks.lattice import kernel
 from csp.attacker.flow import as_network
 from csp.attacker.view import View, hidden_view
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from attacks.matching import matching
+from attacks.matches import matching
 from cellveil.attack.page import page
 from cellveil.cli import app
 from csp import Mechanism, MinFrequency, Table

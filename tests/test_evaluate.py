@@ -21,7 +21,7 @@ from attacks.evaluate import (
 )
 from attacks.experiment import CellResult, Trial, load_trials, run_trials, trial
 from attacks.fibre import Fibre
-from attacks.matching import matching
+from attacks.matches import matching
 from attacks.readings import READINGS, Reading, TieBy, draw_table
 from csp import InputError, Table, suppress
 

@@ -48,14 +48,18 @@ def test_import_is_light():
     assert min(float(words[0]) for words in runs) < 0.150
 
 
-def test_every_public_name_resolves():
-    csp = importlib.import_module("csp")
-    assert sorted(csp.__all__) == sorted(set(csp.__all__))
-    for name in csp.__all__:
-        assert getattr(csp, name) is not None
-    assert set(csp.__all__) <= set(dir(csp))
+@pytest.mark.parametrize("package", ["csp", "attacks"])
+def test_every_public_name_resolves(package):
+    module = importlib.import_module(package)
+    assert sorted(module.__all__) == sorted(set(module.__all__))
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    assert set(module.__all__) <= set(dir(module))
     with pytest.raises(AttributeError, match="nowhere"):
-        _ = csp.nowhere
+        _ = module.nowhere
+    # Importing a module of the same name would hide a function.
+    modules = {path.stem for path in (ROOT / package).glob("*.py")}
+    assert not modules & set(module.__all__)
 
 
 @pytest.mark.parametrize("package", ["csp", "attacks", "microagg", "instances", "cellveil"])

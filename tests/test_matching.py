@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from attacks import walk
 from attacks.box import BoxSearch, takes
 from attacks.candidates import candidates
-from attacks.matching import match_tables, matching
+from attacks.matches import match_tables, matching
 from csp import (
     InputError,
     Mechanism,

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attacks.bayes import normal_counts, posterior, uniform
 from attacks.box import BoxSearch
 from attacks.candidates import candidates
 from attacks.fibre import Fibre
-from attacks.matching import matching
-from attacks.posterior import normal_counts, posterior, uniform
+from attacks.matches import matching
 from attacks.sampling import compiled, draw, moves_of, run_chain
 from attacks.walk import HULL, MATCHES, VALUES
 from csp import InputError, Mechanism, MinFrequency, Table
@@ -69,7 +69,7 @@ def test_posteriors_are_sums_over_matches(chosen: Options, table: Table, flat: b
 @examples(40)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(1, 100))
 def test_shortest_intervals_are_the_shortest(weights: list[int], percent: int) -> None:
-    from attacks.posterior import _shortest
+    from attacks.bayes import _shortest
 
     if not any(weights):
         weights = [*weights, 1]

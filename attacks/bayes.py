@@ -18,7 +18,7 @@ from attacks.box import BoxSearch, takes
 from attacks.candidates import Candidates, candidates
 from attacks.fibre import Fibre
 from attacks.judge import SolverJudge
-from attacks.matching import match_tables
+from attacks.matches import match_tables
 from attacks.sampling import draw
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -172,7 +172,7 @@ def posterior(
     Raises
     ------
     InputError
-        As `attacks.matching.matching`; if the fibre is larger than `limit` and no draws are asked
+        As `attacks.matches.matching`; if the fibre is larger than `limit` and no draws are asked
         for; if no table drawn is a match; if the prior excludes every match.
 
     Examples
