@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attacks import walk as walking
 from attacks.candidates import Candidates
-from attacks.walk import DEPTH, DOUBTFUL, KEPT, MATCHED, NODES, TESTED, Judged, Walk
+from attacks.walk import DEPTH, KEPT, LATE, MATCHED, NODES, TESTED, Judged, Walk
 from csp.attacker.flow import as_network
 from csp.attacker.view import hidden_view
 from csp.errors import InputError
@@ -24,7 +24,10 @@ from csp.table import Table
 __all__ = ["BoxSearch", "free_cells", "network_of", "takes"]
 
 _KEPT = 4096
+_LATE = 1024
 _POOL = 64
+_QUICK = 200
+_MATCH, _OPEN = 0, 2
 
 
 class BoxSearch:
@@ -52,6 +55,9 @@ class BoxSearch:
         judged: bool = True,
     ) -> None:  # fmt: skip
         self._given, self._mode, self._proof = given, mode, proof
+        self._extra: list[NDArray[np.int64]] = []
+        self.doubtful = 0
+        """Tables left undecided by the node limit."""
         net = network_of(given.table, given.release.pattern)
         if net is None or (judged and given.facts is None):
             msg = (
@@ -68,6 +74,9 @@ class BoxSearch:
     def step(self, nodes: int, *, plain: bool = False) -> bool:
         """Go on for some nodes; True once the walk is over.
 
+        Proofs that take long are put off: patterns that beat the published one for other tables
+        are often the shortest way to a verdict.
+
         Parameters
         ----------
         nodes : int
@@ -75,14 +84,33 @@ class BoxSearch:
             Run the functions uncompiled.
         """
         run = walking.walk if plain else walking.compiled()["walk"]
-        run(self._walk, self._judged, self._mode, nodes, self._proof)
-        return bool(self._walk.state[DEPTH] < 0)
+        run(self._walk, self._judged, self._mode, nodes, min(_QUICK, self._proof))
+        over = bool(self._walk.state[DEPTH] < 0)
+        late = int(self._walk.state[LATE])
+        if late and (over or late == len(self._walk.late)):
+            self._judge_late(self._walk.late[:late].copy(), plain=plain)
+            self._walk.state[LATE] = 0
+        return over
+
+    def _judge_late(self, tables: NDArray[np.int64], *, plain: bool) -> None:
+        for nodes in (16 * _QUICK, 256 * _QUICK, self._proof):
+            tested = self.tested
+            outcome = self._outcome(tables, min(nodes, self._proof), plain=plain)
+            self._walk.state[TESTED] = tested
+            if self._mode == walking.MATCHES:
+                self._extra.append(tables[outcome == _MATCH])
+            tables = tables[outcome == _OPEN]
+            if not len(tables):
+                return
+        self.doubtful += len(tables)
 
     def taken(self) -> NDArray[np.int64]:
         """Return the tables collected since the last call: (t, k) int64."""
         count = int(self._walk.state[KEPT])
         self._walk.state[KEPT] = 0
-        return self._walk.kept[:count].copy()
+        found = np.vstack([self._walk.kept[:count], *self._extra])
+        self._extra.clear()
+        return found
 
     @property
     def nodes(self) -> int:
@@ -98,11 +126,6 @@ class BoxSearch:
     def matched(self) -> int:
         """Tables found to be matches."""
         return int(self._walk.state[MATCHED])
-
-    @property
-    def doubtful(self) -> int:
-        """Tables left undecided by the node limit."""
-        return int(self._walk.state[DOUBTFUL])
 
     @property
     def seen(self) -> NDArray[np.bool_]:
@@ -127,12 +150,17 @@ class BoxSearch:
         (t,) bool
             Which were tested and are matches.
         """
+        outcome = self._outcome(tables, self._proof, plain=plain)
+        self.doubtful += int((outcome == _OPEN).sum())
+        return np.asarray(outcome == _MATCH)
+
+    def _outcome(self, tables: NDArray[np.int64], nodes: int, *, plain: bool) -> NDArray[np.int64]:
         run = walking.judge_tables if plain else walking.compiled()["judge_tables"]
         outcome = np.ones(len(tables), dtype=np.int64)
         start = self._walk.x.copy()
-        run(self._walk, self._judged, self._mode, tables, self._proof, outcome)
+        run(self._walk, self._judged, self._mode, tables, nodes, outcome)
         self._walk.x[:] = start
-        return np.asarray(outcome == 0)
+        return outcome
 
 
 def takes(given: Candidates) -> bool:
@@ -207,6 +235,7 @@ def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
         np.zeros(2, dtype=np.uint64),
         np.zeros((k, int((given.upper - given.lower).max()) + 1), dtype=bool),
         np.zeros((kept, k), dtype=np.int64),
+        np.zeros((_LATE, k), dtype=np.int64),
         np.zeros(6, dtype=np.int64),
     )
     for e in range(k):

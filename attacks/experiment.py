@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attacks import walk as walking
 from attacks.box import BoxSearch
-from attacks.candidates import candidates
+from attacks.candidates import Candidates, candidates
 from attacks.fibre import Fibre
 from attacks.matches import matching
 from attacks.readings import READINGS, draw_table
@@ -26,6 +27,7 @@ from csp.errors import InputError, Unprotectable
 __all__ = ["CellResult", "Timing", "Trial", "load_trials", "run_trials", "timing", "trial"]
 
 _ENDLESS = 2**62
+_FULL = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,11 @@ class Timing:
     setup, box, every : float
         To read the release; then the walk of the box search (hulls), and the walk that lists
         every match.
+    full : float or None
+        To list the whole fibre another way (`attacks.propagation`) and judge each table by itself;
+        None if more than two million tables fit.
+    agree : bool
+        Whether hulls and matches of these are the same.
     """
 
     side: int
@@ -173,6 +180,8 @@ class Timing:
     setup: float = 0.0
     box: float = 0.0
     every: float = 0.0
+    full: float | None = None
+    agree: bool = True
 
 
 def timing(side: int, index: int, seed: int) -> Timing:
@@ -200,11 +209,39 @@ def timing(side: int, index: int, seed: int) -> Timing:
     boxed = time.process_time()
     every = BoxSearch(given, walking.MATCHES)
     ready = time.process_time()
-    while not every.step(_ENDLESS):
-        every.taken()
-    return Timing(
-        side, index, seed, "attacked", read - began, boxed - read, time.process_time() - ready
+    matches = []
+    over = False
+    while not over:
+        over = every.step(_ENDLESS)
+        matches.append(every.taken())
+    listed = time.process_time() - ready
+    found = np.vstack(matches)
+    agree = bool(
+        (found.min(axis=0) - given.lower == np.argmax(hull.seen, axis=1)).all()
+        and (found.max(axis=0) - given.lower + 1 == _last(hull.seen)).all()
     )
+    full, same = _judge_each(given, found)
+    return Timing(
+        side, index, seed, "attacked", read - began, boxed - read, listed, full, agree and same
+    )
+
+
+def _last(seen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """One more than the last position that is true in each row."""
+    return np.asarray(seen.shape[1] - np.argmax(seen[:, ::-1], axis=1))
+
+
+def _judge_each(given: Candidates, matches: NDArray[np.int64]) -> tuple[float | None, bool]:
+    """Seconds to judge every table of the fibre, and whether the matches are these."""
+    fibre = Fibre(given.release, given.table)
+    count = fibre.count()
+    if count is None or count > _FULL:
+        return None, True
+    judge = BoxSearch(given, walking.MATCHES)
+    began = time.process_time()
+    found = [block[judge.judge(block)] for block in fibre.blocks()]
+    spent = time.process_time() - began
+    return spent, {*map(tuple, np.vstack(found).tolist())} == {*map(tuple, matches.tolist())}
 
 
 def run_trials(

@@ -22,7 +22,7 @@ __all__ = ["ALL", "HULL", "MATCHES", "VALUES", "Judged", "Walk", "compiled", "ju
 ALL, MATCHES, VALUES, HULL = 0, 1, 2, 3
 """Every table; every match; every value that a match gives a cell; only their ends."""
 
-DEPTH, NODES, TESTED, MATCHED, DOUBTFUL, KEPT = 0, 1, 2, 3, 4, 5
+DEPTH, NODES, TESTED, MATCHED, LATE, KEPT = 0, 1, 2, 3, 4, 5
 
 
 class Walk(NamedTuple):
@@ -52,9 +52,11 @@ class Walk(NamedTuple):
         Values, counted from the least one, that need not be met again.
     kept : (c, k) int64
         Tables found (ALL, MATCHES).
+    late : (l, k) int64
+        Tables that the node limit left undecided.
     state : (6,) int64
-        Depth (-1: the walk is over); nodes; tables tested; matches; tables that the node limit
-        left undecided; rows of `kept` in use.
+        Depth (-1: the walk is over); nodes; tables tested; matches; rows of `late` and of `kept`
+        in use.
     """
 
     net: Net
@@ -69,6 +71,7 @@ class Walk(NamedTuple):
     found: NDArray[np.uint64]
     seen: NDArray[np.bool_]
     kept: NDArray[np.int64]
+    late: NDArray[np.int64]
     state: NDArray[np.int64]
 
 
@@ -323,7 +326,7 @@ def note(w: Walk, mode: int) -> None:
 
 
 def walk(w: Walk, judged: Judged, mode: int, nodes: int, proof: int) -> None:
-    """Go on for some nodes, or until `kept` is full or the walk is over.
+    """Go on for some nodes, or until `kept` or `late` is full or the walk is over.
 
     Parameters
     ----------
@@ -361,6 +364,8 @@ def walk(w: Walk, judged: Judged, mode: int, nodes: int, proof: int) -> None:
             state[DEPTH] = d + 1
             continue
         if mode <= MATCHES and state[KEPT] == len(w.kept):
+            return
+        if state[LATE] == len(w.late):
             return
         state[NODES] += 1
         leaf = d == len(order)
@@ -402,7 +407,8 @@ def walk(w: Walk, judged: Judged, mode: int, nodes: int, proof: int) -> None:
                 state[MATCHED] += 1
                 note(w, mode)
             elif outcome == 2:
-                state[DOUBTFUL] += 1
+                w.late[state[LATE]] = x
+                state[LATE] += 1
         state[DEPTH] = d - 1
 
 
@@ -433,8 +439,6 @@ def judge_tables(
             w.state[MATCHED] += 1
             if mode >= VALUES:
                 note(w, mode)
-        elif outcome[t] == 2:
-            w.state[DOUBTFUL] += 1
 
 
 _NO_BOUND = np.int64(UNBOUNDED)

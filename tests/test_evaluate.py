@@ -19,7 +19,7 @@ from attacks.evaluate import (
     tidy,
     width_counts,
 )
-from attacks.experiment import CellResult, Trial, load_trials, run_trials, trial
+from attacks.experiment import CellResult, Trial, load_trials, run_trials, timing, trial
 from attacks.fibre import Fibre
 from attacks.matches import matching
 from attacks.readings import READINGS, Reading, TieBy, draw_table
@@ -170,3 +170,12 @@ def test_the_figures_of_the_paper_agree_with_one_another() -> None:
         total = sum(PAPER["widths"][cells])
         # Table 4 leaves three cells of 16 out.
         assert total == (45 if cells == 16 else bad)
+
+
+def test_timings_compare_methods() -> None:
+    for index in range(5):
+        one = timing(4, index, 1)
+        assert one.agree
+        if one.outcome == "attacked":
+            assert one.full is not None
+            assert min(one.setup, one.box, one.every, one.full) >= 0
