@@ -54,6 +54,7 @@ _WIDE_TABLE = 1000
 _SHARE_OF_REST = 0.4
 _SHARE_OF_LARGE = 0.8
 _SHARE_OF_CORES = 0.5
+_SHARE_OF_BOUND = 0.4
 _SMALL_TABLE = 400
 
 # The same for programs that only look for patterns.
@@ -95,7 +96,8 @@ def solve_by_cuts(
         large = problem.table.n_cells >= VERY_LARGE
         _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
         known = len(run.master.cuts)
-        tighten(run, run.soft_deadline)
+        # A long search for patterns must not take the bound's best means away.
+        tighten(run, max(run.soft_deadline, time.monotonic() + _SHARE_OF_BOUND * run.left))
         if large and len(run.master.cuts) > known:
             _guide_again(run)
         unique = False
@@ -213,7 +215,7 @@ def _improve_for(run: Run, share: float) -> None:
     until, patience = min(now + share * (now - run.began), run.soft_deadline), 5
     wide = run.best_cost - run.bound > _WIDE_GAP * run.best_cost
     if wide and run.problem.table.n_cells >= _WIDE_TABLE:
-        until, patience = max(until, min(now + 0.5 * run.left, run.deadline)), 100
+        until, patience = max(until, min(now + 0.3 * run.left, run.deadline)), 100
     improved(run, until, patience)
     run.tell("improved")
 

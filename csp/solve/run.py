@@ -206,7 +206,7 @@ def contenders(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.b
 
 
 def drive(
-    run: Run, objective: NDArray[np.float64] | None = None, until: float = np.inf
+    run: Run, objective: NDArray[np.float64] | None = None, until: float | None = None
 ) -> Iterator[Answer]:
     """Solve the relaxation and cut off its solution, again and again.
 
@@ -217,8 +217,8 @@ def drive(
     run : Run
     objective : (n,) float64, optional
         In place of the costs.
-    until : float
-        `time.monotonic` value at which to stop, if that is before the run's own time for it.
+    until : float, optional
+        `time.monotonic` value at which to stop, in place of the run's own time for it.
 
     Yields
     ------
@@ -226,7 +226,7 @@ def drive(
         Each solution before it is cut off.
     """
     stalled, last = 0, -np.inf
-    until = min(until, run.soft_deadline)
+    until = run.soft_deadline if until is None else until
     while time.monotonic() < until and stalled < _PATIENCE:
         answer = run.master.relax(objective)
         if answer.x is None:
