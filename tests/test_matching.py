@@ -325,3 +325,44 @@ def test_reprs_show_no_value() -> None:
     allowed = {str(len(found.cells)), *(str(i) for i in range(len(found.cells) + 1))}
     words = "".join(c if c in digits else " " for c in repr(found)).split()
     assert set(words) <= allowed
+
+
+def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from attacks import box
+
+    for seed in range(6):
+        protected = MECHANISM.protect(ordinary(5, seed))
+        if not protected.pattern.any():
+            continue
+        answers = []
+        for quick, late in ((200, 1024), (1, 2), (1, 1024)):
+            monkeypatch.setattr(box, "_QUICK", quick)
+            monkeypatch.setattr(box, "_LATE", late)
+            found = {
+                method: matching(protected.release, MECHANISM, method=method)
+                for method in ("box", "values", "all")
+            }
+            assert all(one.complete for one in found.values())
+            values = found["values"].values
+            assert values is not None
+            answers.append(
+                (
+                    found["box"].lower.tolist(), found["box"].upper.tolist(),
+                    [v.tolist() for v in values], found["all"].matched,
+                )
+            )  # fmt: skip
+        assert answers[0] == answers[1] == answers[2]
+
+
+def test_proofs_cut_short_leave_cells_undecided() -> None:
+    protected = MECHANISM.protect(ordinary(6, 1))
+    read = candidates(protected.release, MECHANISM)
+    search = BoxSearch(read, walk.HULL, proof=1)
+    while not search.step(1000):
+        pass
+    whole = BoxSearch(read, walk.HULL)
+    while not whole.step(1000):
+        pass
+    assert whole.doubtful == 0
+    assert (search.seen <= whole.seen).all()
+    assert search.doubtful > 0 or (search.seen == whole.seen).all()
