@@ -67,6 +67,7 @@ class Coalition:
             size = len(self.members)
             word = f"{size} member breaks it" if size == 1 else f"{size} members break it"
             word += ", the smallest coalition" if self.proven else f", at least {self.bound} needed"
+            word = word if size else "an outsider breaks it"
         return f"Coalition(cell {name}: {word})"
 
 
@@ -162,7 +163,8 @@ def smallest_coalition(
         judge = _Judge(release, others, i, heads, least * 10**release.scale, None, budget, integer)
         return _answer(release, i, heads, [judge], len(knowledge))
     judges = []
-    for target in knowledge:
+    # Large contributions are the easiest to estimate: what they need bounds the other searches.
+    for target in sorted(knowledge, key=lambda member: (-member.own.get(i, 0), member.name)):
         if target.own.get(i):
             others = [m for m in knowledge if m is not target]
             judges.append(_Judge(release, others, i, heads, least / 100, target, budget, integer))
@@ -177,14 +179,20 @@ def smallest_coalition(
 
 @dataclass(slots=True)
 class _Budget:
-    left: int
+    """Tests that all searches share; each search has its part of what is left."""
+
+    most: int
     deadline: float
     spent: int = 0
+    until: int = 0
 
     def spend(self) -> None:
-        if self.spent >= self.left or time.monotonic() > self.deadline:
+        if self.spent >= self.until or time.monotonic() > self.deadline:
             raise _Limit
         self.spent += 1
+
+    def share(self, searches: int) -> None:
+        self.until = self.spent + -(-(self.most - self.spent) // searches)
 
 
 class _Judge:
@@ -197,7 +205,7 @@ class _Judge:
     ) -> None:  # fmt: skip
         self.release, self.members, self.cell = release, members, cell
         self.target = target
-        self._heads, self._least, self._budget, self._integer = heads, least, budget, integer
+        self._heads, self._least, self.budget, self._integer = heads, least, budget, integer
         # What all of them know holds for each of them, so one table serves all coalitions.
         self._table = fitting(view_of(release, members, heads))
         self._known: dict[frozenset[int], bool] = {}
@@ -211,7 +219,7 @@ class _Judge:
             If the budget is used up.
         """
         if chosen not in self._known:
-            self._budget.spend()
+            self.budget.spend()
             self._known[chosen] = self._judge(chosen)
         return self._known[chosen]
 
@@ -220,7 +228,7 @@ class _Judge:
         view = view_of(self.release, team, self._heads)
         try:
             low, high = interval(
-                self._table, view, self.cell, integer=self._integer, deadline=self._budget.deadline
+                self._table, view, self.cell, integer=self._integer, deadline=self.budget.deadline
             )
         except OutOfTime as error:
             raise _Limit from error
@@ -243,14 +251,15 @@ def _answer(
     """Smallest answer over all targets."""
     best: tuple[frozenset[int], _Judge] | None = None
     bound, proven = everyone + 1, True
-    for judge in judges:
+    for k, judge in enumerate(judges):
+        judge.budget.share(len(judges) - k)
         most = None if best is None else len(best[0])
         found, low, sure = _smallest(judge, most)
         if found is not None and (most is None or len(found) < most):
             best = found, judge
         proven &= sure
         bound = min(bound, low)
-    tests = judges[0]._budget.spent
+    tests = judges[0].budget.spent
     if best is None:
         bound = everyone + 1 if proven else bound
         return Coalition(release, cell, None, None, bound, proven, tests)

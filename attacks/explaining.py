@@ -288,6 +288,9 @@ def explain(
     >>> print(found.text(reveal=True))
     cell (r=1, c=1) = 7, because row r=1 - column c=2: 18 - 11 = 7
     """
+    if time_limit is not None and not time_limit > 0:
+        msg = f"time_limit {time_limit!r} is not a positive number of seconds"
+        raise InputError(msg)
     deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
     i = position(release, cell)
     if not release.pattern[i]:

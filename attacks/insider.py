@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -19,7 +20,7 @@ from attacks.proofs import end_of
 from attacks.wording import cell_name
 from csp.auditing import interval_claims
 from csp.certificate import Certificate
-from csp.errors import InputError, NotAdditive
+from csp.errors import InputError
 from csp.problem import Problem
 from csp.release import Release
 from csp.rules.base import counts_of
@@ -240,14 +241,14 @@ def fitting(view: Release) -> Table:
     InputError
         If there is none.
     """
-    try:
+    # The first error may name by how much known values differ: it must not travel with this one.
+    with suppress(InputError):
         return complete(view) if view.pattern.any() else view.table(view.published)
-    except (InputError, NotAdditive) as error:
-        msg = (
-            "no table agrees with the release and with what the contributors know; correct their "
-            "knowledge, or take the release that belongs to it"
-        )
-        raise InputError(msg) from error
+    msg = (
+        "no table agrees with the release and with what the contributors know; correct their "
+        "knowledge, or take the release that belongs to it"
+    )
+    raise InputError(msg)
 
 
 def interval(
@@ -322,6 +323,9 @@ def insiders(
     >>> insiders(Release.of(table, pattern.ravel()), [Knowledge("firm", {0: 7})])
     (Insight(firm: 3 suppressed cells, 3 narrower than for an outsider, 3 known),)
     """
+    if time_limit is not None and not time_limit > 0:
+        msg = f"time_limit {time_limit!r} is not a positive number of seconds"
+        raise InputError(msg)
     deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
     heads = heads_of(release, counts)
     public = view_of(release, (), heads)
