@@ -191,6 +191,9 @@ class _Budget:
             raise _Limit
         self.spent += 1
 
+    def left(self) -> bool:
+        return self.spent < self.most and time.monotonic() <= self.deadline
+
     def share(self, searches: int) -> None:
         self.until = self.spent + -(-(self.most - self.spent) // searches)
 
@@ -209,6 +212,9 @@ class _Judge:
         # What all of them know holds for each of them, so one table serves all coalitions.
         self._table = fitting(view_of(release, members, heads))
         self._known: dict[frozenset[int], bool] = {}
+        # Where the search stands: a coalition that breaks, and sets of which it needs a member.
+        self.best: frozenset[int] | None = None
+        self.needed: list[frozenset[int]] = []
 
     def breaks(self, chosen: frozenset[int]) -> bool:
         """Whether these members learn too much.
@@ -250,15 +256,22 @@ def _answer(
 ) -> Coalition:
     """Smallest answer over all targets."""
     best: tuple[frozenset[int], _Judge] | None = None
-    bound, proven = everyone + 1, True
-    for k, judge in enumerate(judges):
-        judge.budget.share(len(judges) - k)
-        most = None if best is None else len(best[0])
-        found, low, sure = _smallest(judge, most)
-        if found is not None and (most is None or len(found) < most):
-            best = found, judge
-        proven &= sure
-        bound = min(bound, low)
+    bounds = [0] * len(judges)
+    open_ones = list(range(len(judges)))
+    budget = judges[0].budget
+    while open_ones and budget.left():
+        still = []
+        for turn, k in enumerate(open_ones):
+            budget.share(len(open_ones) - turn)
+            most = None if best is None else len(best[0])
+            found, bound, sure = _smallest(judges[k], most)
+            bounds[k] = max(bounds[k], bound)
+            if found is not None and (most is None or len(found) < most):
+                best = found, judges[k]
+            if not sure:
+                still.append(k)
+        open_ones = still
+    bound, proven = min(bounds), not open_ones
     tests = judges[0].budget.spent
     if best is None:
         bound = everyone + 1 if proven else bound
@@ -279,29 +292,35 @@ def _smallest(judge: _Judge, most: int | None) -> tuple[frozenset[int] | None, i
     `most` is the size of a coalition found elsewhere: larger ones are of no interest.
     """
     everyone = frozenset(range(len(judge.members)))
-    best: frozenset[int] | None = None
     bound = 0
     try:
         if not judge.breaks(everyone):
             return None, len(everyone) + 1, True
-        best = everyone
+        if judge.best is None:
+            judge.best = everyone
         for m in sorted(everyone):
-            if judge.breaks(best - {m}):
-                best -= {m}
-        needed: list[frozenset[int]] = []
+            if m in judge.best and judge.breaks(judge.best - {m}):
+                judge.best -= {m}
         while True:
-            hit = _hitting_set(needed, len(everyone))
+            hit = _hitting_set(judge.needed, len(everyone))
             bound = len(hit)
-            if bound >= len(best) or (most is not None and bound >= most):
-                return best, bound, True
+            if bound >= len(judge.best) or (most is not None and bound >= most):
+                return judge.best, bound, True
             if judge.breaks(hit):
                 return hit, bound, True
-            for m in sorted(everyone - hit):
-                if not judge.breaks(hit | {m}):
-                    hit |= {m}
-            needed.append(everyone - hit)
+            # Members whom other sets need go in first, so that sets overlap little.
+            use = [sum(m in s for s in judge.needed) for m in range(len(everyone))]
+            waiting = [sorted(everyone - hit, key=lambda m: (-use[m], m))]
+            while waiting:
+                group = waiting.pop()
+                if not judge.breaks(hit.union(group)):
+                    hit = hit.union(group)
+                elif len(group) > 1:
+                    half = len(group) // 2
+                    waiting += [group[half:], group[:half]]
+            judge.needed.append(everyone - hit)
     except _Limit:
-        return best, bound, False
+        return judge.best, bound, False
 
 
 def _hitting_set(sets: list[frozenset[int]], n: int) -> frozenset[int]:
