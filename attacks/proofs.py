@@ -8,7 +8,7 @@ the right gives ``d * x_j + sum w_i x_i = T`` over suppressed cells. Putting the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd
 from typing import Any
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from csp.attacker import check_time, components, engine, integer_extreme
 from csp.attacker.exact import rationalise
-from csp.attacker.view import View
+from csp.attacker.view import Extreme, View
 from csp.certificate import Certificate, Claim, claims_of
 from csp.errors import CertificateError
 from csp.numbers import UNBOUNDED
@@ -194,14 +194,40 @@ def ends(
         answers = engine(view).ends(targets, signs, None, deadline)
         _pair(rational, view, here, claims_of(view, targets, signs, answers))
         if integer:
-            tight = []
-            for j, sign, answer in zip(targets.tolist(), signs.tolist(), answers, strict=True):
-                check_time(deadline)
-                tight.append(integer_extreme(view, j, sign, answer))
+            tight = _whole(view, targets, signs, answers, deadline)
             _pair(whole, view, here, claims_of(view, targets, signs, tight, integer=True))
     claims = [c for found in (rational, whole) for pair in found.values() for c in pair]
     Certificate(table, pattern, tuple(claims)).verify()
     return rational, whole
+
+
+def _whole(
+    view: View, targets: NDArray[np.int64], signs: NDArray[np.int64], answers: list[Extreme],
+    deadline: float,
+) -> list[Extreme]:  # fmt: skip
+    """Whole-number ends; deviations found for one cell serve others that they move as far."""
+    k = len(view.cells)
+    pool = [a.witness(k) for a in answers if a.denominator == 1 and a.reach is not None]
+    tight = []
+    for j, sign, answer in zip(targets.tolist(), signs.tolist(), answers, strict=True):
+        check_time(deadline)
+        found = answer
+        if answer.denominator != 1:
+            shared = None
+            if answer.exact and answer.reach is not None:
+                end = answer.reach.numerator // answer.reach.denominator
+                shared = next((z for z in pool if sign * int(z[j]) == end), None)
+            if shared is None:
+                found = integer_extreme(view, j, sign, answer)
+                if found.reach is not None:
+                    pool.append(found.witness(k))
+            else:
+                moved = np.flatnonzero(shared)
+                found = replace(
+                    answer, reach=Fraction(end), moved=moved, steps=shared[moved], denominator=1
+                )
+        tight.append(found)
+    return tight
 
 
 def _pair(

@@ -44,7 +44,7 @@ def seen_by(
     )  # fmt: skip
 
 
-@examples(15)
+@examples(8)
 @given(small_releases(magnitude_tables()))
 def test_contributors_see_what_brute_force_says(case: tuple[Table, Release]) -> None:
     table, release = case
@@ -85,7 +85,7 @@ def circles(draw: st.DrawFn) -> tuple[Table, Release, tuple[Knowledge, ...]]:
     return table, release, tuple(members)
 
 
-@examples(50)
+@examples(30)
 @given(circles(), st.integers(1, 12))
 def test_the_smallest_coalition_is_the_smallest(
     case: tuple[Table, Release, tuple[Knowledge, ...]], width: int

@@ -29,7 +29,7 @@ def as_float(end: Fraction | int | None, none: float) -> float:
     return none if end is None else float(end)
 
 
-@examples(70)
+@examples(40)
 @given(small_releases())
 def test_intervals_and_flags_equal_brute_force(case: tuple[Table, Release]) -> None:
     table, release = case
@@ -60,7 +60,7 @@ def test_intervals_and_flags_equal_brute_force(case: tuple[Table, Release]) -> N
         assert found.narrower[k] == ((low, high) != (least, most))
 
 
-@examples(50)
+@examples(30)
 @given(small_releases())
 def test_proofs_give_the_ends_in_published_numbers(case: tuple[Table, Release]) -> None:
     table, release = case

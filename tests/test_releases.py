@@ -53,7 +53,7 @@ def overlapping(draw: st.DrawFn) -> tuple[Table, list[Release], list[np.ndarray]
     return joint, releases, places
 
 
-@examples(40)
+@examples(25)
 @given(overlapping())
 def test_releases_together_say_what_brute_force_says(
     case: tuple[Table, list[Release], list[np.ndarray]],

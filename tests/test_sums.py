@@ -18,7 +18,7 @@ from tests.strategies import cube, magnitude_tables, small_releases
 from tests.test_leaks import PRIMES, assert_clean
 
 
-@examples(50)
+@examples(30)
 @given(small_releases())
 def test_disclosed_sums_are_constant_and_equal_the_truth(case: tuple[Table, Release]) -> None:
     table, release = case
@@ -71,7 +71,7 @@ def test_intervals_of_given_sums_equal_brute_force(
     assert (shown.lower, shown.upper) == (mine.lower, mine.upper)
 
 
-@examples(20)
+@examples(12)
 @given(small_releases(magnitude_tables()), st.sampled_from([PPercent(15), MinFrequency(3)]))
 def test_sums_are_judged_like_cells(case: tuple[Table, Release], rule: PPercent) -> None:
     table, release = case
