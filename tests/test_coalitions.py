@@ -224,3 +224,10 @@ def test_bad_input_is_refused_without_a_value() -> None:
     assert isinstance(found, Coalition)
     for text in words:
         assert_clean(text.split("Traceback")[0], secret)
+    # By how much what somebody knows misses the release would tell the rest of it.
+    row = {c: int(table.values[c]) + 70_001 for c in (0, 1, 2)}
+    with pytest.raises(InputError, match="no table agrees") as caught:
+        smallest_coalition(release, [Knowledge("b", row)], 5, width=2)
+    chain = "".join(traceback.format_exception_only(caught.value))
+    assert "210003" not in chain
+    assert caught.value.__cause__ is caught.value.__context__ is None

@@ -126,6 +126,16 @@ def test_row_one_and_row_two_less_column_four() -> None:
     )
 
 
+def test_decimals_are_written_in_the_unit_of_the_table() -> None:
+    table = Table.from_array(np.array([[1.25, 2.5], [3, 4.75]]), decimals=2, names=["r", "c"])
+    found = explain(Release.of(table, ~table.margins), ("1", "1"))
+    found.check()
+    assert "is at most 3.75, because row r=1 gives (r=1, c=1) + (r=1, c=2) = 3.75, " in (
+        found.text(reveal=True)
+    )
+    assert substitute(found, table) == 2
+
+
 def test_whole_numbers_are_explained_and_searched() -> None:
     # x + y, y + z and z + x add up to twice the sum: halves fit where whole numbers do not.
     table = Table(
@@ -227,6 +237,8 @@ def test_names_of_cells_and_relations() -> None:
     for bad in (-1, 10**6, ("no", "where")):
         with pytest.raises(InputError):
             position(release, bad)
+    with pytest.raises(InputError, match="positive number of seconds"):
+        explain(release, int(np.flatnonzero(release.pattern)[0]), time_limit=0)
     with pytest.raises(InputError, match="is published"):
         explain(release, int(np.flatnonzero(table.margins)[0]))
 
