@@ -10,41 +10,64 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attacks.bayes import Posterior as Posterior
-    from attacks.bayes import normal_counts as normal_counts
-    from attacks.bayes import posterior as posterior
-    from attacks.bayes import uniform as uniform
-    from attacks.completion import complete as complete
-    from attacks.fibre import Fibre as Fibre
-    from attacks.lattice import kernel as kernel
-    from attacks.matches import Matching as Matching
-    from attacks.matches import matching as matching
-    from attacks.sampling import Draws as Draws
-    from attacks.sampling import draw as draw
+    from attacks.bayes import Posterior, normal_counts, posterior, uniform
+    from attacks.coalition import Coalition, smallest_coalition
+    from attacks.completion import complete
+    from attacks.explaining import Explanation, explain
+    from attacks.fibre import Fibre
+    from attacks.insider import Insight, Knowledge, insiders, knowledge_of
+    from attacks.lattice import kernel
+    from attacks.linear import Disclosure, disclosed
+    from attacks.matches import Matching, matching
+    from attacks.releases import Differencing, differencing
+    from attacks.sampling import Draws, draw
+    from attacks.sums import Sum, Sums, disclosed_sums, with_sum
 
 # No module may share its name with a function of the package: importing it would hide the function.
 _HOMES = {
     "attacks.bayes": ("Posterior", "normal_counts", "posterior", "uniform"),
+    "attacks.coalition": ("Coalition", "smallest_coalition"),
     "attacks.completion": ("complete",),
+    "attacks.explaining": ("Explanation", "explain"),
     "attacks.fibre": ("Fibre",),
+    "attacks.insider": ("Insight", "Knowledge", "insiders", "knowledge_of"),
     "attacks.lattice": ("kernel",),
+    "attacks.linear": ("Disclosure", "disclosed"),
     "attacks.matches": ("Matching", "matching"),
+    "attacks.releases": ("Differencing", "differencing"),
     "attacks.sampling": ("Draws", "draw"),
+    "attacks.sums": ("Sum", "Sums", "disclosed_sums", "with_sum"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Coalition",
+    "Differencing",
+    "Disclosure",
     "Draws",
+    "Explanation",
     "Fibre",
+    "Insight",
+    "Knowledge",
     "Matching",
     "Posterior",
+    "Sum",
+    "Sums",
     "complete",
+    "differencing",
+    "disclosed",
+    "disclosed_sums",
     "draw",
+    "explain",
+    "insiders",
     "kernel",
+    "knowledge_of",
     "matching",
     "normal_counts",
     "posterior",
+    "smallest_coalition",
     "uniform",
+    "with_sum",
 ]
 
 

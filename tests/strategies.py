@@ -18,6 +18,7 @@ from csp.hierarchy import Hierarchy
 from csp.linked import link
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
+from csp.release import Release
 from csp.table import Table
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "negative_tables",
     "problems",
     "relation_tables",
+    "small_releases",
     "small_tables",
     "sparse_tables",
 ]
@@ -196,6 +198,19 @@ def small_tables() -> st.SearchStrategy[Table]:
         linked_tables(),
         relation_tables(),
     )
+
+
+@st.composite
+def small_releases(
+    draw: st.DrawFn, tables: st.SearchStrategy[Table] | None = None
+) -> tuple[Table, Release]:
+    """Tables of every kind with any cells suppressed, one at least; few, half or most of them."""
+    table = draw(tables if tables is not None else small_tables())
+    n = table.n_cells
+    share = draw(st.sampled_from([1, 2, 3]))
+    flags = np.array(draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))) <= share
+    flags[draw(st.integers(0, n - 1))] = True
+    return table, Release.of(table, flags)
 
 
 @st.composite

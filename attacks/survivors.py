@@ -1,0 +1,233 @@
+"""Which values of a cell survive an algorithm that is known, which fall away, and why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks import walk as walking
+from attacks.box import BoxSearch, takes
+from attacks.candidates import Candidates, candidates
+from attacks.fibre import Fibre
+from attacks.judge import SolverJudge, published_as
+from attacks.wording import cell_name, number
+from csp.attacker import check_time
+from csp.auditing import audit
+from csp.errors import CertificateError, InputError
+from csp.mechanism import Mechanism
+from csp.release import Release
+
+__all__ = ["REASONS", "Survivors", "survivors_of"]
+
+REASONS = (
+    "no cell would be primary, so nothing would be suppressed",
+    "the pattern would not protect the cells that are primary",
+    "another pattern is cheaper or preferred",
+)
+"""Why a table would have been published otherwise."""
+
+_NODES = 20_000
+_LOOKED_AT = 300
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Survivors:
+    """Values of one cell over all tables that fit a release.
+
+    Attributes
+    ----------
+    release : Release
+    mechanism : Mechanism
+    cell : int
+    values : tuple of int
+        Values of the cell in tables that fit, ascending, in units.
+    fits : tuple of int
+        How many tables that fit have each value.
+    published : tuple of int
+        How many of those the mechanism publishes with the pattern of the release.
+    reasons : tuple of tuple of int
+        For each value that falls away: for how many of its tables each of `REASONS` holds; empty
+        for the others. The first few hundred tables are looked at.
+    """
+
+    release: Release
+    mechanism: Mechanism
+    cell: int
+    values: tuple[int, ...]
+    fits: tuple[int, ...]
+    published: tuple[int, ...]
+    reasons: tuple[tuple[int, ...], ...]
+
+    def __repr__(self) -> str:
+        return f"Survivors(cell {cell_name(self.release, self.cell)})"
+
+    def lines(self, *, reveal: bool = False) -> list[str]:
+        """Sentences that say what falls away and why.
+
+        Parameters
+        ----------
+        reveal : bool
+            Whether to name values and numbers.
+        """
+        name, scale = f"cell {cell_name(self.release, self.cell)}", self.release.scale
+        fallen = [k for k, count in enumerate(self.published) if not count]
+        if not reveal:
+            if not fallen:
+                return [f"knowing the algorithm does not exclude a value of {name}"]
+            which = [r for j, r in enumerate(REASONS) if any(self.reasons[k][j] for k in fallen)]
+            return [
+                f"values of {name} fall away, because the algorithm would not have published "
+                f"this pattern: {'; '.join(which)}"
+            ]
+        kept = [number(v, scale) for v, count in zip(self.values, self.published, strict=True)
+                if count]  # fmt: skip
+        lines = [
+            f"{sum(self.fits)} tables of whole units fit, and the algorithm publishes "
+            f"{sum(self.published)} of them with this pattern",
+            f"{name} keeps {len(kept)} of {len(self.values)} values: {', '.join(kept)}",
+        ]
+        for k in fallen:
+            why = [
+                f"{count} x {reason}"
+                for count, reason in zip(self.reasons[k], REASONS, strict=True)
+                if count
+            ]
+            seen = sum(self.reasons[k])
+            note = f" (of {seen} looked at)" if seen < self.fits[k] else ""
+            lines.append(
+                f"{number(self.values[k], scale)} falls away: of {self.fits[k]} tables with it, 0 "
+                f"would have been published so: {'; '.join(why)}{note}"
+            )
+        return lines
+
+    def check(self, release: Release | None = None) -> None:
+        """Judge every table again, by running the suppression solver on it.
+
+        Parameters
+        ----------
+        release : Release, optional
+
+        Raises
+        ------
+        CertificateError
+            If the numbers differ.
+        """
+        given = candidates(self.release if release is None else release, self.mechanism)
+        place = int(np.searchsorted(given.cells, self.cell))
+        counted: dict[int, list[int]] = {}
+        for x in Fibre(given.release, given.table):
+            entry = counted.setdefault(int(x[place]), [0, 0])
+            entry[0] += 1
+            entry[1] += published_as(given, x)
+        rows = zip(self.fits, self.published, strict=True)
+        claimed = dict(zip(self.values, map(list, rows), strict=True))
+        if claimed != counted:
+            msg = f"{self!r}: the solver judges the tables that fit differently"
+            raise CertificateError(msg)
+
+
+def survivors_of(
+    release: Release,
+    mechanism: Mechanism,
+    cell: int,
+    *,
+    fibre_limit: int = 100_000,
+    time_limit: float | None = None,
+) -> Survivors:
+    """Count, for every value of a cell, the tables that fit and those that survive.
+
+    Parameters
+    ----------
+    release : Release
+    mechanism : Mechanism
+    cell : int
+        A suppressed cell.
+    fibre_limit : int
+        Tables to judge at most.
+    time_limit : float, optional
+        Wall seconds.
+
+    Raises
+    ------
+    InputError
+        If more tables fit than the limit, infinitely many do, or the mechanism contradicts the
+        release (see `attacks.candidates.candidates`).
+    OutOfTime
+        If the time limit passed before every table was judged.
+    """
+    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
+    given = candidates(release, mechanism)
+    fibre = Fibre(release, given.table)
+    size = fibre.count()
+    if size is None or size > fibre_limit:
+        many = "too many to count" if size is None else str(size)
+        msg = (
+            f"{many} tables fit the release, more than fibre_limit={fibre_limit}; allow more, or "
+            "use attacks.matching, which need not judge every table"
+        )
+        raise InputError(msg)
+    place = int(np.searchsorted(given.cells, cell))
+    first = int(given.lower[place])
+    width = int(given.upper[place]) - first + 1
+    fits, published = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
+    for block in fibre.blocks():
+        check_time(deadline)
+        fits += np.bincount(block[:, place] - first, minlength=width)
+    for x in _matches(given, fibre, deadline):
+        published[int(x[place]) - first] += 1
+    if not published.any():
+        msg = (
+            "no table that fits the release is published like this by the mechanism: it was not "
+            "made by it; give the mechanism that was used"
+        )
+        raise InputError(msg)
+    fallen = (fits > 0) & (published == 0)
+    reasons = np.zeros((width, len(REASONS)), dtype=np.int64)
+    for block in fibre.blocks():
+        for x in block[fallen[block[:, place] - first]]:
+            v = int(x[place]) - first
+            if reasons[v].sum() < _LOOKED_AT:
+                check_time(deadline)
+                reasons[v, _reason(given, x)] += 1
+    here = np.flatnonzero(fits)
+    return Survivors(
+        release, mechanism, cell, tuple((here + first).tolist()), tuple(fits[here].tolist()),
+        tuple(published[here].tolist()),
+        tuple(tuple(reasons[v].tolist()) if fallen[v] else () for v in here),
+    )  # fmt: skip
+
+
+def _matches(given: Candidates, fibre: Fibre, deadline: float) -> Iterator[NDArray[np.int64]]:
+    """Yield every table that the mechanism publishes with this pattern."""
+    if takes(given):
+        search = BoxSearch(given, walking.MATCHES)
+        found: list[NDArray[np.int64]] = []
+        over = False
+        while not over:
+            check_time(deadline)
+            over = search.step(_NODES)
+            found += [x.copy() for x in search.taken()]
+        if not search.doubtful:
+            yield from found
+            return
+    judge = SolverJudge(given)
+    for x in fibre:
+        check_time(deadline)
+        left = deadline - time.monotonic()
+        if judge.matches(x, None if left == np.inf else max(left, 1e-3)):
+            yield x
+
+
+def _reason(given: Candidates, x: NDArray[np.int64]) -> int:
+    table = given.release.table(x)
+    problem = given.mechanism.problem(table)
+    if not problem.forced.any():
+        return 0
+    integer = given.mechanism.attacker_is_integer(table)
+    return (
+        2 if audit(problem, given.release.pattern, integer=integer, only_primary=True).safe else 1
+    )
