@@ -6,6 +6,7 @@ that is how the paper counts (Section 4.2).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -149,7 +150,8 @@ def spread(
     rng = np.random.default_rng(seed)
     picks = rng.integers(0, len(trials), (draws, size))
     found = [statistic([trials[i] for i in row]) for row in picks.tolist()]
-    return float(np.nanstd(found))
+    known = [value for value in found if not math.isnan(value)]
+    return float(np.std(known)) if known else 0.0
 
 
 def distance(one: Sequence[float], other: Sequence[float]) -> float:
