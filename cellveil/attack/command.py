@@ -233,18 +233,32 @@ def _columns(found: Matching, *, reveal: bool) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {
         name: [label[d] for label in labels] for d, name in enumerate(release.names)
     }
-    columns["width by relations"] = text(found.feasible_upper - found.feasible_lower)
-    columns["width by algorithm"] = text(found.width)
+    columns["feasible"] = text(found.feasible_upper - found.feasible_lower)
+    columns["width"] = text(found.width)
     if reveal:
-        columns["at least"] = text(found.lower)
-        columns["at most"] = text(found.upper)
+        columns["lower"] = text(found.lower)
+        columns["upper"] = text(found.upper)
     if found.values is not None:
-        columns["values left"] = [len(v) for v in found.values]
+        columns["left"] = [len(v) for v in found.values]
         if reveal:
-            columns["which"] = [" ".join(text(v)) for v in found.values]
+            columns["values"] = [" ".join(_runs(v, scale)) for v in found.values]
     columns["primary"] = found.named.tolist()
     columns["verdict"] = found.verdict.tolist()
     return columns
+
+
+def _runs(values: Any, scale: int) -> list[str]:
+    """Write consecutive values as runs: 1..4 23..27."""
+    from csp.numbers import units_text
+
+    runs: list[list[int]] = []
+    for value in values.tolist():
+        if runs and value == runs[-1][1] + 1:
+            runs[-1][1] = value
+        else:
+            runs.append([value, value])
+    ends = [[units_text(v, scale) for v in run] for run in runs]
+    return [a if a == b else f"{a}..{b}" for a, b in ends]
 
 
 def _facts(found: Matching) -> dict[str, Any]:
@@ -298,10 +312,14 @@ def _print(found: Matching, columns: dict[str, list[Any]]) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False)
+    if "values" in columns:
+        # Their ends say as much, and a terminal is narrow.
+        columns = {name: c for name, c in columns.items() if name not in ("lower", "upper")}
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1))
     plain = {*found.release.names, "verdict", "primary"}
     for name in columns:
-        grid.add_column(name, justify="left" if name in plain else "right")
+        left = name in plain
+        grid.add_column(name, justify="left" if left else "right", no_wrap=name != "values")
     for row in zip(*columns.values(), strict=True):
         style = {"proved unsafe": "red", "undecided": "yellow"}.get(row[-1], "")
         grid.add_row(*(Text(str(item)) for item in row), style=style)

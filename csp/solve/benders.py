@@ -215,7 +215,7 @@ def _improve_for(run: Run, share: float) -> None:
     until, patience = min(now + share * (now - run.began), run.soft_deadline), 5
     wide = run.best_cost - run.bound > _WIDE_GAP * run.best_cost
     if wide and run.problem.table.n_cells >= _WIDE_TABLE:
-        until, patience = max(until, min(now + 0.3 * run.left, run.deadline)), 100
+        until, patience = max(until, min(now + 0.5 * run.left, run.deadline)), 100
     improved(run, until, patience)
     run.tell("improved")
 
