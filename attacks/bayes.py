@@ -52,16 +52,16 @@ def normal_counts(mean: float, deviation: float) -> Prior:
         raise InputError(msg)
 
     def weights(values: NDArray[np.int64]) -> NDArray[np.float64]:
-        from scipy.special import ndtr
+        from scipy.special import log_ndtr
 
-        def mass(v: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.asarray(
-                ndtr((v + 0.5 - mean) / deviation) - ndtr((v - 0.5 - mean) / deviation)
-            )
+        def log_mass(v: NDArray[np.float64]) -> NDArray[np.float64]:
+            # In the lower tail and in logarithms, or the far ends would be lost to rounding.
+            far = -np.abs(v - mean)
+            top, bottom = (log_ndtr((far + half) / deviation) for half in (0.5, -0.5))
+            return np.asarray(top + np.log1p(-np.exp(bottom - top)))
 
         x = values.astype(np.float64)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.where(x > 0, mass(x) + mass(-x), mass(x))))
+        return np.asarray(np.where(x > 0, np.logaddexp(log_mass(x), log_mass(-x)), log_mass(x)))
 
     return weights
 

@@ -6,6 +6,8 @@ outsider does not know the true table) and passes over all that cannot add to th
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ from csp.errors import InputError
 from csp.solve import cases
 from csp.solve.bitflow import MOST, Net
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
-from csp.solve.small import mask_of, structure_of
+from csp.solve.small import check_sizes, mask_of, structure_of
 from csp.table import Table
 
 __all__ = ["BoxSearch", "free_cells", "network_of", "takes"]
@@ -43,6 +45,8 @@ class BoxSearch:
         Tables to collect before a step ends.
     judged : bool
         False only for mode ALL, where no table is tested.
+    deadline : float
+        `time.monotonic` value after which long proofs are given up.
 
     Raises
     ------
@@ -52,9 +56,9 @@ class BoxSearch:
 
     def __init__(
         self, given: Candidates, mode: int, *, proof: int = 2**62, kept: int = _KEPT,
-        judged: bool = True,
+        judged: bool = True, deadline: float = np.inf,
     ) -> None:  # fmt: skip
-        self._given, self._mode, self._proof = given, mode, proof
+        self._given, self._mode, self._proof, self._deadline = given, mode, proof, deadline
         self._extra: list[NDArray[np.int64]] = []
         self.doubtful = 0
         """Tables left undecided by the node limit."""
@@ -93,15 +97,23 @@ class BoxSearch:
         return over
 
     def _judge_late(self, tables: NDArray[np.int64], *, plain: bool) -> None:
-        for nodes in (16 * _QUICK, 256 * _QUICK, self._proof):
-            tested = self.tested
-            outcome = self._outcome(tables, min(nodes, self._proof), plain=plain)
-            self._walk.state[TESTED] = tested
-            if self._mode == walking.MATCHES:
-                self._extra.append(tables[outcome == _MATCH])
-            tables = tables[outcome == _OPEN]
-            if not len(tables):
-                return
+        """Judge with more and more nodes, one table at a time between two looks at the clock."""
+        tested, nodes = self.tested, _QUICK
+        while len(tables) and nodes < self._proof and time.monotonic() <= self._deadline:
+            nodes *= 16
+            left = []
+            for i in range(len(tables)):
+                if time.monotonic() > self._deadline:
+                    left += list(tables[i:])
+                    break
+                one = tables[i : i + 1]
+                outcome = int(self._outcome(one, min(nodes, self._proof), plain=plain)[0])
+                if outcome == _OPEN:
+                    left.append(tables[i])
+                elif outcome == _MATCH and self._mode == walking.MATCHES:
+                    self._extra.append(one)
+            tables = np.array(left, dtype=np.int64).reshape(-1, tables.shape[1])
+        self._walk.state[TESTED] = tested
         self.doubtful += len(tables)
 
     def taken(self) -> NDArray[np.int64]:
@@ -126,6 +138,16 @@ class BoxSearch:
     def matched(self) -> int:
         """Tables found to be matches."""
         return int(self._walk.state[MATCHED])
+
+    @property
+    def met(self) -> NDArray[np.bool_]:
+        """Values that matches have (modes VALUES and HULL), counted likewise: (k, s) bool."""
+        return self._walk.met
+
+    def start_from(self, met: NDArray[np.bool_]) -> None:
+        """Begin with values that matches are known to have: they need not be met again."""
+        self._walk.seen[:] = met
+        self._walk.met[:] = met
 
     @property
     def seen(self) -> NDArray[np.bool_]:
@@ -170,7 +192,9 @@ def takes(given: Candidates) -> bool:
     if network_of(given.table, given.release.pattern) is None:
         return False
     try:
-        structure_of(given.mechanism.problem(given.table))
+        structure_of(given.bare)
+        check_sizes(given.facts.levels.reshape(1, -1), given.facts.cost.max(axis=1)[None])
+        check_sizes(given.bare.lpl[None], given.bare.cost[None])
     except InputError:
         return False
     return True
@@ -221,6 +245,7 @@ def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
     k = len(given.cells)
     order = free_cells(net)
     depth = len(order) + 1
+    width = int((given.upper - given.lower).max()) + 1
     span = np.full((3, depth), -1, dtype=np.int64)
     walk = Walk(
         net,
@@ -233,7 +258,8 @@ def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
         np.zeros((2, k), dtype=np.int64),
         _flow_room(net),
         np.zeros(2, dtype=np.uint64),
-        np.zeros((k, int((given.upper - given.lower).max()) + 1), dtype=bool),
+        np.zeros((k, width), dtype=bool),
+        np.zeros((k, width), dtype=bool),
         np.zeros((kept, k), dtype=np.int64),
         np.zeros((_LATE, k), dtype=np.int64),
         np.zeros(6, dtype=np.int64),
@@ -245,10 +271,9 @@ def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
 
 def _judged_of(given: Candidates) -> Judged:
     assert given.facts is not None
-    problem = given.mechanism.problem(given.table)
     order = label_order(given.table)
     # Ties are broken in the order of labels.
-    ranked = reordered(problem, order)
+    ranked = reordered(given.bare, order)
     structure = structure_of(ranked)
     table, cells = ranked.table, structure.cells
     case, work = cases.room_for_work(structure.net.star.shape[1])

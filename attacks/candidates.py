@@ -13,12 +13,14 @@ from csp.auditing import intervals
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.numbers import units_text
+from csp.problem import Problem
 from csp.release import Release
 from csp.table import Table
 
 __all__ = ["Candidates", "CellFacts", "candidates", "feasible"]
 
 _MOST_FACTS = 4_000_000
+_MOST_VALUES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -61,6 +63,8 @@ class Candidates:
         Integer feasibility interval of each.
     facts : CellFacts or None
         None where the mechanism looks at more than the value of a cell, or ranges are very long.
+    bare : Problem
+        The problem of `table` without primary cells and levels: what may be suppressed, and costs.
     marks : (k,) bool or None
         Which of the suppressed cells are primary, if that is known.
     """
@@ -72,6 +76,7 @@ class Candidates:
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
     facts: CellFacts | None
+    bare: Problem
     marks: NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
@@ -137,9 +142,19 @@ def candidates(
             "excluded by running it again"
         )
         raise InputError(msg)
-    _check_match(release, mechanism, table)
+    bare = _bare_problem(mechanism, table)
+    _check_match(release, mechanism, bare)
     lower, upper = feasible(table, release.pattern)
     cells = np.flatnonzero(release.pattern)
+    width = int((upper - lower).max()) + 1
+    if len(cells) * width > _MOST_VALUES:
+        i = int(cells[np.argmax(upper - lower)])
+        msg = (
+            f"the relations leave suppressed cell {table.cell(i)} {width} values, and every value "
+            f"of every cell is looked at (up to {_MOST_VALUES} in all); attack a table in a larger "
+            "unit, or with tighter bounds"
+        )
+        raise InputError(msg)
     facts = None
     if mechanism.cellwise and len(cells) * int((upper - lower).max() + 1) <= _MOST_FACTS:
         facts = _facts(release, mechanism, table, cells, lower, upper)
@@ -153,21 +168,30 @@ def candidates(
         if facts is not None:
             fits = facts.primary == told[:, None]
             facts = replace(facts, allowed=facts.allowed & fits)
-    return Candidates(release, mechanism, table, cells, lower, upper, facts, told)
+    return Candidates(release, mechanism, table, cells, lower, upper, facts, bare, told)
 
 
-def _check_match(release: Release, mechanism: Mechanism, table: Table) -> None:
-    problem = mechanism.problem(table)
+def _bare_problem(mechanism: Mechanism, table: Table) -> Problem:
+    """Problem without levels: those of one completion may not even fit its bounds."""
+    publish = table.margins if mechanism.margins == "publish" else np.zeros(table.n_cells, bool)
+    cost, scale = mechanism.costs(table)
+    none = np.zeros(table.n_cells, dtype=bool)
+    return Problem.of(table, none, cost=cost, publish=publish, cost_scale=scale)
+
+
+def _check_match(release: Release, mechanism: Mechanism, bare: Problem) -> None:
+    table, fixed = bare.table, bare.status == "z"
+    primary = mechanism.requirements(table, fixed).primary
     open_cells = ~release.pattern
-    if mechanism.cellwise and (problem.primary & open_cells).any():
-        i = int(np.argmax(problem.primary & open_cells))
+    if mechanism.cellwise and (primary & open_cells).any():
+        i = int(np.argmax(primary & open_cells))
         shown = units_text(int(release.published[i]), release.scale)
         msg = (
             f"cell {table.cell(i)} is published with {shown}, which the mechanism calls sensitive: "
             "the release was not made by it; give the mechanism that was used"
         )
         raise InputError(msg)
-    forced = (problem.status == "z") & release.pattern
+    forced = fixed & release.pattern
     if forced.any():
         i = int(np.argmax(forced))
         msg = (
@@ -188,7 +212,7 @@ def _facts(
     primary = np.zeros((k, width), dtype=bool)
     levels = np.zeros((3, k, width), dtype=np.int64)
     cost = np.zeros((k, width), dtype=np.int64)
-    publish = mechanism.problem(table).status == "z"
+    publish = table.margins if mechanism.margins == "publish" else np.zeros(table.n_cells, bool)
     alone = table.replace(relations=csr_array((0, table.n_cells), dtype=np.int64))
     for t in range(width):
         values = table.values.copy()

@@ -6,6 +6,8 @@ equally many completions, so each such state is counted once (dynamic programmin
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -27,16 +29,18 @@ class Counter:
     lower, upper : (k,) int64
     limit : int
         States to keep.
+    deadline : float
+        `time.monotonic` value at which to give up.
 
     Raises
     ------
     TooMany
-        If there are more.
+        If there are more, or the time ran out.
     """
 
     def __init__(
         self, matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
-        upper: NDArray[np.int64], limit: int,
+        upper: NDArray[np.int64], limit: int, deadline: float = np.inf,
     ) -> None:  # fmt: skip
         self._matrix = matrix.tocsc()
         self._lower, self._upper = lower.tolist(), upper.tolist()
@@ -50,6 +54,9 @@ class Counter:
         for step in range(len(self.order)):
             following: set[tuple[int, ...]] = set()
             for state in states:
+                low, high = self._range(step, state)
+                if high - low >= limit or time.monotonic() > deadline:
+                    raise TooMany
                 following.update(after for _, after in self._children(step, state))
                 if kept + len(following) > limit:
                     raise TooMany
@@ -87,24 +94,32 @@ class Counter:
                 left -= ways
         return x
 
-    def _children(self, step: int, state: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
-        """Values of the next cell, and what they leave of the right-hand sides."""
-        cell = self.order[step]
+    def _rows(self, cell: int) -> list[tuple[int, int]]:
         span = slice(*self._matrix.indptr[cell : cell + 2].tolist())
-        rows = self._matrix.indices[span].tolist()
-        signs = self._matrix.data[span].tolist()
+        rows, signs = self._matrix.indices[span].tolist(), self._matrix.data[span].tolist()
+        return list(zip(rows, signs, strict=True))
+
+    def _range(self, step: int, state: tuple[int, ...]) -> tuple[int, int]:
+        """Values of the next cell that the later ones can make up for."""
+        cell = self.order[step]
         low, high = self._lower[cell], self._upper[cell]
-        for r, v in zip(rows, signs, strict=True):
+        for r, v in self._rows(cell):
             # state[r] - v * x must be within what the later cells can add.
             least, most = self._rest[step + 1][r]
             a, b = state[r] - most, state[r] - least
             if v < 0:
                 a, b, v = -b, -a, -v
             low, high = max(low, -(-a // v)), min(high, b // v)
+        return low, high
+
+    def _children(self, step: int, state: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+        """Values of the next cell, and what they leave of the right-hand sides."""
+        rows = self._rows(self.order[step])
+        low, high = self._range(step, state)
         out = []
         for value in range(low, high + 1):
             after = list(state)
-            for r, v in zip(rows, signs, strict=True):
+            for r, v in rows:
                 after[r] -= v * value
             out.append((value, tuple(after)))
         return out
@@ -113,10 +128,7 @@ class Counter:
         ranges = [[(0, 0)] * m]
         for cell in reversed(self.order):
             now = list(ranges[-1])
-            span = slice(*self._matrix.indptr[cell : cell + 2].tolist())
-            for r, v in zip(
-                self._matrix.indices[span].tolist(), self._matrix.data[span].tolist(), strict=True
-            ):
+            for r, v in self._rows(cell):
                 ends = sorted((v * self._lower[cell], v * self._upper[cell]))
                 now[r] = (now[r][0] + ends[0], now[r][1] + ends[1])
             ranges.append(now)

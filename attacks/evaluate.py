@@ -1,7 +1,8 @@
 """Tables 2 to 5 of paper 003 from trials of one's own, with the error of so small an experiment.
 
 A primary cell counts as unsafe if its effective interval is narrower than 8, whatever the reading:
-that is how the paper counts (Section 4.2).
+that is how the paper counts (Section 4.2). Tables that a time limit left undecided are not counted:
+their intervals are inner bounds.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def latency(trials: Sequence[Trial]) -> dict[int, dict[str, float]]:
     """CPU seconds of an attack by number of cells (Table 5): mean, median, largest."""
     out = {}
     for side, group in _sizes(trials).items():
-        seconds = [t.attack for t in group if t.outcome in ("attacked", "undecided")]
+        seconds = [t.attack for t in group if t.outcome == "attacked"]
         if seconds:
             out[side * side] = {
                 "mean": float(np.mean(seconds)),
@@ -183,5 +184,6 @@ def tidy(trials: Sequence[Trial]) -> tuple[dict[str, list[Any]], dict[str, list[
 def _sizes(trials: Sequence[Trial]) -> dict[int, list[Trial]]:
     out: dict[int, list[Trial]] = {}
     for one in trials:
-        out.setdefault(one.side, []).append(one)
+        if one.outcome != "undecided":
+            out.setdefault(one.side, []).append(one)
     return dict(sorted(out.items()))

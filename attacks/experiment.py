@@ -71,6 +71,8 @@ class Trial:
         CPU seconds of attack and suppression.
     cells : tuple of CellResult
         Primary cells, by label.
+    limit : float or None
+        Wall seconds that the attack was given.
     """
 
     reading: str
@@ -86,11 +88,12 @@ class Trial:
     attack: float = 0.0
     solve: float = 0.0
     cells: tuple[CellResult, ...] = ()
+    limit: float | None = None
 
     @property
-    def key(self) -> tuple[str, int, int, int]:
+    def key(self) -> tuple[str, int, int, int, float | None]:
         """What tells it from other trials."""
-        return self.reading, self.side, self.index, self.seed
+        return self.reading, self.side, self.index, self.seed, self.limit
 
 
 def trial(reading: str, side: int, index: int, seed: int, limit: float | None = None) -> Trial:
@@ -125,10 +128,10 @@ def trial(reading: str, side: int, index: int, seed: int, limit: float | None = 
     try:
         protected = mechanism.protect(table)
     except Unprotectable:
-        return Trial(reading, side, index, seed, "unprotectable")
+        return Trial(reading, side, index, seed, "unprotectable", limit=limit)
     solved = time.process_time()
     if not protected.pattern.any():
-        return Trial(reading, side, index, seed, "no primary", solve=solved - began)
+        return Trial(reading, side, index, seed, "no primary", solve=solved - began, limit=limit)
     found = matching(protected.release, mechanism, method="values", limit=limit)
     ended = time.process_time()
     fibre = Fibre(protected.release, table)
@@ -153,6 +156,7 @@ def trial(reading: str, side: int, index: int, seed: int, limit: float | None = 
             )
             for e in primary
         ),
+        limit=limit,
     )  # fmt: skip
 
 
@@ -300,7 +304,7 @@ def run_trials(
     """
     _check(readings, sides, tables, jobs)
     wanted = [
-        (reading, side, index, seed)
+        (reading, side, index, seed, limit)
         for reading in readings for side in sides for index in range(tables)
     ]  # fmt: skip
     done = {one.key: one for one in load_trials(store)}
@@ -309,7 +313,7 @@ def run_trials(
     if progress is not None:
         progress(count, len(wanted))
     with store.open("a", encoding="utf-8") as file:
-        for one in _in_parallel(todo, limit, jobs):
+        for one in _in_parallel(todo, jobs):
             file.write(json.dumps(asdict(one)) + "\n")
             file.flush()
             done[one.key] = one
@@ -320,17 +324,15 @@ def run_trials(
 
 
 def _in_parallel(
-    keys: Iterable[tuple[str, int, int, int]], limit: float | None, jobs: int
+    keys: Iterable[tuple[str, int, int, int, float | None]], jobs: int
 ) -> Iterable[Trial]:
     if jobs == 1:
         for key in keys:
-            yield trial(*key, limit)
+            yield trial(*key)
         return
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=jobs, return_as="generator")(
-        delayed(trial)(*key, limit) for key in keys
-    )
+    yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(trial)(*key) for key in keys)
 
 
 def _check(readings: Sequence[str], sides: Sequence[int], tables: int, jobs: int) -> None:

@@ -104,7 +104,7 @@ class Fibre:
         self.cells: NDArray[np.int64] = np.flatnonzero(release.pattern)
         self.lower, self.upper = feasible(self.table, release.pattern)
         self.parts = tuple(self._parts())
-        self._counters: list[Counter | None] | None = None
+        self._counters: list[Counter] | None = None
 
     def __repr__(self) -> str:
         return f"Fibre({len(self.cells)} suppressed cells in {len(self.parts)} parts)"
@@ -125,34 +125,37 @@ class Fibre:
         """Dimension of the integer kernel (paper 003, Section 3.2)."""
         return int(kernel(self.release.relations, self.release.pattern).shape[1])
 
-    def count(self, limit: int = 1_000_000) -> int | None:
+    def count(self, limit: int = 1_000_000, *, deadline: float = np.inf) -> int | None:
         """Count the tables without listing them.
 
         Parameters
         ----------
         limit : int
             Partial sums to keep in memory.
+        deadline : float
+            `time.monotonic` value at which to give up.
 
         Returns
         -------
         int or None
-            None if there are too many partial sums.
+            None if there are too many partial sums, or the time ran out.
         """
-        counters = self.counters(limit)
+        counters = self.counters(limit, deadline=deadline)
         return None if counters is None else math.prod(c.total for c in counters)
 
-    def counters(self, limit: int = 1_000_000) -> list[Counter] | None:
-        """Count each part; None if one has too many partial sums."""
+    def counters(self, limit: int = 1_000_000, *, deadline: float = np.inf) -> list[Counter] | None:
+        """Count each part; None if one has too many partial sums, or the time ran out."""
         if self._counters is None:
-            found: list[Counter | None] = []
+            found = []
             for part in self.parts:
                 try:
-                    found.append(Counter(part.matrix, part.right, part.lower, part.upper, limit))
+                    found.append(
+                        Counter(part.matrix, part.right, part.lower, part.upper, limit, deadline)
+                    )
                 except TooMany:
-                    found.append(None)
+                    return None
             self._counters = found
-        whole = [c for c in self._counters if c is not None]
-        return whole if len(whole) == len(self._counters) else None
+        return self._counters
 
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
         """Yield the values of the suppressed cells in each table: (k,) int64."""

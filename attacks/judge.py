@@ -21,7 +21,9 @@ __all__ = ["SolverJudge", "published_as"]
 _POOL = 40
 
 
-def published_as(given: Candidates, values: NDArray[np.int64]) -> bool:
+def published_as(
+    given: Candidates, values: NDArray[np.int64], time_limit: float | None = None
+) -> bool:
     """Whether the mechanism publishes a table with the pattern of the release, by running it.
 
     Paper 003, Algorithm 1, lines 11 to 13.
@@ -31,13 +33,24 @@ def published_as(given: Candidates, values: NDArray[np.int64]) -> bool:
     given : Candidates
     values : (k,) int64
         Of the suppressed cells.
+    time_limit : float, optional
+        Seconds.
+
+    Raises
+    ------
+    OutOfTime
+        If the time runs out before the verdict.
     """
     table = given.release.table(values)
     try:
         problem = given.mechanism.problem(table)
-        found = suppress(problem, integer=given.mechanism.attacker_is_integer(table))
+        integer = given.mechanism.attacker_is_integer(table)
+        found = suppress(problem, integer=integer, time_limit=time_limit)
     except (Unprotectable, InputError):
         return False
+    if not found.canonical:
+        msg = "the time limit passed before a table was judged; allow more time"
+        raise OutOfTime(msg)
     if given.marks is not None and (problem.primary[given.cells] != given.marks).any():
         return False
     return bool((found.pattern == given.release.pattern).all())

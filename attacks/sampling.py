@@ -85,7 +85,8 @@ def draw(fibre: Fibre, size: int, seed: int = 0, *, limit: int = 200_000) -> Dra
         which = rng.integers(0, len(moves), size=block * each)
         where = rng.random(block * each)
         chain(x, moves, fibre.lower, fibre.upper, which, where, each, out)
-    return Draws(tables, _effective(tables), exact=False, connected=connected)
+    moving = tables[:, fibre.lower < fibre.upper]
+    return Draws(tables, _effective(moving), exact=False, connected=connected)
 
 
 def moves_of(fibre: Fibre) -> tuple[NDArray[np.int64], bool]:
@@ -186,7 +187,8 @@ def _effective(tables: NDArray[np.int64]) -> float:
         centred = column - column.mean()
         variance = float(centred @ centred) / size
         if variance == 0:
-            continue
+            # A cell that could move and did not: the chain has told nothing about it.
+            return 1.0
         total = 0.0
         for lag in range(0, size - 2, 2):
             pair = sum(

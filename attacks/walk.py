@@ -50,6 +50,8 @@ class Walk(NamedTuple):
         As in `csp.solve.bitflow.Work`.
     seen : (k, s) bool
         Values, counted from the least one, that need not be met again.
+    met : (k, s) bool
+        Values that matches have (VALUES, HULL).
     kept : (c, k) int64
         Tables found (ALL, MATCHES).
     late : (l, k) int64
@@ -70,6 +72,7 @@ class Walk(NamedTuple):
     flow: NDArray[np.int64]
     found: NDArray[np.uint64]
     seen: NDArray[np.bool_]
+    met: NDArray[np.bool_]
     kept: NDArray[np.int64]
     late: NDArray[np.int64]
     state: NDArray[np.int64]
@@ -313,6 +316,7 @@ def note(w: Walk, mode: int) -> None:
     for e in range(len(x)):
         t = x[e] - bounds[0, e]
         seen[e, t] = True
+        w.met[e, t] = True
         if mode == HULL:
             # Fill up to the next value seen on either side.
             for step in (-1, 1):

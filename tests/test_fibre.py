@@ -15,7 +15,7 @@ from attacks.completion import complete
 from attacks.counting import Counter, TooMany
 from attacks.fibre import Fibre
 from attacks.walk import ALL
-from csp import InputError, Mechanism, MinFrequency, Table
+from csp import InputError, Mechanism, MinFrequency, Problem, Table
 from csp.release import Release
 from tests import oracles
 from tests.shared import examples
@@ -86,7 +86,7 @@ def test_the_walk_over_networks_meets_every_table_once(table: Table, data: st.Da
     lower, upper = feasible(table, flags)
     given_ = Candidates(
         release, Mechanism(MinFrequency(3), width=1, margins="publish"), complete(release),
-        np.flatnonzero(flags), lower, upper, None,
+        np.flatnonzero(flags), lower, upper, None, Problem.of(table, np.zeros(n, dtype=bool)),
     )  # fmt: skip
     assert network_of(table, flags) is not None
     for plain in (True, False) if len(truth) < 60 else (False,):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from attacks import walk
 from attacks.box import BoxSearch, takes
 from attacks.candidates import candidates
+from attacks.fibre import Fibre
 from attacks.matches import match_tables, matching
 from csp import (
     InputError,
@@ -25,6 +26,7 @@ from csp import (
     Zero,
 )
 from csp.release import Release
+from csp.rules import Rule, Sensitivity
 from tests import oracles
 from tests.shared import examples
 from tests.strategies import cube, frequency_2d, frequency_3d, hierarchical_tables, sparse_tables
@@ -325,6 +327,119 @@ def test_reprs_show_no_value() -> None:
     allowed = {str(len(found.cells)), *(str(i) for i in range(len(found.cells) + 1))}
     words = "".join(c if c in digits else " " for c in repr(found)).split()
     assert set(words) <= allowed
+
+
+@examples(10)
+@given(
+    options(integer=True, margins="publish"),
+    st.one_of(frequency_2d(high=9), sparse_tables(), frequency_3d(high=4)),
+    st.integers(0, 99),
+)
+def test_an_incomplete_attack_never_contradicts_a_complete_one(
+    chosen: Options, table: Table, seed: int
+) -> None:
+    release, mechanism = attacked(chosen, table, 60)
+    whole = matching(release, mechanism, method="all")
+    for draws in (1, 3, 10):
+        found = matching(release, mechanism, method="sample", draws=draws, seed=seed)
+        assert_agrees(found, whole)
+    for most in (1, 4):
+        assert_agrees(matching(release, mechanism, method="reference", fibre_limit=most), whole)
+
+
+@examples(15)
+@given(
+    st.booleans(), st.integers(1, 6), st.integers(2, 6),
+    st.one_of(frequency_2d(high=7), sparse_tables(), frequency_3d(high=4)),
+)  # fmt: skip
+def test_values_that_are_primary_here_and_there(
+    odd: bool, width: int, most: int, table: Table
+) -> None:
+    # Primary values are no interval, so that gaps of a hull matter.
+    mechanism = Mechanism(Every(most, odd), width=width, margins="publish", integer=True)
+    assume((table.values % 2 == odd).any())
+    try:
+        release = mechanism.protect(table).release
+    except Unprotectable:
+        assume(False)
+    assume(release.pattern.any())
+    size = Fibre(release).count()
+    assume(size is not None and size <= 80)
+    whole = matching(release, mechanism, method="all")
+    assert whole.values is not None
+    for method in ("auto", *(("box", "values") if takes(candidates(release, mechanism)) else ())):
+        found = matching(release, mechanism, method=method)
+        assert found.complete
+        assert found.verdict.tolist() == whole.verdict.tolist()
+        assert_agrees(found, whole)
+
+
+@dataclass(frozen=True, repr=False)
+class Every(Rule):
+    """Small odd, or small even, values are sensitive."""
+
+    most: int
+    odd: bool
+
+    @property
+    def cellwise(self) -> bool:
+        return True
+
+    def __call__(self, table: Table) -> Sensitivity:
+        flags = (table.values % 2 == self.odd) & (table.values <= self.most)
+        return Sensitivity.of(table, flags, spl=1)
+
+
+def assert_agrees(found: Any, whole: Any) -> None:
+    """Nothing that is claimed is wrong."""
+    for one, two in zip(found.verdict, whole.verdict, strict=True):
+        assert one in (two, "undecided")
+    for one, two in zip(found.named, whole.named, strict=True):
+        assert one in (two, "")
+    if found.complete:
+        assert "undecided" not in set(found.verdict)
+
+
+def test_levels_of_a_completion_may_reach_beyond_outside_bounds() -> None:
+    mechanism = Mechanism(MinFrequency(5, margin=100, zero_sensitive=True), margins="publish")
+    attacked_ = 0
+    for seed in range(40):
+        inner = np.random.default_rng(seed).integers(0, 11, (3, 3))
+        table = Table.from_array(inner)
+        table = table.replace(upper=table.values + 4)
+        try:
+            release = mechanism.protect(table).release
+        except (Unprotectable, InputError):
+            continue
+        if not release.pattern.any():
+            continue
+        attacked_ += 1
+        found = matching(release, mechanism)
+        assert found.complete
+        true = table.values[found.cells]
+        assert (found.lower <= true).all()
+        assert (true <= found.upper).all()
+    assert attacked_ > 3
+
+
+def test_ranges_too_wide_for_flags_are_refused() -> None:
+    inner = np.array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    for power in (7, 10):
+        table = Table.from_array(inner * 10**power)
+        mechanism = Mechanism(MinFrequency(10 * 10**power), width=10 * 10**power, margins="publish")
+        release = mechanism.protect(table).release
+        with pytest.raises(InputError, match="a larger unit"):
+            matching(release, mechanism, limit=2)
+
+
+def test_limits_are_kept_by_draws_too() -> None:
+    import time
+
+    protected = MECHANISM.protect(ordinary(8, 4))
+    began = time.monotonic()
+    found = matching(protected.release, MECHANISM, method="sample", draws=2000, limit=0.3)
+    assert time.monotonic() - began < 6
+    assert set(found.verdict) <= {"proved safe", "undecided"}
 
 
 def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

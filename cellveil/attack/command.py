@@ -167,7 +167,9 @@ def evaluate(
             timing(side, index, seed) for side in (*sizes, *_LARGER) for index in range(timings)
         ]
     drawn = write_results(out, trials, plots=plots)
-    command = _command(names, sizes, tables, seed, readings)
+    command = _command(names, sizes, tables, seed, readings) + (
+        "" if limit is None else f" --limit {limit:g}"
+    )
     text = page(trials, timings=measured, command=command, figures=drawn)
     (out / "evaluation.md").write_text(text, encoding="utf-8")
     say(f"{len(trials)} trials; read {out / 'evaluation.md'}.")

@@ -185,7 +185,7 @@ def _grid(header: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]
 
 
 def _of_size(trials: Sequence[Trial], cells: int) -> list[Trial]:
-    return [t for t in trials if t.side**2 == cells]
+    return [t for t in trials if t.side**2 == cells and t.outcome != "undecided"]
 
 
 def _primaries(trials: Sequence[Trial]) -> float:

@@ -12,6 +12,7 @@ import io
 import json
 import os
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from csp.release import Release
 __all__ = ["read_release", "write_release"]
 
 _FORMAT = "cellveil release 1"
+_DIGITS = 40
 _EXTRA = ("value", "status", "lower", "upper")
 
 
@@ -172,11 +174,14 @@ def _relations(facts: dict[str, Any], path: str | os.PathLike[str]) -> dict[str,
     given = facts["relations"]
     out = {}
     for key in ("rows", "cells", "coefficients"):
-        try:
-            out[key] = np.array(given[key], dtype=np.int64).reshape(-1)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        numbers = given.get(key)
+        whole = isinstance(numbers, list) and all(
+            type(v) is int and abs(v) < UNBOUNDED for v in numbers
+        )
+        if not whole:
             msg = f"{str(path)!r}: 'relations' needs a list of whole numbers {key!r}"
-            raise InputError(msg) from error
+            raise InputError(msg)
+        out[key] = np.array(numbers, dtype=np.int64)
     count = given.get("count")
     sizes = {len(array) for array in out.values()}
     outside = out["rows"].max(initial=-1) >= (count if isinstance(count, int) else 0)
@@ -235,15 +240,15 @@ def _read_cells(
 
 def _units(text: str, scale: int, where: str) -> int:
     try:
-        number = Decimal(text).scaleb(scale)
-        units = int(number)
+        number = Fraction(Decimal(text)) if Decimal(text).adjusted() < _DIGITS else None
     except (InvalidOperation, ValueError, OverflowError) as error:
         msg = f"{where}: {text!r} is no number"
         raise InputError(msg) from error
-    if number != units or abs(units) > MAX_VALUE:
+    units = None if number is None else number * 10**scale
+    if units is None or units.denominator != 1 or abs(units) > MAX_VALUE:
         msg = f"{where}: {text!r} is no whole number of units of 10**-{scale}, or too large"
         raise InputError(msg)
-    return units
+    return int(units)
 
 
 def _bound(units: int, scale: int) -> str:

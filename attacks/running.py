@@ -1,0 +1,321 @@
+"""One run of the matching attack: tables are judged, values are met, verdicts follow.
+
+A verdict is a proof or it is "undecided". What is safe stays safe when more matches are found,
+since hulls only grow; but a value not met yet may be primary, so while an attack is incomplete
+every value that a match could have counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks import walk as walking
+from attacks.box import BoxSearch, takes
+from attacks.candidates import Candidates
+from attacks.fibre import Fibre
+from attacks.judge import SolverJudge, published_as
+from attacks.sampling import Draws, draw
+from csp.errors import OutOfTime
+
+__all__ = ["OPEN", "SAFE", "UNSAFE", "Run", "Verdicts"]
+
+SAFE, UNSAFE, OPEN = "proved safe", "proved unsafe", "undecided"
+
+_NODES = 20_000
+_FIRST_DRAWS = 400
+_BLOCK = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdicts:
+    """What a run tells of each suppressed cell; see `attacks.matches.Matching`."""
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    verdict: NDArray[np.str_]
+    named: NDArray[np.str_]
+
+
+@dataclass(eq=False)
+class _Asked:
+    """What is asked of the values of k cells, counted from the least feasible one.
+
+    Where the mechanism looks at more than one cell, this is known of matches only.
+    """
+
+    primary: NDArray[np.bool_]
+    other: NDArray[np.bool_]
+    levels: NDArray[np.int64]
+
+
+class Run:
+    """State of one attack.
+
+    Parameters
+    ----------
+    given : Candidates
+    deadline : float
+        `time.monotonic` value.
+    progress : callable or None
+        Called with tables tested and matches.
+    """
+
+    def __init__(
+        self, given: Candidates, deadline: float, progress: Callable[[int, int], None] | None
+    ) -> None:
+        self._given, self._deadline, self._progress = given, deadline, progress
+        width = int((given.upper - given.lower).max()) + 1
+        self.met: NDArray[np.bool_] = np.zeros((len(given.cells), width), dtype=bool)
+        """Values that matches have."""
+        facts = given.facts
+        if facts is None:
+            none = np.zeros_like(self.met)
+            self._asked = _Asked(none, none.copy(), np.zeros((3, *none.shape), dtype=np.int64))
+        else:
+            self._asked = _Asked(facts.primary, ~facts.primary, facts.levels)
+        self.exact_values = True
+        """Whether a complete run has met every value that a match has, not only the ends."""
+        self.tested = self.matched = 0
+        self.fibre = Fibre(given.release, given.table)
+        self.fibre_size: int | None = None
+        self.left_out: float | None = None
+        self.complete = False
+
+    # ---- engines -------------------------------------------------------------------------------
+
+    def walk(self, method: str) -> None:
+        """Compiled walk: "box", "values" or "all"; see `attacks.box`."""
+        modes = {"box": walking.HULL, "values": walking.VALUES, "all": walking.MATCHES}
+        self.exact_values = method != "box"
+        self._walk(modes[method])
+        if self.complete and self._ambiguous():
+            # A value inside a hull would break a promise if a match had it: find out.
+            self.exact_values = True
+            self._walk(walking.VALUES)
+        if method == "all" and self.complete:
+            self.fibre_size = self.fibre.count(deadline=self._deadline)
+
+    def _walk(self, mode: int) -> None:
+        search = BoxSearch(self._given, mode, deadline=self._deadline)
+        search.start_from(self.met)
+        before = self.tested, self.matched
+        self.complete = over = False
+        try:
+            while not over and time.monotonic() <= self._deadline:
+                over = search.step(_NODES)
+                for x in search.taken():
+                    self._note(x)
+                self._tell()
+            self.complete = over and search.doubtful == 0
+        except KeyboardInterrupt:
+            pass
+        if mode != walking.MATCHES:
+            self.met |= search.met
+        self.tested, self.matched = before[0] + search.tested, before[1] + search.matched
+
+    def many(self, fibre_limit: int) -> bool:
+        """Whether more tables fit than may be judged one by one."""
+        self.fibre_size = self.fibre.count(deadline=self._deadline)
+        return self.fibre_size is None or self.fibre_size > fibre_limit
+
+    def judge(self, method: str, fibre_limit: int, seed: int) -> None:
+        """Judge table after table with the suppression solver: "auto", "all" or "reference"."""
+        self.fibre_size = self.fibre.count(deadline=self._deadline)
+        few = self.fibre_size is not None and self.fibre_size <= fibre_limit
+        judge = SolverJudge(self._given)
+        hull = method == "auto"
+        if hull and self.fibre_size is not None:
+            # A list begins in a corner of the fibre; draws widen hulls sooner, and the list then
+            # passes over what lies within them.
+            some = draw(self.fibre, min(_FIRST_DRAWS, self.fibre_size // 4), seed)
+            self._judge_all(iter(np.unique(some.tables, axis=0)), judge, method, self._inside)
+        passed = self._inside if hull else None
+        listed = itertools.islice(self.fibre, fibre_limit)
+        self.complete = self._judge_all(listed, judge, method, passed) and few
+        self.exact_values = not hull
+        if self.complete and self._ambiguous():
+            self.exact_values = True
+            self.complete = self._judge_all(iter(self.fibre), judge, method, self._all_met)
+
+    def sample(self, draws: int, seed: int) -> None:
+        """Judge tables that are drawn; the fibre is not exhausted, whatever they show.
+
+        The first half finds hulls; the second half, independent of them, tells how much of the
+        fibre they leave out.
+        """
+        drawn = draw(self.fibre, draws, seed)
+        self.exact_values = True
+        half = len(drawn.tables) // 2
+        first, second = drawn.tables[:half], drawn.tables[half:]
+        judge = _judge_of(self._given, self._deadline)
+        if self._judge_blocks(first, judge) and half:
+            outside = np.array([not self._inside(x) for x in second], dtype=bool)
+            before = self.matched
+            if self._judge_blocks(second[outside], judge):
+                share = len(second) / len(drawn.tables)
+                self.left_out = _left_out(drawn, share, self.matched - before)
+
+    def _judge_blocks(
+        self, tables: NDArray[np.int64], judge: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+    ) -> bool:
+        """Judge tables block by block; False if the limit or an interrupt came first."""
+        try:
+            for i in range(0, len(tables), _BLOCK):
+                if time.monotonic() > self._deadline:
+                    return False
+                block = tables[i : i + _BLOCK]
+                flags = judge(block)
+                self.tested += len(block)
+                self.matched += int(flags.sum())
+                for x in block[flags]:
+                    self._note(x)
+                self._tell()
+        except (KeyboardInterrupt, OutOfTime):
+            return False
+        return True
+
+    def _judge_all(
+        self, tables: Iterator[NDArray[np.int64]], judge: SolverJudge, method: str,
+        passed: Callable[[NDArray[np.int64]], bool] | None,
+    ) -> bool:  # fmt: skip
+        """Judge tables one by one, except those that are passed over; False if cut short."""
+        try:
+            for x in tables:
+                left = self._deadline - time.monotonic()
+                if left <= 0:
+                    return False
+                if passed is not None and passed(x):
+                    continue
+                self.tested += 1
+                limit = None if left == np.inf else left
+                if (
+                    published_as(self._given, x, limit)
+                    if method == "reference"
+                    else judge.matches(x, limit)
+                ):
+                    self.matched += 1
+                    self._note(x)
+                if self.tested % _BLOCK == 0:
+                    self._tell()
+        except (KeyboardInterrupt, OutOfTime):
+            return False
+        return True
+
+    def _inside(self, x: NDArray[np.int64]) -> bool:
+        """Whether a table lies within the hull of the matches found so far."""
+        place = np.arange(len(x)), x - self._given.lower
+        return bool(_filled(self.met)[place].all())
+
+    def _all_met(self, x: NDArray[np.int64]) -> bool:
+        """Whether matches have every value of a table."""
+        return bool(self.met[np.arange(len(x)), x - self._given.lower].all())
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(self.tested, self.matched)
+
+    def _note(self, x: NDArray[np.int64]) -> None:
+        place = np.arange(len(x)), x - self._given.lower
+        self.met[place] = True
+        if self._given.facts is not None:
+            return
+        # The mechanism looks at more than one cell: what it asks must be noted match by match.
+        problem = self._given.mechanism.problem(self._given.release.table(x))
+        cells, asked = self._given.cells, self._asked
+        asked.primary[place] |= problem.primary[cells]
+        asked.other[place] |= ~problem.primary[cells]
+        for level, found in zip(asked.levels, (problem.lpl, problem.upl, problem.spl), strict=True):
+            level[place] = np.maximum(level[place], found[cells])
+
+    # ---- answers -------------------------------------------------------------------------------
+
+    def _possible(self) -> NDArray[np.bool_]:
+        """Values that a match may have, as far as is known."""
+        facts = self._given.facts
+        if self.complete:
+            within = self.met if self.exact_values else _filled(self.met)
+            return within if facts is None else within & (facts.allowed | self.met)
+        value = self._given.lower[:, None] + np.arange(self.met.shape[1])
+        feasible = value <= self._given.upper[:, None]
+        return feasible if facts is None else feasible & facts.allowed
+
+    def _broken(self) -> NDArray[np.bool_]:
+        """Values that are primary and miss a level within the hulls."""
+        lower, upper = self._hulls()
+        levels = self._asked.levels
+        value = self._given.lower[:, None] + np.arange(self.met.shape[1])
+        low, high = lower[:, None], upper[:, None]
+        good = (value - levels[0] >= low) & (value + levels[1] <= high) & (levels[2] <= high - low)
+        return np.asarray(self._asked.primary & ~good)
+
+    def _hulls(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Take the ends of the matches found; the feasible ones while there is none."""
+        if not self.met.any():
+            return self._given.lower, self._given.upper
+        first = np.argmax(self.met, axis=1)
+        last = self.met.shape[1] - 1 - np.argmax(self.met[:, ::-1], axis=1)
+        return self._given.lower + first, self._given.lower + last
+
+    def _ambiguous(self) -> bool:
+        """Whether a value decides about a verdict and no match is known to have it."""
+        broken = self._broken()
+        unsafe = (broken & self.met).any(axis=1)
+        return bool(((broken & self._possible()).any(axis=1) & ~unsafe).any())
+
+    def verdicts(self) -> Verdicts:
+        """Proofs from what was met."""
+        lower, upper = self._hulls()
+        broken, possible = self._broken(), self._possible()
+        told = self._given.facts is not None or self.complete
+        # Otherwise it is unknown what other values would be asked for.
+        known = told and bool(self.met.any())
+        safe = ~(broken & possible).any(axis=1) & known
+        unsafe = (broken & self.met).any(axis=1) & self.complete
+        yes = (self._asked.primary & self.met).any(axis=1)
+        no = (self._asked.other & self.met).any(axis=1)
+        maybe_yes = (self._asked.primary & possible).any(axis=1) | (not told)
+        maybe_no = (self._asked.other & possible).any(axis=1) | (not told)
+        named = np.select(
+            [yes & no, yes & ~maybe_no, no & ~maybe_yes], ["sometimes", "always", "never"], ""
+        )
+        return Verdicts(lower, upper, np.select([safe, unsafe], [SAFE, UNSAFE], OPEN), named)
+
+
+def _filled(met: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Everything between the ends of what was met."""
+    after = np.maximum.accumulate(met, axis=1)
+    before = np.maximum.accumulate(met[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray(after & before)
+
+
+def _judge_of(
+    given: Candidates, deadline: float
+) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
+    """Match test of many tables."""
+    if takes(given):
+        return BoxSearch(given, walking.MATCHES, deadline=deadline).judge
+    one = SolverJudge(given)
+
+    def judge(tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+        left = deadline - time.monotonic()
+        limit = None if left == np.inf else max(left, 1e-3)
+        return np.array([one.matches(x, limit) for x in tables], dtype=bool)
+
+    return judge
+
+
+def _left_out(drawn: Draws, share: float, outside: int) -> float | None:
+    """Upper 95 % bound of a share of which so many were seen (Clopper and Pearson)."""
+    if not drawn.connected:
+        return None
+    from scipy.stats import beta
+
+    size = max(1.0, drawn.effective * share)
+    found = min(float(outside), size)
+    return 1.0 if found >= size else float(beta.ppf(0.95, found + 1, size - found))
