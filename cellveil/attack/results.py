@@ -50,6 +50,10 @@ def _figures(folder: Path, groups: dict[str, list[Trial]]) -> list[str]:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
+    # As many colours as there are readings.
+    shades = [mpl.colormaps["tab20"](i) for i in range(20)]
+    mpl.rcParams["axes.prop_cycle"] = mpl.rcsetup.cycler("color", shades)
+
     names = []
     for number, draw in ((6, _figure_6), (7, _figure_7), (8, _figure_8)):
         figure = draw(plt, groups)
