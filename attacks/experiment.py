@@ -212,7 +212,8 @@ def timing(side: int, index: int, seed: int) -> Timing:
     given = candidates(release, mechanism)
     hull = BoxSearch(given, walking.HULL)
     read = time.process_time()
-    hull.step(_ENDLESS)
+    while not hull.step(_ENDLESS):
+        pass
     boxed = time.process_time()
     every = BoxSearch(given, walking.MATCHES)
     ready = time.process_time()
