@@ -22,7 +22,8 @@ settings.register_profile(
     ],
 )
 # For runs by hand: pytest --hypothesis-profile=thousands tests/test_agree.py
-settings.register_profile(
-    "thousands", settings.get_profile("cellveil"), max_examples=100 * EXAMPLES, derandomize=False
-)
+for name, times in (("hundreds", 10), ("thousands", 100)):
+    settings.register_profile(
+        name, settings.get_profile("cellveil"), max_examples=times * EXAMPLES, derandomize=False
+    )
 settings.load_profile("cellveil")
