@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from attacks import walk as walking
 from attacks.candidates import Candidates
+from attacks.ranges import choose_order, settle
 from attacks.walk import DEPTH, KEPT, LATE, MATCHED, NODES, TESTED, Judged, Walk
 from csp.attacker.flow import as_network
 from csp.attacker.view import hidden_view
@@ -233,7 +234,7 @@ def free_cells(net: Net, *, plain: bool = False) -> NDArray[np.int64]:
     """
     k = net.ends.shape[1]
     order = np.zeros(k, dtype=np.int64)
-    run = walking.choose_order if plain else walking.compiled()["choose_order"]
+    run = choose_order if plain else walking.compiled()["choose_order"]
     return order[: run(net, _flow_room(net), order)]
 
 
@@ -265,7 +266,7 @@ def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
         np.zeros(6, dtype=np.int64),
     )
     for e in range(k):
-        walking.settle(walk.bounds, walk.x, walk.room, walk.moves, e)
+        settle(walk.bounds, walk.x, walk.room, walk.moves, e)
     return walk
 
 

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from attacks import ranges
+from attacks.ranges import give, measure
 from csp.numbers import UNBOUNDED
-from csp.solve.bitflow import FLOW, NONE, ONE, Case, Net, Work, augment, lowest, push, size, spread
+from csp.solve.bitflow import NONE, ONE, Case, Net, Work, lowest
 from csp.solve.cases import beaten, decide, fill
 
 __all__ = ["ALL", "HULL", "MATCHES", "VALUES", "Judged", "Walk", "compiled", "judge_tables", "walk"]
@@ -124,108 +126,6 @@ class Judged(NamedTuple):
     needs: NDArray[np.int64]
     prices: NDArray[np.int64]
     pool: NDArray[np.uint64]
-
-
-def on_cycles(net: Net, flow: NDArray[np.int64], inside: Any) -> Any:
-    """Cells that lie on a cycle of some cells; the others have one value once these are fixed."""
-    out = NONE
-    left = inside
-    while left != NONE:
-        e = lowest(left)
-        bit = ONE << np.uint64(e)
-        left &= left - ONE
-        u, v = net.ends[0, e], net.ends[1, e]
-        rest = inside & ~bit
-        if u == v or spread(net.ends, net.star, flow, 0, u, v, rest, rest) < 0:
-            out |= bit
-    return out
-
-
-def choose_order(net: Net, flow: NDArray[np.int64], order: NDArray[np.int64]) -> int:
-    """Write cells to fix one after the other, until all others follow; returns their number.
-
-    The next one is on a cycle and leaves as few cells on cycles as possible.
-    """
-    inside = NONE
-    for e in range(net.ends.shape[1]):
-        inside |= ONE << np.uint64(e)
-    count = 0
-    inside = on_cycles(net, flow, inside)
-    while inside != NONE:
-        best, fewest, rest = -1, len(order) + 1, NONE
-        left = inside
-        while left != NONE:
-            e = lowest(left)
-            left &= left - ONE
-            core = on_cycles(net, flow, inside & ~(ONE << np.uint64(e)))
-            if size(core) < fewest:
-                best, fewest, rest = e, size(core), core
-        order[count] = best
-        count += 1
-        inside = rest
-    return count
-
-
-def settle(
-    bounds: NDArray[np.int64], x: NDArray[np.int64], room: NDArray[np.int64],
-    moves: NDArray[np.uint64], e: int,
-) -> None:  # fmt: skip
-    """Bring the room of a cell up to date."""
-    bit = ONE << np.uint64(e)
-    room[0, e] = bounds[1, e] - x[e]
-    room[1, e] = x[e] - bounds[0, e]
-    for way in range(2):
-        if room[way, e] > 0:
-            moves[way] |= bit
-        else:
-            moves[way] &= ~bit
-
-
-def give(
-    net: Net, bounds: NDArray[np.int64], x: NDArray[np.int64], room: NDArray[np.int64],
-    moves: NDArray[np.uint64], flow: NDArray[np.int64], found: NDArray[np.uint64],
-    inside: Any, cell: int, value: int,
-) -> None:  # fmt: skip
-    """Give a cell a value that is within its range; cells off `inside` stay."""
-    way = 0 if value > x[cell] else 1
-    need = abs(value - x[cell])
-    if need == 0:
-        return
-    _, touched = augment(
-        net.ends, net.star, room, moves, flow, found, inside, NONE, cell, way, need
-    )  # fmt: skip
-    while touched != NONE:
-        e = lowest(touched)
-        touched &= touched - ONE
-        x[e] += flow[FLOW, e]
-        flow[FLOW, e] = 0
-        settle(bounds, x, room, moves, e)
-    x[cell] = value
-    settle(bounds, x, room, moves, cell)
-
-
-def measure(
-    net: Net, x: NDArray[np.int64], room: NDArray[np.int64], moves: NDArray[np.uint64],
-    flow: NDArray[np.int64], found: NDArray[np.uint64], inside: Any, ends: NDArray[np.int64],
-) -> Any:  # fmt: skip
-    """Ranges of all cells; those off `inside` have one value. Returns the cells with more."""
-    core = NONE
-    for e in range(len(x)):
-        ends[0, e] = x[e]
-        ends[1, e] = x[e]
-        bit = ONE << np.uint64(e)
-        if inside & bit != NONE:
-            up = push(
-                net.ends, net.star, room, moves, flow, found, inside, NONE, e, 0, room[0, e]
-            )  # fmt: skip
-            down = push(
-                net.ends, net.star, room, moves, flow, found, inside, NONE, e, 1, room[1, e]
-            )  # fmt: skip
-            ends[0, e] -= down
-            ends[1, e] += up
-            if up + down > 0:
-                core |= bit
-    return core
 
 
 def nothing_new(
@@ -454,12 +354,12 @@ _compiled: dict[str, Any] = {}
 
 
 def compiled() -> dict[str, Any]:
-    """Compiled twins of the functions of this module, by name."""
+    """Compiled twins of the functions of this module and of `attacks.ranges`, by name."""
     if not _compiled:
         import sys
 
         from csp.solve import bitflow, cases, hitting, kernels
 
-        modules = (bitflow, hitting, cases, sys.modules[__name__])
+        modules = (bitflow, hitting, cases, ranges, sys.modules[__name__])
         _compiled.update(kernels.twins(modules, _NAMES, kernels.compiled()))
     return _compiled

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from cellveil.answers import (
+    cost_words,
+    needs_reveal,
+    print_result,
+    save_release,
+    say_written,
+    terminal,
+)
 from cellveil.attack.command import attack
 from cellveil.bench.command import bench
 from cellveil.front import SAFE, UNSAFE, Front, explained, say, tell
@@ -20,18 +28,19 @@ from cellveil.options import (
     RESULTS,
     TEXTS,
     Cost,
+    CountColumn,
     Gap,
+    Hierarchies,
     Integer,
     Margins,
     Method,
     Negative,
+    ReleaseFile,
     Reveal,
     Summary,
     TimeLimit,
+    TopColumns,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 __all__ = ["app", "main"]
 
@@ -98,26 +107,15 @@ def protect(
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of sampling weights.")
     ] = None,
-    hierarchy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=FILE", help="Hierarchy of a column (.hrc); once for each."),
-    ] = None,
+    hierarchy: Hierarchies = None,
     rda: Annotated[
         Path | None, typer.Option(metavar="FILE", help="tau-ARGUS record layout of the data.")
     ] = None,
     aggregated: Annotated[
         bool, typer.Option("--aggregated", help="The data has one row a cell.")
     ] = False,
-    count: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="With --aggregated: column of contributor counts."),
-    ] = None,
-    top: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMNS", help="With --aggregated: columns of largest contributions."
-        ),
-    ] = None,
+    count: CountColumn = None,
+    top: TopColumns = None,
     primary: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File of cells sensitive by hand, for MAN(...)."),
@@ -166,13 +164,7 @@ def protect(
         Path | None,
         typer.Option(metavar="FILE", help="Problem with its pattern as JJ file; needs --reveal."),
     ] = None,
-    release: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Release with its relations (.json, and .csv beside it), to attack.",
-        ),
-    ] = None,
+    release: ReleaseFile = None,
     intervals: Annotated[
         bool, typer.Option("--intervals", help="Add what an outsider can infer of each cell.")
     ] = False,
@@ -198,7 +190,7 @@ def protect(
         rule, width=width, strict=strict, cost=str(cost), margins=str(margins),
         singletons=singletons, unions=unions, integer=True if integer else None,
     )  # fmt: skip
-    _needs_reveal("--jj", jj, reveal=reveal)
+    needs_reveal("--jj", jj, reveal=reveal)
     if jj is not None and (singletons or unions):
         from csp.errors import InputError
 
@@ -221,17 +213,17 @@ def protect(
     if summary is not None:
         write_json(summary, result.summary(reveal=reveal))
     if release is not None:
-        _write_release(release, result)
+        save_release(release, result)
     if output is not None:
         write_columns(output, columns)
     else:
-        _print_result(result, columns, reveal=reveal, intervals=intervals)
+        print_result(result, columns, reveal=reveal, intervals=intervals)
     asked = str(rule) if width is None else f"{rule} at width {width}"
     say(sizes(table, result.problem, result.suppression))
-    say(quality(result.suppression, _cost_words(cost)))
+    say(quality(result.suppression, cost_words(cost)))
     for line in guarantee(result.audit, f"what {asked} requires", singletons=singletons):
         say(line)
-    _wrote(output, summary, jj, release)
+    say_written(output, summary, jj, release)
 
 
 @app.command()
@@ -272,7 +264,7 @@ def suppress(
     from csp.solve import suppress as solve
 
     to_jj = output is not None and is_jj(output)
-    _needs_reveal("-o", output if to_jj else None, reveal=reveal)
+    needs_reveal("-o", output if to_jj else None, reveal=reveal)
     check_outputs(
         {"-o": output, "--summary": summary}, [problem], {"-o": TEXTS + JJ, "--summary": (".json",)}
     )
@@ -300,7 +292,7 @@ def suppress(
     if reveal:
         facts = run_facts(found, posed, reveal=True)
         say(f"Cost {facts['cost']}, bound {facts['bound']}.")
-    _wrote(output, summary)
+    say_written(output, summary)
 
 
 @app.command()
@@ -379,7 +371,7 @@ def audit(
             tell(f"  {line}")
         if output is not None and wrote is None:
             say(f"{output} was not written: intervals of an unsafe pattern need --reveal.")
-    _wrote(wrote, summary)
+    say_written(wrote, summary)
     raise typer.Exit(SAFE if found.safe else UNSAFE)
 
 
@@ -392,7 +384,7 @@ def demo() -> None:
     """Protect and audit a bundled table, and show what that means."""
     from cellveil.demo import run_demo
 
-    run_demo(_console())
+    run_demo(terminal())
 
 
 @app.command()
@@ -406,62 +398,3 @@ def doctor() -> None:
 def main() -> None:
     """Entry point of the console script."""
     app()
-
-
-# ---- shared by the commands ----------------------------------------------------------------------
-
-
-def _needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
-    if path is not None and not reveal:
-        from csp.errors import InputError
-
-        msg = (
-            f"{option} {str(path)!r}: a JJ file holds every cell value, suppressed ones too; "
-            "add --reveal to write it"
-        )
-        raise InputError(msg)
-
-
-def _write_release(path: Path, result: Any) -> None:
-    """With the mechanism, where it can be told: an adversary is assumed to know it."""
-    from csp.errors import InputError
-    from csp.formats.release import write_release
-
-    try:
-        result.mechanism.to_dict()
-    except InputError:
-        write_release(result.release, path)
-        say(f"{path} does not tell the mechanism: its rules name single cells.")
-    else:
-        write_release(result.release, path, result.mechanism)
-
-
-def _cost_words(cost: Cost) -> str:
-    return "each cell costs 1" if cost is Cost.UNIT else "each cell costs its value"
-
-
-def _print_result(result: Any, columns: Any, *, reveal: bool, intervals: bool) -> None:
-    """Table for the eye on a terminal, comma-separated text for a pipe."""
-    if not sys.stdout.isatty():
-        from cellveil.outputs import write_csv
-
-        write_csv(sys.stdout, columns)
-        return
-    from cellveil.show import intervals_grid, published_grid
-
-    console = _console()
-    console.print(published_grid(result, console, reveal=reveal))
-    if intervals:
-        console.print(intervals_grid(result))
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False)
-
-
-def _wrote(*paths: Path | None) -> None:
-    written = [str(path) for path in paths if path is not None]
-    if written:
-        say(f"Wrote {', '.join(written)}.")

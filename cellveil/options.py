@@ -1,4 +1,4 @@
-"""Options that commands share: their types, and the kinds of files they take."""
+"""Options of the commands: their types, and the kinds of files they take."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ __all__ = [
     "RESULTS",
     "TEXTS",
     "Cost",
+    "CountColumn",
     "Gap",
+    "Hierarchies",
     "Integer",
     "Margins",
     "Method",
     "Negative",
+    "ReleaseFile",
     "Reveal",
     "Summary",
     "TimeLimit",
+    "TopColumns",
 ]
 
 RESULTS = (".csv", ".csv.gz", ".parquet")
@@ -74,4 +78,23 @@ Reveal = Annotated[
 ]
 Integer = Annotated[
     bool, typer.Option("--integer", help="The attacker knows that cells are whole units.")
+]
+ReleaseFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Release with its relations (.json, and .csv beside it), to attack.",
+    ),
+]
+Hierarchies = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN=FILE", help="Hierarchy of a column (.hrc); once for each."),
+]
+CountColumn = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="With --aggregated: column of contributor counts."),
+]
+TopColumns = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMNS", help="With --aggregated: columns of largest contributions."),
 ]

@@ -44,9 +44,10 @@ def write_results(folder: Path, trials: Sequence[Trial], *, plots: bool) -> list
 
 def _figures(folder: Path, groups: dict[str, list[Trial]]) -> list[str]:
     try:
-        import matplotlib as mpl
+        import matplotlib
     except ImportError:
         return []
+    mpl: Any = matplotlib
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 

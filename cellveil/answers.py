@@ -1,0 +1,82 @@
+"""What commands do with their results: print them, write them, and say what was written."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cellveil.front import say
+from cellveil.options import Cost
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = [
+    "cost_words",
+    "needs_reveal",
+    "print_result",
+    "save_release",
+    "say_written",
+    "terminal",
+]
+
+
+def needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
+    """Refuse an output that holds every cell value unless the user asked for that."""
+    if path is not None and not reveal:
+        from csp.errors import InputError
+
+        msg = (
+            f"{option} {str(path)!r}: a JJ file holds every cell value, suppressed ones too; "
+            "add --reveal to write it"
+        )
+        raise InputError(msg)
+
+
+def save_release(path: Path, result: Any) -> None:
+    """With the mechanism, where it can be told: an adversary is assumed to know it."""
+    from csp.errors import InputError
+    from csp.formats.release import write_release
+
+    try:
+        result.mechanism.to_dict()
+    except InputError:
+        write_release(result.release, path)
+        say(f"{path} does not tell the mechanism: its rules name single cells.")
+    else:
+        write_release(result.release, path, result.mechanism)
+
+
+def cost_words(cost: Cost) -> str:
+    """Say what a secondary cell costs."""
+    return "each cell costs 1" if cost is Cost.UNIT else "each cell costs its value"
+
+
+def print_result(result: Any, columns: Any, *, reveal: bool, intervals: bool) -> None:
+    """Table for the eye on a terminal, comma-separated text for a pipe."""
+    if not sys.stdout.isatty():
+        from cellveil.outputs import write_csv
+
+        write_csv(sys.stdout, columns)
+        return
+    from cellveil.show import intervals_grid, published_grid
+
+    console = terminal()
+    console.print(published_grid(result, console, reveal=reveal))
+    if intervals:
+        console.print(intervals_grid(result))
+
+
+def terminal() -> Console:
+    """Return a console that prints text as it is."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False)
+
+
+def say_written(*paths: Path | None) -> None:
+    """Say which files were written, if any."""
+    written = [str(path) for path in paths if path is not None]
+    if written:
+        say(f"Wrote {', '.join(written)}.")
