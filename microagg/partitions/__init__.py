@@ -1,0 +1,1 @@
+"""Partitions of a file into clusters of at least k records."""
