@@ -1,3 +1,55 @@
-"""Microaggregation of numerical microdata."""
+"""Microaggregation of numerical microdata, treated as one more table.
 
-__all__: list[str] = []
+Clusters by attributes are cells with contributors and relations, so the rules, the suppression and
+the audits of `csp` apply to them. Names load when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from microagg.partitions.partition import Partition, information_loss
+    from microagg.records import Records, read_records
+    from microagg.tables.clusters import ClusterTable, cells, cluster_table
+    from microagg.tables.identities import Identity, detect_identities
+    from microagg.tables.risk import Disclosure, corresponding_p, disclosure
+
+# No module may share its name with a function of the package: importing it would hide the function.
+_HOMES = {
+    "microagg.partitions.partition": ("Partition", "information_loss"),
+    "microagg.records": ("Records", "read_records"),
+    "microagg.tables.clusters": ("ClusterTable", "cells", "cluster_table"),
+    "microagg.tables.identities": ("Identity", "detect_identities"),
+    "microagg.tables.risk": ("Disclosure", "corresponding_p", "disclosure"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "ClusterTable",
+    "Disclosure",
+    "Identity",
+    "Partition",
+    "Records",
+    "cells",
+    "cluster_table",
+    "corresponding_p",
+    "detect_identities",
+    "disclosure",
+    "information_loss",
+    "read_records",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        msg = f"module 'microagg' has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,1 @@
+"""Clusters by attributes as a table: its contributors, its sensitive cells, its relations."""

@@ -1,0 +1,136 @@
+"""Who contributes to each cell of clusters by attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.contributors import Contributors
+from csp.errors import InputError
+from microagg.partitions.partition import cluster_sums
+
+__all__ = ["NEGATIVE", "contributions", "largest", "sides_of_units"]
+
+NEGATIVE = {
+    "error": "negative values are refused",
+    "abs": "the rules see absolute values",
+    "shift": "the rules see how far values lie above the lowest of their attribute",
+    "split": "positive and negative values are judged apart; a cell is sensitive if one side is",
+}
+"""How the rules read attributes with negative values."""
+
+
+def sides_of_units(
+    units: NDArray[np.int64], names: Sequence[str], negative: str
+) -> tuple[NDArray[np.int64], ...]:
+    """Contributions as the rules shall see them, never negative.
+
+    Parameters
+    ----------
+    units : (n, d) int64
+    names : sequence of str
+    negative : str
+        One of `NEGATIVE`.
+
+    Returns
+    -------
+    tuple of (n, d) int64
+        Two for "split" (positive parts, negative parts without their sign), otherwise one.
+
+    Raises
+    ------
+    InputError
+        If the mode is unknown, or is "error" and there is a negative value (row and attribute
+        named).
+    """
+    if negative not in NEGATIVE:
+        msg = f"negative {negative!r} is not one of {', '.join(NEGATIVE)}"
+        raise InputError(msg)
+    if negative == "abs":
+        return (np.abs(units),)
+    if negative == "shift":
+        return (units - np.minimum(units.min(axis=0), 0),)
+    if negative == "split":
+        return np.maximum(units, 0), np.maximum(-units, 0)
+    if (units < 0).any():
+        row, column = (int(i) for i in np.argwhere(units < 0)[0])
+        msg = (
+            f"row {row + 1}, attribute {names[column]!r}: the value is negative "
+            f"({int((units < 0).sum())} such values), and rules compare shares of a sum; choose "
+            "negative='abs', 'shift' or 'split'"
+        )
+        raise InputError(msg)
+    return (units,)
+
+
+def contributions(
+    units: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    names: Sequence[str],
+    *,
+    negative: str,
+    top: int,
+) -> Contributors:
+    """Contributors of the cells, in C order of clusters by attributes.
+
+    Parameters
+    ----------
+    units : (n, d) int64
+        Records.
+    labels : (n,) int64
+        Cluster of each record.
+    names : sequence of str
+        Attributes, for messages.
+    negative : str
+        One of `NEGATIVE`.
+    top : int
+        How many of the largest are kept.
+
+    Returns
+    -------
+    Contributors
+        Every record of a cluster counts, also with 0; the identifiers are the record numbers.
+
+    Raises
+    ------
+    InputError
+        As for `sides_of_units`, or if a sum does not fit into 62 bits.
+    """
+    sides = sides_of_units(units, names, negative)
+    sizes = np.bincount(labels)
+    found: Contributors | None = None
+    for side in reversed(sides):
+        best, who = largest(side, labels, top)
+        # Under "split" a record stands on one side of each attribute; zeros stand on the first.
+        count = np.repeat(sizes, units.shape[1])
+        if len(sides) == 2:
+            here = (units >= 0) if side is sides[0] else (units < 0)
+            count = cluster_sums(here.astype(np.int64), labels).ravel()
+            gone = np.arange(top) >= count[:, None]
+            best[gone], who[gone] = 0, -1
+        found = Contributors(count, cluster_sums(side, labels).ravel(), best, who, found)
+    assert found is not None
+    return found
+
+
+def largest(
+    units: NDArray[np.int64], labels: NDArray[np.int64], top: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Largest contributions of each cell and their records, shapes (c * d, top).
+
+    Equal ones are in the order of their records; 0 and -1 where a cluster has fewer records.
+    """
+    n, d = units.shape
+    clusters = int(labels.max()) + 1
+    best = np.zeros((clusters, d, top), np.int64)
+    who = np.full((clusters, d, top), -1, np.int64)
+    for j in range(d):
+        order = np.lexsort((np.arange(n), -units[:, j], labels))
+        owner = labels[order]
+        place = np.arange(n) - np.searchsorted(owner, owner)
+        kept = place < top
+        best[owner[kept], j, place[kept]] = units[order[kept], j]
+        who[owner[kept], j, place[kept]] = order[kept]
+    return best.reshape(clusters * d, top), who.reshape(clusters * d, top)

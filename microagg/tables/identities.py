@@ -1,0 +1,325 @@
+"""Linear identities between attributes: what lets a reader subtract one cell from another.
+
+If every record obeys ``PTOTVAL = PEARNVAL + POTHVAL``, so does every cluster, and a suppressed
+cell of one attribute follows from the two others. Such identities are relations of the table.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.numbers import exact
+from csp.rules.base import Number, number_text
+from microagg.records import Records, read_records
+
+__all__ = ["Identity", "as_identities", "detect_identities"]
+
+TRIALS = 64
+"""Samples of records whose identities are tried on the whole file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """``sum of coefficients * attributes = constant``, for each record.
+
+    Attributes
+    ----------
+    terms : tuple of (str, int)
+        Attributes and their coefficients, none 0; the first one is negative.
+    constant : Fraction
+        In the measure of the data; 0 for most.
+    tolerance : Fraction
+        How far a record may be off, in the measure of the data: 0, or what rounding of the
+        attributes explains.
+    """
+
+    terms: tuple[tuple[str, int], ...]
+    constant: Fraction = Fraction(0)
+    tolerance: Fraction = Fraction(0)
+
+    def __str__(self) -> str:
+        left: list[tuple[str, Number]] = [(name, -c) for name, c in self.terms if c < 0]
+        right = [(name, c) for name, c in self.terms if c > 0]
+        if self.constant:
+            left.append(("", self.constant))
+        off = f" ± {number_text(self.tolerance)}" if self.tolerance else ""
+        return f"{_side(left)} = {_side(right)}{off}"
+
+    def off(self, records: Records) -> NDArray[np.bool_]:
+        """Tell which records do not obey it, shape (n,)."""
+        return np.asarray(np.abs(self._residual(records)) > self.tolerance * 10**records.scale)
+
+    def rounded(self, scale: int) -> Identity:
+        """Return the same with the tolerance that rounding to 10**-scale explains.
+
+        Each attribute is off by at most half a unit, so a whole number of units is left.
+        """
+        units = sum(abs(c) for _, c in self.terms) // 2
+        return replace(self, tolerance=Fraction(units, 10**scale))
+
+    def column(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """Coefficients over all attributes."""
+        found = np.zeros(len(names), np.int64)
+        for name, coefficient in self.terms:
+            found[list(names).index(name)] = coefficient
+        return found
+
+    def share(self, records: Records) -> float:
+        """Share of the records that obey it, where it says something.
+
+        The smallest share over its attributes, each among the records where that attribute is not
+        0: an identity that holds only where an attribute is 0 says nothing of the attribute.
+        """
+        holds = ~self.off(records)
+        shares = []
+        for name, _ in self.terms:
+            used = records.units[:, records.names.index(name)] != 0
+            shares.append(float(holds[used].mean()) if used.any() else 0.0)
+        return min(shares)
+
+    def _residual(self, records: Records) -> NDArray[Any]:
+        column = self.column(records.names)
+        constant = self.constant * 10**records.scale
+        size = float(np.abs(records.units.astype(np.float64)).max(initial=1.0))
+        wide = size * float(np.abs(column).sum()) + abs(float(constant)) >= 2.0**62
+        wide = wide or constant.denominator != 1
+        units = records.units.astype(object) if wide else records.units
+        found: NDArray[Any] = units @ (column.astype(object) if wide else column)
+        return found - (int(constant) if constant.denominator == 1 else constant)
+
+
+def as_identities(
+    given: Any, records: Records, share: Number | None = None
+) -> tuple[Identity, ...]:
+    """Identities of a caller: detected, given, or none.
+
+    Parameters
+    ----------
+    given : "detect", None, or sequence of str or Identity
+        Text is an equation such as ``"PTOTVAL = PEARNVAL + POTHVAL"``.
+    records : Records
+    share : Number, optional
+        Least share of the records that must obey an identity, see `Identity.share`. By default 1
+        for identities that are given and 0.95 for those to be detected.
+
+    Raises
+    ------
+    InputError
+        If an equation cannot be read, names an unknown attribute, or fails in too many records
+        (how many, and the first of them).
+    """
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        if given != "detect":
+            msg = f"identities {given!r}: give 'detect', None, or a list of equations"
+            raise InputError(msg)
+        return detect_identities(records, share="0.95" if share is None else share)
+    least = Fraction(1) if share is None else exact(share)
+    found = tuple(_parse(g, records.names) if isinstance(g, str) else g for g in given)
+    for identity in found:
+        unknown = [name for name, _ in identity.terms if name not in records.names]
+        if unknown:
+            msg = f"identity {identity}: there is no attribute {unknown[0]!r}"
+            raise InputError(msg)
+        off = identity.off(records)
+        if off.any() and (least == 1 or identity.share(records) < least):
+            rows = ", ".join(str(i + 1) for i in np.flatnonzero(off)[:5])
+            more = ", ..." if off.sum() > 5 else ""
+            msg = (
+                f"identity {identity} fails in {int(off.sum())} of {records.n} records (rows "
+                f"{rows}{more}); correct them, leave it out, or allow exceptions with share="
+            )
+            raise InputError(msg)
+    return found
+
+
+def detect_identities(
+    X: Any,
+    *,
+    attributes: Sequence[str] | None = None,
+    share: Number = "0.95",
+    decimals: int | None = None,
+) -> tuple[Identity, ...]:
+    """Find the linear identities that the records obey, by exact elimination.
+
+    The identities of small samples of records are computed exactly and tried on the whole file,
+    so that a few records that break one do not hide it. Where too few records obey one exactly,
+    it may hold up to rounding.
+
+    Parameters
+    ----------
+    X : data
+        As `read_records` takes it.
+    attributes : sequence of str, optional
+    share : Number
+        Least share of records that must obey an identity; see `Identity.share`.
+    decimals : int, optional
+
+    Returns
+    -------
+    tuple of Identity
+        Linearly independent, with small coefficients, in a fixed order. The same for the same
+        records in the same order.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"all": [5, 9, 4, 8], "a": [2, 9, 1, 3], "b": [3, 0, 3, 5]}
+    >>> [str(identity) for identity in microagg.detect_identities(data)]
+    ['all = a + b']
+    """
+    records = read_records(X, attributes, decimals=decimals)
+    least = exact(share)
+    if not 0 < least <= 1:
+        msg = f"share must be above 0 and at most 1, not {share!r}"
+        raise InputError(msg)
+    kept: dict[Identity, float] = {}
+    tried: set[Identity] = set()
+    for sample in _samples(records):
+        for identity in _kernel(records, sample):
+            if identity in tried:
+                continue
+            tried.add(identity)
+            for candidate in (identity, identity.rounded(records.scale)):
+                reached = candidate.share(records)
+                if reached >= least:
+                    kept[candidate] = reached
+                    break
+    return _independent(kept, records.names)
+
+
+def _samples(records: Records) -> Iterator[NDArray[np.int64]]:
+    """Yield records to try: at random, but the same in every run."""
+    size = min(records.n, 2 * (len(records.names) + 1))
+    random = np.random.default_rng(20231125)
+    for _ in range(TRIALS if size < records.n else 1):
+        yield random.choice(records.n, size, replace=False)
+
+
+def _kernel(records: Records, sample: NDArray[np.int64]) -> list[Identity]:
+    """Identities of a sample of records, with small coefficients."""
+    from flint import fmpz_mat
+
+    rows = np.unique(records.units[sample], axis=0).tolist()
+    unit = 10**records.scale
+    kernel, rank = fmpz_mat([[*row, -unit] for row in rows]).nullspace()
+    if rank == 0:
+        return []
+    basis = fmpz_mat([[int(kernel[i, j]) for i in range(kernel.nrows())] for j in range(rank)])
+    short = basis.lll()
+    found = []
+    for i in range(rank):
+        vector = [int(short[i, j]) for j in range(short.ncols())]
+        identity = _identity(vector, records.names)
+        if identity is not None:
+            found.append(identity)
+    return found
+
+
+def _identity(vector: Sequence[int], names: Sequence[str]) -> Identity | None:
+    """Identity of coefficients with the constant last; None if it says nothing of an attribute."""
+    *coefficients, constant = vector
+    size = math.gcd(*coefficients)
+    if size == 0:
+        return None
+    # The total stands alone on its side, so that it reads like a sum.
+    signs = [c for c in coefficients if c]
+    flip = sum(c < 0 for c in signs) > sum(c > 0 for c in signs) or (
+        sum(c < 0 for c in signs) == sum(c > 0 for c in signs) and signs[0] > 0
+    )
+    size = -size if flip else size
+    terms = [(name, c // size) for name, c in zip(names, coefficients, strict=True) if c]
+    terms.sort(key=lambda term: (term[1] > 0, names.index(term[0])))
+    return Identity(tuple(terms), Fraction(constant, size))
+
+
+def _independent(kept: dict[Identity, float], names: Sequence[str]) -> tuple[Identity, ...]:
+    """Drop identities that follow from others: those that hold more often and are shorter stay."""
+    from flint import fmpq, fmpq_mat
+
+    def order(identity: Identity) -> tuple[Any, ...]:
+        sizes = sum(abs(c) for _, c in identity.terms)
+        places = tuple((names.index(name), c) for name, c in identity.terms)
+        return (-kept[identity], len(identity.terms), sizes, places, identity.constant)
+
+    chosen: list[Identity] = []
+    rows: list[list[Any]] = []
+    for identity in sorted(kept, key=order):
+        constant = fmpq(identity.constant.numerator, identity.constant.denominator)
+        row = [fmpq(int(c)) for c in identity.column(names)] + [constant]
+        if fmpq_mat([*rows, row]).rank() > len(rows):
+            rows.append(row)
+            chosen.append(identity)
+    return tuple(chosen)
+
+
+def _parse(text: str, names: Sequence[str]) -> Identity:
+    """Identity of an equation in text."""
+    sides = text.split("=")
+    if len(sides) != 2:
+        msg = f"identity {text!r} is no equation; write it like 'total = part1 + part2'"
+        raise InputError(msg)
+    found: dict[str, Fraction] = {}
+    constant = Fraction(0)
+    for side, direction in zip(sides, (-1, 1), strict=True):
+        for sign, number, name in _terms(side, text, names):
+            value = direction * sign * number
+            if name is None:
+                constant -= value
+            else:
+                found[name] = found.get(name, Fraction(0)) + value
+    found = {name: value for name, value in found.items() if value}
+    if not found:
+        msg = f"identity {text!r} says nothing of any attribute"
+        raise InputError(msg)
+    unit = math.lcm(*(value.denominator for value in found.values()))
+    return Identity(tuple((n, int(v * unit)) for n, v in found.items()), constant * unit)
+
+
+def _terms(
+    side: str, text: str, names: Sequence[str]
+) -> Iterator[tuple[int, Fraction, str | None]]:
+    # Names may hold anything, spaces and signs too: the longest known name at a place is read.
+    known = sorted(names, key=len, reverse=True)
+    place, first = 0, True
+    while side[place:].strip():
+        match = re.match(r"\s*([+-])?\s*(?:([0-9]+(?:\.[0-9]+)?)\s*\*?\s*)?", side[place:])
+        assert match is not None
+        rest = side[place + match.end() :]
+        name = next((n for n in known if rest.startswith(n)), None)
+        if (match[1] is None and not first) or (name is None and match[2] is None):
+            word = rest.split()[0] if rest.split() else side.strip()
+            msg = (
+                f"identity {text!r} cannot be read at {word!r}; attributes are "
+                f"{', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
+            )
+            raise InputError(msg)
+        yield (-1 if match[1] == "-" else 1), exact(match[2] or 1), name
+        place += match.end() + len(name or "")
+        first = False
+    if first:
+        msg = f"identity {text!r} has an empty side; write 0"
+        raise InputError(msg)
+
+
+def _side(terms: Sequence[tuple[str, Any]]) -> str:
+    words = []
+    for name, size in terms:
+        number = number_text(Fraction(size))
+        sign = "-" if number.startswith("-") else "+"
+        number = number.removeprefix("-")
+        words.append((sign, number if not name else name if number == "1" else f"{number} {name}"))
+    if not words:
+        return "0"
+    text = " ".join(f"{sign} {word}" for sign, word in words)
+    return text.removeprefix("+ ")

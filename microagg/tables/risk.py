@@ -1,0 +1,236 @@
+"""Attribute disclosure of a partition: which cluster means tell a value (papers 000 and 001)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.numbers import UNBOUNDED, exact
+from csp.rules.base import Number, as_rule
+from microagg.partitions.partition import Partition, cluster_sums
+from microagg.records import read_records
+from microagg.tables.contributions import NEGATIVE, contributions, largest
+from microagg.tables.forms import forms_of, largest_read
+
+if TYPE_CHECKING:
+    from csp.rules import Rule
+
+__all__ = ["Disclosure", "corresponding_p", "disclosure"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Disclosure:
+    """Sensitive cells of clusters by attributes.
+
+    Attributes
+    ----------
+    sensitive : (c, d) bool
+        Cells that fail the rule, clusters by attributes.
+    names : tuple of str
+        Attributes.
+    rule : str
+        The rule in words.
+    k : int
+        Least size of the clusters.
+    vacuous : bool
+        Whether the rule calls every cell of k records sensitive that is not empty, even of equal
+        values; then the count says nothing of the data.
+    library : str
+        Library of the caller's frame.
+    """
+
+    sensitive: NDArray[np.bool_]
+    names: tuple[str, ...]
+    rule: str
+    k: int
+    vacuous: bool
+    library: str = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"Disclosure({self.count} of {self.cells} cells sensitive to {self.rule}, "
+            f"{100 * self.share:.2f} %)"
+        )
+
+    @property
+    def count(self) -> int:
+        """Number of sensitive cells."""
+        return int(self.sensitive.sum())
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return int(self.sensitive.size)
+
+    @property
+    def share(self) -> float:
+        """Share of the cells that is sensitive."""
+        return self.count / self.cells
+
+    @property
+    def by_attribute(self) -> dict[str, int]:
+        """Sensitive cells of each attribute."""
+        return dict(zip(self.names, self.sensitive.sum(axis=0).tolist(), strict=True))
+
+    @property
+    def clusters(self) -> NDArray[np.int64]:
+        """Clusters with a sensitive cell, ascending."""
+        return np.flatnonzero(self.sensitive.any(axis=1))
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """One row a cell: cluster, attribute, sensitive. For internal files only."""
+        from csp.frames import columns_to_frame
+
+        c, d = self.sensitive.shape
+        columns = {
+            "cluster": np.repeat(np.arange(c), d),
+            "attribute": list(self.names) * c,
+            "sensitive": self.sensitive.ravel(),
+        }
+        return columns_to_frame(columns, self.library if library is None else library)
+
+    def summary(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "rule": self.rule,
+            "k": self.k,
+            "cells": self.cells,
+            "sensitive": self.count,
+            "share": self.share,
+            "by_attribute": self.by_attribute,
+            "vacuous": self.vacuous,
+        }
+
+
+def disclosure(
+    X: Any,
+    partition: Partition,
+    rule: Rule | str,
+    *,
+    negative: str = "error",
+    decimals: int | None = None,
+) -> Disclosure:
+    """Find the cells whose published mean tells a contribution too closely.
+
+    A cluster mean and the cluster's size tell the sum of the records' values, so the cell is
+    judged like a cell of a magnitude table with these records as contributors (paper 001,
+    section 3), in exact arithmetic.
+
+    Parameters
+    ----------
+    X : data
+        The original records, as `read_records` takes them; only the partition's attributes are
+        read.
+    partition : Partition
+    rule : Rule or str
+        As for `csp.Mechanism`: ``"NK(1,60)"``, ``PPercent(60)``.
+    negative : str
+        How rules read negative values: "error", "abs", "shift", "split"; or "raw", the formulas
+        of the paper as they stand, which mean nothing where values of both signs meet.
+    decimals : int, optional
+        Decimal places of the data.
+
+    Returns
+    -------
+    Disclosure
+
+    Raises
+    ------
+    InputError
+        If the records do not fit the partition, a value is negative and no mode was chosen, or
+        the rule cannot be read.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"pay": [10, 11, 12, 10, 11, 95]}
+    >>> halves = microagg.Partition.of(microagg.read_records(data), [0, 0, 0, 1, 1, 1], 3, "halves")
+    >>> microagg.disclosure(data, halves, "P(60)")
+    Disclosure(1 of 2 cells sensitive to P(60,1), 50.00 %)
+    """
+    records = read_records(X, partition.names, decimals=decimals)
+    if records.n != len(partition.labels):
+        msg = (
+            f"the partition is of {len(partition.labels)} records and the data has {records.n}; "
+            "give the data that was partitioned"
+        )
+        raise InputError(msg)
+    whole = as_rule(rule)
+    shape = len(partition.sizes), len(records.names)
+    if negative == "raw":
+        mask = _raw(records.units, partition.labels, whole).reshape(shape)
+    else:
+        if negative not in NEGATIVE:
+            msg = f"negative {negative!r} is not one of {', '.join(NEGATIVE)} or raw"
+            raise InputError(msg)
+        mask = _judged(records.units, partition, records.scale, whole, negative).reshape(shape)
+    try:
+        vacuous = forms_of(whole).least > partition.k
+    except InputError:  # a rule of the user's own
+        vacuous = False
+    return Disclosure(mask, records.names, str(whole), partition.k, vacuous, partition.library)
+
+
+def corresponding_p(r: Number) -> Fraction:
+    """P of the p% rule that asks about as much as (2, r)-dominance: ``(1 - r) / r``.
+
+    Figure 1 of paper 001 draws it; both numbers are shares.
+
+    Raises
+    ------
+    InputError
+        If r is not above 0 and at most 1.
+
+    Examples
+    --------
+    >>> float(corresponding_p("0.6"))
+    0.6666666666666666
+    """
+    share = exact(r)
+    if not 0 < share <= 1:
+        msg = f"r must be above 0 and at most 1, not {r!r}"
+        raise InputError(msg)
+    return (1 - share) / share
+
+
+def _judged(
+    units: NDArray[np.int64], partition: Partition, scale: int, rule: Rule, negative: str
+) -> NDArray[np.bool_]:
+    """Sensitive cells, by the rules of tables."""
+    from scipy.sparse import csr_array
+
+    from csp.table import Table
+
+    top = largest_read(rule)
+    people = contributions(units, partition.labels, partition.names, negative=negative, top=top)
+    values = cluster_sums(units, partition.labels).ravel()
+    n, d = len(values), units.shape[1]
+    table = Table(
+        values,
+        csr_array((0, n), dtype=np.int64),
+        np.full(n, -UNBOUNDED),
+        np.full(n, UNBOUNDED),
+        tuple((str(i // d), partition.names[i % d]) for i in range(n)),
+        scale=scale,
+        contributors=people,
+        names=("cluster", "attribute"),
+    )
+    return rule(table).primary
+
+
+def _raw(units: NDArray[np.int64], labels: NDArray[np.int64], rule: Rule) -> NDArray[np.bool_]:
+    """Sensitive cells by the formulas of the paper, whatever the signs.
+
+    Values are ordered by size with their sign, as in paper 001, equations (1) and (2).
+    """
+    forms = forms_of(rule)
+    forms.check_range(units)
+    top, _ = largest(units, labels, forms.reads)
+    total = cluster_sums(units, labels).ravel()
+    counts = np.repeat(np.bincount(labels), units.shape[1])
+    return forms.sensitive(top, total) | (counts < forms.frequency)
