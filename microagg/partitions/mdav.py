@@ -1,0 +1,120 @@
+"""MDAV: clusters of k records round the extremes of what is left.
+
+Domingo-Ferrer and Torra (2005), Ordinal, continuous and heterogeneous k-anonymity through
+microaggregation, algorithm MDAV-generic: while at least 3k records have no cluster, the record
+farthest from their mean takes its k nearest (itself included), then the record farthest from
+that one takes k of the rest; of 2k records or more that remain, the one farthest from the mean
+takes k; the others are the last cluster.
+
+The result is defined without reference to the way it is computed: means are rounded once
+(`microagg.partitions.sums`), squared distances are summed attribute by attribute, and of equal
+records, whether farthest or nearest, the lowest row comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from microagg.partitions import fused, nearest, sums
+from microagg.partitions.fused import LEFT
+from microagg.records import check_k
+
+__all__ = ["checked_points", "mdav_labels"]
+
+LARGEST = 2.0**500
+"""Squares of larger coordinates, or their sums, might not be finite."""
+
+WORK = 100_000_000
+"""Distances computed between two calls of `progress`, about a tenth of a second."""
+
+_NAMES = (
+    *("add", "quotient", "means", "worse", "offer"),
+    *("measure", "farthest", "nearest", "assign", "close_up", "fused"),
+)
+_compiled: dict[str, Any] = {}
+
+
+def mdav_labels(
+    points: NDArray[np.float64], k: int, *, progress: Callable[[int, int], None] | None = None
+) -> NDArray[np.int64]:
+    """Cluster of each record by MDAV.
+
+    Parameters
+    ----------
+    points : (n, d) float64
+        Records, already scaled.
+    k : int
+        Least size of a cluster, 1 to n.
+    progress : callable, optional
+        Called now and then with the number of records that have a cluster, and n. Between these
+        calls an interrupt is heard, too.
+
+    Returns
+    -------
+    (n,) int64
+        Clusters are numbered as they are formed. All have k records but the last, which has
+        fewer than 2k.
+
+    Raises
+    ------
+    InputError
+        If k is no whole number from 1 to n, or a coordinate is not finite or beyond 2**500.
+    """
+    points = checked_points(points)
+    n, d = points.shape
+    k = check_k(k, n)
+    bits = points.view(np.int64)
+    base, digits = sums.digits_for(points)
+    run = compiled()
+    for row in range(n):
+        sums.add(digits, base, bits[row], 1)
+    labels = np.full(n, -1, np.int64)
+    state = np.array([n, 0], np.int64)
+    columns, rows = np.array(points.T, order="C"), np.arange(n)
+    while state[LEFT]:
+        rounds = max(1, WORK // (4 * d * int(state[LEFT])))
+        run["fused"](columns, rows, bits, digits, base, k, state, labels, rounds)
+        if progress is not None:
+            progress(n - int(state[LEFT]), n)
+    return labels
+
+
+def checked_points(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points that distances can be taken of, C-contiguous, without negative zeros.
+
+    Raises
+    ------
+    InputError
+        If there are not two axes, no records or no attributes, too many records, or a coordinate
+        is not finite or beyond 2**500.
+    """
+    found = np.ascontiguousarray(points, dtype=np.float64)
+    if found.ndim != 2 or 0 in found.shape:
+        msg = f"points need two axes, records and attributes, at least one each; not {found.shape}"
+        raise InputError(msg)
+    if len(found) > sums.MOST_RECORDS:
+        msg = f"{len(found)} records are more than the {sums.MOST_RECORDS} that sums can hold"
+        raise InputError(msg)
+    wrong = ~(np.abs(found) <= LARGEST)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        msg = (
+            f"row {row}, column {column}: a coordinate is not finite or beyond 2**500, so that "
+            "distances cannot be computed; scale the attribute"
+        )
+        raise InputError(msg)
+    return found + 0.0
+
+
+def compiled() -> dict[str, Any]:
+    """Compiled twins of the functions of MDAV, by name."""
+    if not _compiled:
+        from csp.solve.kernels import twins
+
+        _compiled.update(twins((sums, nearest, fused), _NAMES, {}))
+    return _compiled
