@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from microagg.partitions.methods import mdav
     from microagg.partitions.partition import Partition, information_loss
     from microagg.records import Records, read_records
     from microagg.tables.clusters import ClusterTable, cells, cluster_table
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # No module may share its name with a function of the package: importing it would hide the function.
 _HOMES = {
+    "microagg.partitions.methods": ("mdav",),
     "microagg.partitions.partition": ("Partition", "information_loss"),
     "microagg.records": ("Records", "read_records"),
     "microagg.tables.clusters": ("ClusterTable", "cells", "cluster_table"),
@@ -38,6 +40,7 @@ __all__ = [
     "detect_identities",
     "disclosure",
     "information_loss",
+    "mdav",
     "read_records",
 ]
 

@@ -1,0 +1,240 @@
+"""Dominance-rule and p%-rule compliant k-anonymity (paper 001, section 4), in five ways."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError, OutOfTime, Unprotectable
+from csp.rules import Rule
+from csp.rules.base import Number, as_rule
+from microagg.compliance.result import Compliant, certified
+from microagg.compliance.search import Progress, Task, grown, improved, joined, renumbered
+from microagg.partitions.partition import Partition
+from microagg.records import Records, check_k, read_records
+from microagg.scaling import scaled
+from microagg.tables.clusters import cluster_table
+from microagg.tables.contributions import sides_of_units
+from microagg.tables.forms import forms_of, largest_read
+from microagg.tables.risk import disclosure
+
+if TYPE_CHECKING:
+    from microagg.tables.identities import Identity
+
+__all__ = ["METHODS", "comply"]
+
+METHODS = {
+    "suppress": "suppress sensitive means, and others so that they cannot be computed",
+    "grow": "clusters take in the next nearest records until they are safe",
+    "merge": "unsafe clusters join others; then records move where that saves most",
+    "drop": "leave out the fewest records that make cells sensitive",
+    "optimise": "the safe partition with least information loss, and a bound on it",
+}
+"""Ways to compliance."""
+
+
+def comply(
+    X: Any,
+    k: int,
+    rule: Rule | str,
+    *,
+    method: str = "suppress",
+    scale: str = "standardise",
+    attributes: Sequence[str] | None = None,
+    constant: str = "error",
+    negative: str = "error",
+    partition: Partition | None = None,
+    moves: bool = True,
+    identities: str | Sequence[str | Identity] | None = "detect",
+    share: Number | None = None,
+    cost: str = "unit",
+    unions: bool = True,
+    decimals: int | None = None,
+    time_limit: float | None = None,
+    progress: Any = None,
+) -> Compliant:
+    """Microaggregate so that no published mean tells a value too closely.
+
+    Parameters
+    ----------
+    X : data
+        As `read_records` takes it.
+    k : int
+        Least size of a cluster.
+    rule : Rule or str
+        Dominance, p%, pq and minimum frequency; "suppress" takes any rule that has protection
+        levels.
+    method : str
+        One of `METHODS`.
+    scale, attributes, constant, decimals
+        As for `microagg.mdav`.
+    negative : str
+        How rules read negative values: "error", "abs", "shift" or "split".
+    partition : Partition, optional
+        Partition to start from, of these attributes and with this k; MDAV's by default. Not for
+        "grow", which makes its own.
+    moves : bool
+        Whether "grow" and "merge" improve the clusters by moving records.
+    identities, share, cost, unions
+        For "suppress": see `microagg.cells` and `cluster_problem`.
+    time_limit : float, optional
+        Seconds. The best safe result so far is returned then.
+    progress : callable, optional
+        For "suppress" as `csp.suppress` calls it; otherwise called with words and a share.
+
+    Returns
+    -------
+    Compliant
+        Judged anew, by the rules of tables, before it is returned.
+
+    Raises
+    ------
+    Unprotectable
+        If no partition complies. For contributions that are not negative that is so exactly if
+        the whole file as one cluster does not comply: safe clusters stay safe when they join.
+    OutOfTime
+        If the time was over before there was a safe result.
+    InputError
+        If a parameter or the data is wrong, or no cluster of k records can pass the rule.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"pay": [10, 11, 12, 10, 11, 95, 40, 50, 60]}
+    >>> microagg.comply(data, 3, "P(60)", method="merge")
+    Compliant(9 records in 2 clusters by merge, no cell sensitive to P(60,1), information loss \
+18.5391 %)
+    """
+    if method not in METHODS:
+        msg = f"method {method!r} is not one of {', '.join(METHODS)}"
+        raise InputError(msg)
+    records = read_records(X, attributes, decimals=decimals)
+    k = check_k(k, records.n)
+    whole = as_rule(rule)
+    if partition is not None:
+        _check_start(partition, records, k, method)
+    points = scaled(records, scale, constant=constant)
+    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    if method == "suppress":
+        start = partition or _mdav(records, points, k)
+        return _suppress(
+            records, start, whole, negative, deadline,
+            {"identities": identities, "share": share}, {"cost": cost, "unions": unions}, progress,
+        )  # fmt: skip
+    forms = forms_of(whole)
+    if forms.least > k:
+        msg = (
+            f"no cluster of {k} records passes {whole}: it takes at least {forms.least}, even if "
+            f"their values are equal; give k={forms.least} or more, or a milder rule"
+        )
+        raise InputError(msg)
+    sides = sides_of_units(records.units, records.names, negative)
+    shares = np.ascontiguousarray(np.hstack(sides))
+    forms.check_range(shares)
+    task = Task(points, shares, forms, k, deadline, progress)
+    if method != "drop":
+        _check_possible(task, records)
+    start = partition or _mdav(records, points, k)
+    unsafe = disclosure(records, start, whole, negative=negative).count
+    facts = start.information_loss, unsafe
+    if method == "drop":
+        return _drop(task, records, start, negative, facts)
+    if method == "optimise":
+        from microagg.compliance.optimising import optimised
+
+        labels, bound = optimised(task, records, start.labels)
+        return certified(method, records, labels, k, forms, negative, facts, bound=bound)
+    labels = renumbered(grown(task)) if method == "grow" else start.labels
+    labels = _safe(task, joined(task, labels))
+    if moves:
+        labels = improved(task, labels)
+    return certified(method, records, labels, k, forms, negative, facts)
+
+
+def _check_start(partition: Partition, records: Records, k: int, method: str) -> None:
+    if method == "grow":
+        msg = "method 'grow' makes its own clusters; leave partition= out, or choose 'merge'"
+        raise InputError(msg)
+    if len(partition.labels) != records.n or partition.names != records.names:
+        msg = "the partition is of other records or attributes; make it from this data"
+        raise InputError(msg)
+    if partition.k < k:
+        msg = f"the partition has clusters of {partition.k} records, fewer than k = {k}"
+        raise InputError(msg)
+
+
+def _mdav(records: Records, points: NDArray[np.float64], k: int) -> Partition:
+    from microagg.partitions.mdav import mdav_labels
+
+    return Partition.of(records, mdav_labels(points, k), k, "MDAV")
+
+
+def _check_possible(task: Task, records: Records) -> None:
+    """Refuse if the whole file as one cluster fails: then every partition has a sensitive cell."""
+    top = -np.sort(-task.shares, axis=0)[: task.forms.reads].T
+    bad = np.flatnonzero(task.forms.sensitive(top, task.shares.sum(axis=0)))
+    if len(bad):
+        names = dict.fromkeys(records.names[int(j) % len(records.names)] for j in bad)
+        msg = (
+            f"even the whole file as one cluster fails {task.forms.rule} in "
+            f"{', '.join(map(repr, names))}: its largest values outweigh all others, so no "
+            "partition complies; leave out records (method='drop') or the attribute"
+        )
+        raise Unprotectable(msg, cell=("Total", next(iter(names))))
+
+
+def _safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    from microagg.compliance.search import faults_of
+
+    if faults_of(task, labels).any():
+        msg = "the time was over before every cluster was safe; allow more time"
+        raise OutOfTime(msg)
+    return labels
+
+
+def _drop(
+    task: Task, records: Records, start: Partition, negative: str, facts: tuple[float, int]
+) -> Compliant:
+    from microagg.compliance.dropping import drop_records
+
+    labels, dropped = drop_records(task, start.labels, records.names)
+    rows = np.flatnonzero(labels >= 0)
+    if not len(rows):
+        msg = (
+            f"every cluster fails {task.forms.rule} with fewer than {task.k} records left, so all "
+            "records would be dropped; use method='merge', or a larger k"
+        )
+        raise Unprotectable(msg)
+    kept = Records(
+        records.names, tuple(c[rows] for c in records.columns), records.scale, records.library
+    )
+    return certified(
+        "drop", kept, renumbered(labels[rows]), task.k, task.forms, negative, facts, rows=rows,
+        dropped=dropped,
+    )  # fmt: skip
+
+
+def _suppress(
+    records: Records,
+    start: Partition,
+    rule: Rule,
+    negative: str,
+    deadline: float,
+    relations: dict[str, Any],
+    choices: dict[str, Any],
+    progress: Progress | None,
+) -> Compliant:
+    from microagg.compliance.suppressing import suppress_clusters
+
+    built = cluster_table(records, start, negative=negative, top=largest_read(rule), **relations)
+    left = None if deadline == np.inf else max(0.01, deadline - time.monotonic())
+    found = suppress_clusters(built, rule, time_limit=left, progress=progress, **choices)
+    return Compliant(
+        "suppress", str(rule), start, np.arange(records.n), found.hidden, (),
+        start.information_loss, int(found.problem.primary.sum()), suppressed=found,
+        library=records.library,
+    )  # fmt: skip

@@ -1,0 +1,140 @@
+"""Leaving out the fewest records that make cells sensitive."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.compliance.result import Dropped
+from microagg.compliance.search import Task
+from microagg.tables.forms import Form
+
+__all__ = ["drop_records", "fewest"]
+
+
+def drop_records(
+    task: Task, labels: NDArray[np.int64], names: tuple[str, ...]
+) -> tuple[NDArray[np.int64], tuple[Dropped, ...]]:
+    """Make each cluster safe by leaving out as few of its records as possible.
+
+    A cluster that cannot keep k records that way is given up: each of its records joins the
+    nearest cluster that stays safe with it, and is dropped if there is none.
+
+    Parameters
+    ----------
+    task : Task
+    labels : (n,) int64
+    names : tuple of str
+        Attributes.
+
+    Returns
+    -------
+    labels : (n,) int64
+        -1 for dropped records.
+    dropped : tuple of Dropped
+        In the order of the records.
+    """
+    found = labels.copy()
+    dropped: list[Dropped] = []
+    loose: list[int] = []
+    clusters = int(labels.max()) + 1
+    for g in range(clusters):
+        members = np.flatnonzero(labels == g)
+        gone = fewest(task, members)
+        if gone is None:
+            found[members] = -1
+            loose += members.tolist()
+            continue
+        for row, column in gone:
+            found[row] = -1
+            dropped.append(Dropped(row, names[column % len(names)]))
+        task.say("leaving records out", (g + 1) / clusters)
+    homes = _Homes(task, found)
+    for row in sorted(loose):
+        home = homes.nearest_safe(row)
+        if home is None:
+            dropped.append(Dropped(row, ""))
+        else:
+            found[row] = home
+    return found, tuple(sorted(dropped, key=lambda d: d.row))
+
+
+def fewest(task: Task, members: NDArray[np.int64]) -> list[tuple[int, int]] | None:
+    """Find the fewest records without which a cluster is safe and still has k.
+
+    If a cell is sensitive, every safe part of the cluster lacks one of the records behind its
+    largest contributions, and one whose weight exceeds that of the total: with all of these kept
+    the weighted sum stays, while the total can only fall. So it is enough to branch on those, to
+    a depth that is raised until a part is safe.
+
+    Returns
+    -------
+    list of (int, int), or None
+        Records and the columns in which they made a cell sensitive; None if no part of k records
+        is safe.
+    """
+    for depth in range(len(members) - task.k + 1):
+        seen: set[frozenset[int]] = set()
+        found = _search(task, members, (), depth, seen)
+        if found is not None:
+            return list(found)
+    return None
+
+
+def _search(
+    task: Task,
+    members: NDArray[np.int64],
+    gone: tuple[tuple[int, int], ...],
+    depth: int,
+    seen: set[frozenset[int]],
+) -> tuple[tuple[int, int], ...] | None:
+    key = frozenset(row for row, _ in gone)
+    if key in seen:
+        return None
+    seen.add(key)
+    left = members[~np.isin(members, list(key))]
+    sensitive = _first_sensitive(task, left)
+    if sensitive is None:
+        return gone
+    if len(gone) == depth:
+        return None
+    column, form = sensitive
+    order = left[np.argsort(-task.shares[left, column], kind="stable")]
+    for weight, row in zip(form.weights, order.tolist(), strict=False):
+        if weight > form.unit:
+            found = _search(task, members, (*gone, (row, column)), depth, seen)
+            if found is not None:
+                return found
+    return None
+
+
+def _first_sensitive(task: Task, members: NDArray[np.int64]) -> tuple[int, Form] | None:
+    shares = -np.sort(-task.shares[members], axis=0).T
+    total = shares.sum(axis=1)
+    for form in task.forms.forms:
+        bad = np.flatnonzero(form.sensitive(shares, total))
+        if len(bad):
+            return int(bad[0]), form
+    return None
+
+
+class _Homes:
+    """Clusters that may take in records."""
+
+    def __init__(self, task: Task, labels: NDArray[np.int64]) -> None:
+        self.task = task
+        self.groups = np.unique(labels[labels >= 0])
+        self.members = {int(g): np.flatnonzero(labels == g) for g in self.groups}
+        means = [task.points[self.members[int(g)]].mean(axis=0) for g in self.groups]
+        self.means = np.array(means).reshape(len(self.groups), task.points.shape[1])
+
+    def nearest_safe(self, row: int) -> int | None:
+        far = ((self.means - self.task.points[row]) ** 2).sum(axis=1)
+        for place in np.argsort(far, kind="stable"):
+            g = int(self.groups[place])
+            wider = np.append(self.members[g], row)
+            if _first_sensitive(self.task, wider) is None:
+                self.members[g] = wider
+                self.means[place] = self.task.points[wider].mean(axis=0)
+                return g
+        return None

@@ -1,0 +1,102 @@
+"""Clusters that take in neighbours until they are safe: MDAV with a k of its own for each."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.compliance.judge import offer, unsafe
+
+__all__ = ["grow"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def grow(
+    points: Floats,
+    shares: Ints,
+    labels: Ints,
+    state: Ints,
+    weights: Ints,
+    units: Ints,
+    k: int,
+    rounds: int,
+) -> None:
+    """Make at most so many pairs of clusters.
+
+    As in MDAV, clusters are made round the record farthest from the mean of what is left and
+    round the one farthest from that; each takes k records and then the next nearest until it has
+    no sensitive cell. Fewer than k records that remain stay without a cluster.
+
+    Parameters
+    ----------
+    points, shares : (n, d), (n, c)
+    labels : (n,) int64
+        -1 for records without a cluster; filled in.
+    state : (2,) int64
+        Records without a cluster, and the next number of a cluster.
+    weights, units : (f, m), (f,) int64
+    k, rounds : int
+    """
+    n, d = points.shape
+    distance = np.empty(n)
+    origin = np.empty(d)
+    for _ in range(rounds):
+        if state[0] < k:
+            return
+        origin[:] = 0.0
+        for i in range(n):
+            if labels[i] < 0:
+                for j in range(d):
+                    origin[j] += points[i, j]
+        for j in range(d):
+            origin[j] /= state[0]
+        for _ in range(2):
+            if state[0] < k:
+                return
+            measure(points, labels, origin, distance)
+            seed = int(np.argmax(distance))
+            for j in range(d):
+                origin[j] = points[seed, j]
+            measure(points, labels, origin, distance)
+            take(shares, labels, state, distance, weights, units, k)
+
+
+def measure(points: Floats, labels: Ints, origin: Floats, distance: Floats) -> None:
+    """Squared distances of records without a cluster from a point; -1 for the others."""
+    for i in range(len(labels)):
+        distance[i] = -1.0
+        if labels[i] < 0:
+            far = 0.0
+            for j in range(points.shape[1]):
+                gap = points[i, j] - origin[j]
+                far += gap * gap
+            distance[i] = far
+
+
+def take(
+    shares: Ints,
+    labels: Ints,
+    state: Ints,
+    distance: Floats,
+    weights: Ints,
+    units: Ints,
+    k: int,
+) -> None:
+    """Give the nearest records a cluster until it is large enough and safe."""
+    free = np.flatnonzero(labels < 0)
+    order = free[np.argsort(distance[free], kind="mergesort")]
+    top = np.zeros((shares.shape[1], weights.shape[1]), np.int64)
+    total = np.zeros(shares.shape[1], np.int64)
+    size = 0
+    for i in order:
+        labels[i] = state[1]
+        size += 1
+        for j in range(shares.shape[1]):
+            total[j] += shares[i, j]
+            offer(top[j], shares[i, j])
+        if size >= k and unsafe(top, total, weights, units) == 0:
+            break
+    state[0] -= size
+    state[1] += 1

@@ -1,0 +1,96 @@
+"""Joining clusters until none has a sensitive cell.
+
+Sums of safe cells are safe: the largest contributions of a union are at most those of its parts
+together, and totals add up. So joining never undoes what is safe, and it ends: either with safe
+clusters, or with the whole file as one cluster that is not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.compliance.judge import absorb, unsafe
+
+__all__ = ["join"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def join(
+    top: Ints,
+    total: Ints,
+    sums: Floats,
+    sizes: Ints,
+    faults: Ints,
+    into: Ints,
+    weights: Ints,
+    units: Ints,
+    steps: int,
+) -> int:
+    """Join at most so many clusters; return how many were.
+
+    The cluster with most sensitive cells joins the one for which the squared error grows least
+    for each sensitive cell that disappears (or grows least, if none does). All arrays are changed.
+
+    Parameters
+    ----------
+    top, total : (g, c, m), (g, c) int64
+        Largest contributions and totals of each cluster.
+    sums : (g, d) float64
+        Sums of the points of each cluster.
+    sizes : (g,) int64
+        Records of each cluster; 0 if it has joined another.
+    faults : (g,) int64
+        Sensitive cells of each cluster.
+    into : (g,) int64
+        The cluster that each joined; itself if none.
+    weights, units : (f, m), (f,) int64
+        Forms of the rule.
+    steps : int
+    """
+    groups, d = sums.shape
+    trial_top, trial_total = np.empty_like(top[0]), np.empty_like(total[0])
+    for step in range(steps):
+        worst = -1
+        for g in range(groups):
+            if sizes[g] > 0 and faults[g] > 0 and (worst < 0 or faults[g] > faults[worst]):
+                worst = g
+        if worst < 0:
+            return step
+        best, best_fixed, best_cost = -1, 0, 0.0
+        for g in range(groups):
+            if g == worst or sizes[g] == 0:
+                continue
+            cost = 0.0
+            for j in range(d):
+                gap = sums[worst, j] / sizes[worst] - sums[g, j] / sizes[g]
+                cost += gap * gap
+            cost *= sizes[worst] * sizes[g] / (sizes[worst] + sizes[g])
+            # All cells of both are the most that a union can fix.
+            most = faults[worst] + faults[g]
+            if best >= 0 and best_fixed > 0 and cost * best_fixed >= best_cost * most:
+                continue
+            trial_top[:] = top[worst]
+            trial_total[:] = total[worst]
+            absorb(trial_top, trial_total, top[g], total[g])
+            fixed = most - unsafe(trial_top, trial_total, weights, units)
+            if best < 0 or (fixed > 0 and best_fixed == 0):
+                better = True
+            elif fixed > 0:
+                better = cost * best_fixed < best_cost * fixed
+            else:
+                better = best_fixed == 0 and cost < best_cost
+            if better:
+                best, best_fixed, best_cost = g, fixed, cost
+        if best < 0:
+            return step
+        absorb(top[best], total[best], top[worst], total[worst])
+        sums[best] += sums[worst]
+        sizes[best] += sizes[worst]
+        sizes[worst] = 0
+        into[worst] = best
+        faults[worst] = 0
+        faults[best] = unsafe(top[best], total[best], weights, units)
+    return steps

@@ -1,0 +1,258 @@
+"""Better clusters by small steps that keep every size and every rule.
+
+A record moves to another cluster, two records change places, or a large cluster falls in two,
+wherever the squared error shrinks and no cell becomes sensitive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.compliance.judge import gather, offer, unsafe
+
+__all__ = ["exchange", "insert", "relocate", "remove", "replaced_fits", "split"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+GAIN = 1e-9
+"""Least relative gain that counts: rounding must not let two states follow one another forever."""
+
+NEAR = 12
+"""Clusters that a record is compared with for a change of places: those with the nearest means."""
+
+
+def insert(i: int, g: int, points: Floats, labels: Ints, first: Ints, after: Ints, before: Ints,
+           sums: Floats, sizes: Ints) -> None:  # fmt: skip
+    """Put a record that is nowhere into a cluster."""
+    labels[i] = g
+    after[i] = first[g]
+    before[i] = -1
+    if first[g] >= 0:
+        before[first[g]] = i
+    first[g] = i
+    sizes[g] += 1
+    for j in range(points.shape[1]):
+        sums[g, j] += points[i, j]
+
+
+def remove(i: int, points: Floats, labels: Ints, first: Ints, after: Ints, before: Ints,
+           sums: Floats, sizes: Ints) -> None:  # fmt: skip
+    """Take a record out of its cluster."""
+    g = labels[i]
+    if before[i] >= 0:
+        after[before[i]] = after[i]
+    else:
+        first[g] = after[i]
+    if after[i] >= 0:
+        before[after[i]] = before[i]
+    sizes[g] -= 1
+    for j in range(points.shape[1]):
+        sums[g, j] -= points[i, j]
+
+
+def replaced_fits(g: int, gone: int, new: int, first: Ints, after: Ints, shares: Ints,
+                  top: Ints, total: Ints, weights: Ints, units: Ints) -> bool:  # fmt: skip
+    """Whether a cluster is safe without one record and with another (-1 for none)."""
+    gather(first[g], after, gone, shares, top, total)
+    if new >= 0:
+        for j in range(shares.shape[1]):
+            total[j] += shares[new, j]
+            offer(top[j], shares[new, j])
+    return unsafe(top, total, weights, units) == 0
+
+
+def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints, before: Ints,
+             sums: Floats, sizes: Ints, weights: Ints, units: Ints, k: int,
+             start: int, stop: int) -> int:  # fmt: skip
+    """Move each record of a range to the cluster where it saves most; return how many moved."""
+    groups, d = sums.shape
+    top = np.empty((shares.shape[1], weights.shape[1]), np.int64)
+    total = np.empty(shares.shape[1], np.int64)
+    gains = np.empty(groups)
+    moved = 0
+    for i in range(start, stop):
+        here = labels[i]
+        a = sizes[here]
+        if a <= k:
+            continue
+        saved = 0.0
+        for j in range(d):
+            gap = points[i, j] - sums[here, j] / a
+            saved += gap * gap
+        saved *= a / (a - 1.0)
+        least = GAIN * saved
+        checked = False
+        for g in range(groups):
+            gains[g] = -1.0
+            if g == here or sizes[g] == 0:
+                continue
+            b = sizes[g]
+            room = saved * (b + 1.0) / b
+            far = 0.0
+            for j in range(d):
+                gap = points[i, j] - sums[g, j] / b
+                far += gap * gap
+                if far >= room:
+                    break
+            if far < room:
+                gains[g] = saved - far * b / (b + 1.0)
+        while True:
+            best = int(np.argmax(gains))
+            if gains[best] <= least:
+                break
+            if not checked:
+                if not replaced_fits(here, i, -1, first, after, shares, top, total, weights, units):
+                    break
+                checked = True
+            if replaced_fits(best, -1, i, first, after, shares, top, total, weights, units):
+                remove(i, points, labels, first, after, before, sums, sizes)
+                insert(i, best, points, labels, first, after, before, sums, sizes)
+                moved += 1
+                break
+            gains[best] = -1.0
+    return moved
+
+
+def exchange(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints, before: Ints,
+             sums: Floats, sizes: Ints, weights: Ints, units: Ints,
+             start: int, stop: int) -> int:  # fmt: skip
+    """Let each record of a range change places with the one that saves most; return how many."""
+    groups, d = sums.shape
+    top = np.empty((shares.shape[1], weights.shape[1]), np.int64)
+    total = np.empty(shares.shape[1], np.int64)
+    far = np.empty(groups)
+    near = np.empty(NEAR, np.int64)
+    swapped = 0
+    for i in range(start, stop):
+        here = labels[i]
+        a = sizes[here]
+        own = 0.0
+        for j in range(d):
+            gap = points[i, j] - sums[here, j] / a
+            own += gap * gap
+        count = 0
+        for g in range(groups):
+            far[g] = np.inf
+            if g == here or sizes[g] == 0:
+                continue
+            distance = 0.0
+            for j in range(d):
+                gap = points[i, j] - sums[g, j] / sizes[g]
+                distance += gap * gap
+            far[g] = distance
+            if count < NEAR or distance < far[near[count - 1]]:
+                place = count if count < NEAR else NEAR - 1
+                while place > 0 and far[near[place - 1]] > distance:
+                    near[place] = near[place - 1]
+                    place -= 1
+                near[place] = g
+                count = min(count + 1, NEAR)
+        best, best_saved = -1, GAIN * own
+        for place in range(count):
+            g = near[place]
+            b = sizes[g]
+            other = first[g]
+            while other >= 0:
+                # The sum of squares stays; what changes is the squared sums of both clusters.
+                grown = shrunk = square = 0.0
+                for j in range(d):
+                    step = points[other, j] - points[i, j]
+                    square += step * step
+                    grown += sums[here, j] * step
+                    shrunk += sums[g, j] * step
+                saved = (2.0 * grown + square) / a + (square - 2.0 * shrunk) / b
+                if saved > best_saved and replaced_fits(
+                    here, i, other, first, after, shares, top, total, weights, units
+                ) and replaced_fits(
+                    g, other, i, first, after, shares, top, total, weights, units
+                ):  # fmt: skip
+                    best, best_saved = other, saved
+                other = after[other]
+        if best >= 0:
+            there = labels[best]
+            remove(i, points, labels, first, after, before, sums, sizes)
+            remove(best, points, labels, first, after, before, sums, sizes)
+            insert(i, there, points, labels, first, after, before, sums, sizes)
+            insert(best, here, points, labels, first, after, before, sums, sizes)
+            swapped += 1
+    return swapped
+
+
+def split(g: int, new: int, points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints,
+          before: Ints, sums: Floats, sizes: Ints, weights: Ints, units: Ints,
+          k: int) -> bool:  # fmt: skip
+    """Cut a cluster between two far records where that saves most; the second part is `new`."""
+    size, d, columns = sizes[g], points.shape[1], shares.shape[1]
+    if size < 2 * k:
+        return False
+    members = np.empty(size, np.int64)
+    i = first[g]
+    for place in range(size):
+        members[place] = i
+        i = after[i]
+    members.sort()
+    one = farthest_member(members, points, sums[g] / size)
+    two = farthest_member(members, points, points[one])
+    side = np.empty(size)
+    for place in range(size):
+        lean = 0.0
+        for j in range(d):
+            lean += points[members[place], j] * (points[two, j] - points[one, j])
+        side[place] = lean
+    order = np.argsort(side, kind="mergesort")
+    kept = np.zeros(d)
+    gains = np.full(size, -1.0)
+    whole = 0.0
+    for j in range(d):
+        whole += sums[g, j] * sums[g, j]
+    for place in range(size - 1):
+        left = right = 0.0
+        for j in range(d):
+            kept[j] += points[members[order[place]], j]
+            left += kept[j] * kept[j]
+            right += (sums[g, j] - kept[j]) * (sums[g, j] - kept[j])
+        count = place + 1
+        if k <= count <= size - k:
+            gains[place] = left / count + right / (size - count) - whole / size
+    top = np.empty((columns, weights.shape[1]), np.int64)
+    total = np.empty(columns, np.int64)
+    while True:
+        cut = int(np.argmax(gains))
+        if gains[cut] <= 0.0:
+            return False
+        gains[cut] = -1.0
+        fits = True
+        for part in range(2):
+            top[:] = 0
+            total[:] = 0
+            for place in range(0 if part == 0 else cut + 1, cut + 1 if part == 0 else size):
+                record = members[order[place]]
+                for j in range(columns):
+                    total[j] += shares[record, j]
+                    offer(top[j], shares[record, j])
+            if unsafe(top, total, weights, units) > 0:
+                fits = False
+                break
+        if fits:
+            for place in range(cut + 1, size):
+                record = members[order[place]]
+                remove(record, points, labels, first, after, before, sums, sizes)
+                insert(record, new, points, labels, first, after, before, sums, sizes)
+            return True
+
+
+def farthest_member(members: Ints, points: Floats, origin: Floats) -> Any:
+    """Find the record farthest from a point; the first of equal ones."""
+    best, most = members[0], -1.0
+    for record in members:
+        distance = 0.0
+        for j in range(points.shape[1]):
+            gap = points[record, j] - origin[j]
+            distance += gap * gap
+        if distance > most:
+            best, most = record, distance
+    return best

@@ -1,0 +1,285 @@
+"""Groups of records that a set partition lacks: the pricing problem of column generation.
+
+A group g of t records costs its squared error, ``sum of d(i,j)**2 over its pairs / t``, less the
+prices of its records. The group with the least such reduced cost is searched by branch and bound
+for every root, the record of the group that comes first in a fixed order.
+
+Bound: let S be part of a group of t records, with r still to come. Each that comes adds its
+squared distances to S over t, less its price; with the r - 1 others that come it has at least the
+distances to its r - 1 nearest records, each pair counted half at either end. So the r smallest of
+these sums over the records that may still come bound what is to be added from below.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.compliance.judge import offer, unsafe
+
+__all__ = ["cheap_groups", "distances", "greedy_group", "root_bounds"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def distances(root: int, points: Floats, found: Floats) -> None:
+    """Squared distances of all records from one."""
+    for i in range(len(found)):
+        far = 0.0
+        for j in range(points.shape[1]):
+            gap = points[i, j] - points[root, j]
+            far += gap * gap
+        found[i] = far
+
+
+def root_bounds(
+    root: int, rank: Ints, points: Floats, near: Floats, prices: Floats, spans: Ints, bounds: Floats
+) -> None:
+    """Lower bounds of the reduced cost of groups with this root, one for each span of sizes.
+
+    Parameters
+    ----------
+    root : int
+    rank : (n,) int64
+        Place of each record in the order; a group's root comes first.
+    points : (n, d) float64
+    near : (s, n) float64
+        For each span from size a: sums of the squared distances to the a - 2 nearest records.
+    prices : (n,) float64
+    spans : (s, 2) int64
+        Least and largest size.
+    bounds : (s,) float64
+        Filled in; infinite where there are too few records.
+    """
+    n = len(prices)
+    far = np.empty(n)
+    distances(root, points, far)
+    later = np.flatnonzero(rank > rank[root])
+    for place in range(len(spans)):
+        a, b = spans[place]
+        bounds[place] = -prices[root]
+        if a == 1 and b == 1:
+            continue
+        if len(later) < a - 1:
+            bounds[place] = np.inf
+            continue
+        terms = far[later] / b + near[place][later] / (2.0 * b) - prices[later]
+        must = max(a - 1, 0)
+        if must > 0 and must < len(terms):
+            terms = np.partition(terms, must - 1)
+        bounds[place] += terms[:must].sum()
+        # Beyond the least size only those come in that lower the sum.
+        more = terms[must:]
+        more = np.sort(more[more < 0.0])[: b - a]
+        bounds[place] += more.sum()
+
+
+def greedy_group(
+    root: int,
+    points: Floats,
+    prices: Floats,
+    shares: Ints,
+    weights: Ints,
+    units: Ints,
+    k: int,
+    most: int,
+    group: Ints,
+) -> Any:
+    """Grow a group from a record, by the record that raises the reduced cost least each time.
+
+    Returns
+    -------
+    least : float
+        Least reduced cost of a safe group of k records or more on the way; 0 if none is below.
+    size : int
+        Its size; its records are the first of `group`.
+    """
+    n, d = points.shape
+    top = np.zeros((shares.shape[1], weights.shape[1]), np.int64)
+    total = np.zeros(shares.shape[1], np.int64)
+    mean = points[root].copy()
+    taken = np.zeros(n, np.bool_)
+    cost, least, best = 0.0, 0.0, 0
+    record = root
+    for size in range(1, most + 1):
+        group[size - 1] = record
+        taken[record] = True
+        for j in range(shares.shape[1]):
+            total[j] += shares[record, j]
+            offer(top[j], shares[record, j])
+        gap = 0.0
+        for j in range(d):
+            step = points[record, j] - mean[j]
+            gap += step * step
+            mean[j] += step / size
+        cost += gap * (size - 1) / size - prices[record]
+        if size >= k and cost < least and unsafe(top, total, weights, units) == 0:
+            least, best = cost, size
+        record, lowest = -1, np.inf
+        for i in range(n):
+            if taken[i]:
+                continue
+            far = -prices[i] * (size + 1) / size
+            for j in range(d):
+                step = points[i, j] - mean[j]
+                far += step * step
+                if far >= lowest:
+                    break
+            if far < lowest:
+                record, lowest = i, far
+        if record < 0:
+            break
+    return least, best
+
+
+def cheap_groups(
+    root: int,
+    t: int,
+    rank: Ints,
+    points: Floats,
+    near: Floats,
+    prices: Floats,
+    shares: Ints,
+    weights: Ints,
+    units: Ints,
+    ceiling: float,
+    nodes: int,
+    groups: Ints,
+) -> Any:
+    """Safe groups of t records with this root and a reduced cost below a ceiling.
+
+    Parameters
+    ----------
+    root, t : int
+    rank, points, prices
+        As for `root_bounds`.
+    near : (t - 1, n) float64
+        Sums of the squared distances of each record to its 0, 1, .. t - 2 nearest.
+    shares : (n, c) int64
+    weights, units : (f, m), (f,) int64
+    ceiling : float
+    nodes : int
+        Parts of groups to be looked at, at most.
+    groups : (g, t) int64
+        Groups found are written here, the root first: only the one that costs least if g is 1,
+        otherwise all, and the search ends when there is no room.
+
+    Returns
+    -------
+    least : float
+        Least reduced cost, or the ceiling if no group is below it.
+    count : int
+        Groups found.
+    complete : bool
+        Whether nothing was left unseen.
+    """
+    n, columns = len(prices), shares.shape[1]
+    top = np.zeros((columns, weights.shape[1]), np.int64)
+    total = np.zeros(columns, np.int64)
+    least, kept, single = ceiling, 0, len(groups) == 1
+    chosen = np.empty(t, np.int64)
+    chosen[0] = root
+    if t == 1:
+        for j in range(columns):
+            total[j] = shares[root, j]
+            offer(top[j], shares[root, j])
+        if -prices[root] < least and unsafe(top, total, weights, units) == 0:
+            groups[0, 0] = root
+            return -prices[root], 1, True
+        return least, 0, True
+    far = np.empty(n)
+    distances(root, points, far)
+    later = np.flatnonzero(rank > rank[root])
+    if len(later) < t - 1:
+        return least, 0, True
+    # For each number of records chosen: who may come next, what each adds, and its bound.
+    who = np.empty((t, len(later)), np.int64)
+    adds = np.empty((t, len(later)))
+    keys = np.empty((t, len(later)))
+    count = np.zeros(t, np.int64)
+    at = np.zeros(t, np.int64)
+    cost = np.zeros(t)
+    cost[1] = -prices[root]
+    adds_root = far[later] / t - prices[later]
+    keys_root = adds_root + near[t - 2][later] / (2.0 * t)
+    order = np.argsort(keys_root)
+    count[1] = len(later)
+    for place in range(len(later)):
+        who[1, place] = later[order[place]]
+        adds[1, place] = adds_root[order[place]]
+        keys[1, place] = keys_root[order[place]]
+    level, seen, limit = 1, 0, ceiling
+    while level >= 1:
+        place = at[level]
+        rest = t - level
+        if place + rest > count[level]:
+            level -= 1
+            continue
+        bound = cost[level]
+        for i in range(place, place + rest):
+            bound += keys[level, i]
+        if bound >= limit:
+            level -= 1
+            continue
+        seen += 1
+        if seen > nodes:
+            return least, kept, False
+        at[level] += 1
+        record = who[level, place]
+        chosen[level] = record
+        reached = cost[level] + adds[level, place]
+        if rest == 1:
+            if reached < limit:
+                top[:] = 0
+                total[:] = 0
+                for i in range(t):
+                    for j in range(columns):
+                        total[j] += shares[chosen[i], j]
+                        offer(top[j], shares[chosen[i], j])
+                if unsafe(top, total, weights, units) == 0:
+                    least = min(least, reached)
+                    if single:
+                        limit, kept = reached, 0
+                    elif kept == len(groups):
+                        return least, kept, False
+                    groups[kept] = chosen
+                    kept += 1
+            continue
+        # Later ones of the list only, so that no group comes twice.
+        size = 0
+        for i in range(place + 1, count[level]):
+            other = who[level, i]
+            gap = 0.0
+            for j in range(points.shape[1]):
+                step = points[other, j] - points[record, j]
+                gap += step * step
+            added = adds[level, i] + gap / t
+            key = added + near[rest - 2, other] / (2.0 * t)
+            if rest == 2 and reached + key >= limit:
+                continue
+            who[level + 1, size] = other
+            adds[level + 1, size] = added
+            keys[level + 1, size] = key
+            size += 1
+        if size < rest - 1:
+            continue
+        ranked = np.argsort(keys[level + 1, :size])
+        who[level + 1, :size] = who[level + 1, :size][ranked]
+        adds[level + 1, :size] = adds[level + 1, :size][ranked]
+        keys[level + 1, :size] = keys[level + 1, :size][ranked]
+        # A record whose own bound, with the smallest others, is too high can never come.
+        floor = reached
+        for i in range(rest - 2):
+            floor += keys[level + 1, i]
+        while size > 0 and floor + keys[level + 1, size - 1] >= limit and size > rest - 2:
+            size -= 1
+        if size < rest - 1:
+            continue
+        level += 1
+        count[level] = size
+        at[level] = 0
+        cost[level] = reached
+    return least, kept, True

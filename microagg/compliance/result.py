@@ -1,0 +1,179 @@
+"""A masked file without sensitive cells, and what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import CertificateError
+from microagg.partitions.partition import Partition
+from microagg.records import Records
+from microagg.tables.risk import disclosure
+
+if TYPE_CHECKING:
+    from microagg.compliance.suppressing import Suppressed
+    from microagg.tables.forms import Forms
+
+__all__ = ["Compliant", "Dropped", "certified"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A record that is left out.
+
+    Attributes
+    ----------
+    row : int
+        Its place in the data, from 0.
+    attribute : str
+        Attribute in which it made its cluster's cell sensitive; "" if its cluster had too few
+        records left and no other could take it.
+    """
+
+    row: int
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Compliant:
+    """Microaggregated records in which no published cell is sensitive.
+
+    Attributes
+    ----------
+    method : str
+        "suppress", "grow", "merge", "drop" or "optimise".
+    rule : str
+    partition : Partition
+        Of the records that are kept, in their order.
+    rows : (n,) int64
+        The records that are kept.
+    hidden : (c, d) bool
+        Cells that are not published; none unless the method is "suppress".
+    dropped : tuple of Dropped
+        Empty unless the method is "drop".
+    start_loss : float
+        Information loss of the partition that was made compliant, in percent.
+    start_unsafe : int
+        Its sensitive cells.
+    bound : float or None
+        No compliant partition loses less, in percent; only for "optimise".
+    suppressed : Suppressed or None
+        The suppression behind `hidden`, with its audit.
+    library : str
+    """
+
+    method: str
+    rule: str
+    partition: Partition
+    rows: NDArray[np.int64]
+    hidden: NDArray[np.bool_]
+    dropped: tuple[Dropped, ...]
+    start_loss: float
+    start_unsafe: int
+    bound: float | None = None
+    suppressed: Suppressed | None = None
+    library: str = ""
+
+    def __repr__(self) -> str:
+        extra = f", {int(self.hidden.sum())} cells suppressed" if self.hidden.any() else ""
+        extra += f", {len(self.dropped)} records dropped" if self.dropped else ""
+        return (
+            f"Compliant({len(self.rows)} records in {len(self.partition.sizes)} clusters by "
+            f"{self.method}, no cell sensitive to {self.rule}, information loss "
+            f"{self.information_loss:.4f} %{extra})"
+        )
+
+    @property
+    def information_loss(self) -> float:
+        """Of the partition, in percent; suppressed cells and dropped records come on top."""
+        return self.partition.information_loss
+
+    @property
+    def masked(self) -> NDArray[np.float64]:
+        """Masked records, shape (n, d); NaN where a cell is suppressed."""
+        means = np.where(self.hidden, np.nan, self.partition.centroids)
+        return means[self.partition.labels]
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Masked file in the caller's kind of frame, missing where a cell is suppressed.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            That of the caller's data by default, or the first that is installed.
+        """
+        from csp.frames import columns_to_frame
+
+        gone = self.hidden[self.partition.labels]
+        means = self.partition.masked
+        columns = {
+            name: [None if g else m for m, g in zip(means[:, j].tolist(), gone[:, j], strict=True)]
+            for j, name in enumerate(self.partition.names)
+        }
+        return columns_to_frame(columns, self.library if library is None else library)
+
+    def summary(self) -> dict[str, Any]:
+        """Plain data for JSON; holds no value of any record."""
+        sizes = self.partition.sizes
+        facts: dict[str, Any] = {
+            "method": self.method,
+            "rule": self.rule,
+            "k": self.partition.k,
+            "records": len(self.rows),
+            "attributes": list(self.partition.names),
+            "clusters": len(sizes),
+            "smallest_cluster": int(sizes.min()),
+            "largest_cluster": int(sizes.max()),
+            "unsafe_cells": 0,
+            "information_loss": self.information_loss,
+            "before": {"unsafe_cells": self.start_unsafe, "information_loss": self.start_loss},
+        }
+        if self.method == "drop":
+            facts["dropped_records"] = len(self.dropped)
+        if self.bound is not None:
+            facts["bound"] = self.bound
+        if self.suppressed is not None:
+            facts["suppression"] = self.suppressed.summary()
+        return facts
+
+
+def certified(
+    method: str,
+    records: Records,
+    labels: NDArray[np.int64],
+    k: int,
+    forms: Forms,
+    negative: str,
+    start: tuple[float, int],
+    **rest: Any,
+) -> Compliant:
+    """Return a compliant result, after the rules of tables have found no sensitive cell in it.
+
+    The searches judge groups by `Forms`; this judges the finished clusters as cells of a table,
+    by the rules themselves.
+
+    Raises
+    ------
+    CertificateError
+        If a cell is sensitive after all.
+    """
+    partition = Partition.of(records, labels, k, method)
+    found = disclosure(records, partition, forms.rule, negative=negative)
+    if found.count:
+        msg = (
+            f"{found.count} cells are sensitive to {found.rule} after method {method!r}; this is a "
+            "fault of the search, and nothing is returned"
+        )
+        raise CertificateError(msg)
+    shape = len(partition.sizes), len(partition.names)
+    options: dict[str, Any] = {
+        "rows": np.arange(records.n), "hidden": np.zeros(shape, dtype=bool), "dropped": (),
+    }  # fmt: skip
+    options |= rest
+    return Compliant(
+        method=method, rule=str(forms.rule), partition=partition, start_loss=start[0],
+        start_unsafe=start[1], library=records.library, **options,
+    )  # fmt: skip

@@ -1,0 +1,241 @@
+"""Compiled searches for compliant partitions, called a while at a time.
+
+Between the calls an interrupt or a time limit is heard; the partition at hand is whole then.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.compliance import growing, joining, judge, moving
+from microagg.tables.forms import Forms
+
+__all__ = ["Task", "faults_of", "grown", "improved", "joined", "renumbered"]
+
+Progress = Callable[[str, float], None]
+
+NAMES = (
+    *("unsafe", "offer", "absorb", "gather", "join", "farthest_member", "insert", "remove"),
+    *("replaced_fits", "relocate", "exchange", "split", "measure", "take", "grow"),
+)
+
+STEPS = 20_000_000
+"""Elementary steps between two looks at the clock, about a tenth of a second."""
+
+_compiled: dict[str, Any] = {}
+
+
+def compiled() -> dict[str, Any]:
+    """Compiled copies of the plain functions, by name."""
+    if not _compiled:
+        from csp.solve.kernels import twins
+
+        _compiled.update(twins((judge, joining, moving, growing), NAMES, {}))
+    return _compiled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What a search works on.
+
+    Attributes
+    ----------
+    points : (n, d) float64
+        Records as the squared error sees them.
+    shares : (n, c) int64
+        Contributions as the rule sees them, never negative; a column is an attribute or, with
+        negative="split", one sign of it.
+    forms : Forms
+    k : int
+        Least size of a cluster.
+    deadline : float
+        Moment of `time.monotonic` at which to stop; infinite for none.
+    progress : callable or None
+        Called with what is done now and the share of it that is done.
+    """
+
+    points: NDArray[np.float64]
+    shares: NDArray[np.int64]
+    forms: Forms
+    k: int
+    deadline: float = np.inf
+    progress: Progress | None = None
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """Weights of the forms, shape (f, m), 0 where a form reads fewer."""
+        found = np.zeros((len(self.forms.forms), self.forms.reads), np.int64)
+        for i, form in enumerate(self.forms.forms):
+            found[i, : len(form.weights)] = form.weights
+        return found
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """What totals count for in each form, shape (f,)."""
+        return np.array([form.unit for form in self.forms.forms], dtype=np.int64)
+
+    def say(self, words: str, share: float) -> None:
+        """Report progress."""
+        if self.progress is not None:
+            self.progress(words, share)
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() >= self.deadline
+
+
+def renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Clusters numbered 0, 1, ... in the order of their first record."""
+    _, first, place = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    found: NDArray[np.int64] = rank[place.ravel()]
+    return found
+
+
+def faults_of(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sensitive columns of each cluster."""
+    top, total = _tops(task, labels)
+    return np.asarray(task.forms.sensitive(top, total).sum(axis=1))
+
+
+def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Join clusters until no cell is sensitive, as far as the time allows.
+
+    Returns
+    -------
+    (n,) int64
+        Safe unless the time was over, or the whole file as one cluster is not.
+    """
+    top, total = _tops(task, labels)
+    sizes = np.bincount(labels).astype(np.int64)
+    sums = np.zeros((len(sizes), task.points.shape[1]))
+    np.add.at(sums, labels, task.points)
+    weights, units = task.weights, task.units
+    faults = np.asarray(task.forms.sensitive(top, total).sum(axis=1), dtype=np.int64)
+    into = np.arange(len(sizes))
+    steps = max(1, STEPS // (len(sizes) * (task.points.shape[1] + task.shares.shape[1])))
+    run, start = compiled()["join"], int((faults > 0).sum())
+    while True:
+        done = run(top, total, sums, sizes, faults, into, weights, units, steps)
+        left = int((faults > 0).sum())
+        task.say("joining clusters", 1.0 - left / max(start, 1))
+        if done < steps or task.late:
+            break
+    for g in range(len(into)):  # follow the chains
+        while into[into[g]] != into[g]:
+            into[g] = into[into[g]]
+    return renumbered(into[labels])
+
+
+def improved(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Move, exchange and split while the squared error shrinks; safe clusters stay safe."""
+    state = _State.of(task, labels)
+    rounds = 0
+    while not task.late:
+        rounds += 1
+        changed = state.split()
+        for name in ("relocate", "exchange"):
+            changed += state.sweep(name, rounds)
+        if not changed:
+            break
+    return renumbered(state.labels)
+
+
+def grown(task: Task) -> NDArray[np.int64]:
+    """Clusters by growth, what is left beside them as a cluster of its own; not all may be safe."""
+    n, d = task.points.shape
+    labels = np.full(n, -1, np.int64)
+    state = np.array([n, 0], np.int64)
+    run, weights, units = compiled()["grow"], task.weights, task.units
+    while state[0] >= task.k:
+        rounds = max(1, STEPS // (4 * n * d))
+        run(task.points, task.shares, labels, state, weights, units, task.k, rounds)
+        task.say("growing clusters", 1.0 - int(state[0]) / n)
+    rest = np.flatnonzero(labels < 0)
+    if len(rest):
+        # Too few for a cluster: each joins the cluster with the nearest mean.
+        count = int(state[1])
+        sums = np.zeros((count, d))
+        kept = labels >= 0
+        np.add.at(sums, labels[kept], task.points[kept])
+        means = sums / np.bincount(labels[kept])[:, None]
+        for i in rest:
+            labels[i] = int(np.argmin(((means - task.points[i]) ** 2).sum(axis=1)))
+    return labels
+
+
+@dataclass(slots=True, eq=False)
+class _State:
+    """Clusters as linked lists of records, with their sums."""
+
+    task: Task
+    labels: NDArray[np.int64]
+    first: NDArray[np.int64]
+    after: NDArray[np.int64]
+    before: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, task: Task, labels: NDArray[np.int64]) -> _State:
+        n, d = task.points.shape
+        room = max(int(labels.max()) + 1, n // task.k) + 1  # each split needs a free number
+        state = cls(
+            task, np.full(n, -1, np.int64), np.full(room, -1, np.int64),
+            np.full(n, -1, np.int64), np.full(n, -1, np.int64), np.zeros((room, d)),
+            np.zeros(room, np.int64),
+        )  # fmt: skip
+        put = compiled()["insert"]
+        for i in range(n - 1, -1, -1):
+            put(i, int(labels[i]), task.points, *state.lists)
+        return state
+
+    @property
+    def lists(self) -> tuple[NDArray[Any], ...]:
+        return self.labels, self.first, self.after, self.before, self.sums, self.sizes
+
+    def sweep(self, name: str, rounds: int) -> int:
+        """Try every record once, some at a time."""
+        task, run = self.task, compiled()[name]
+        n, d = task.points.shape
+        batch = max(1, STEPS // (len(self.sizes) * d))
+        last = (task.k,) if name == "relocate" else ()
+        changed = 0
+        for start in range(0, n, batch):
+            stop = min(start + batch, n)
+            changed += run(
+                task.points, task.shares, *self.lists, task.weights, task.units, *last, start, stop
+            )
+            task.say(f"moving records, round {rounds}", stop / n)
+            if task.late:
+                break
+        return changed
+
+    def split(self) -> int:
+        """Cut every cluster that can be cut safely and with gain."""
+        task, run = self.task, compiled()["split"]
+        changed = 0
+        for g in np.flatnonzero(self.sizes >= 2 * task.k).tolist():
+            free = int(np.argmin(self.sizes))
+            changed += run(
+                g, free, task.points, task.shares, *self.lists, task.weights, task.units, task.k
+            )
+        return changed
+
+
+def _tops(task: Task, labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Largest contributions (g, c, m) and totals (g, c) of all clusters."""
+    from microagg.partitions.partition import cluster_sums
+    from microagg.tables.contributions import largest
+
+    top, _ = largest(task.shares, labels, task.forms.reads)
+    total = cluster_sums(task.shares, labels)
+    return top.reshape(*total.shape, -1), total

@@ -1,0 +1,176 @@
+"""Suppressing the cells of clusters by attributes that would tell too much.
+
+Sensitive cells alone are not enough: totals of attributes are known, since microaggregation keeps
+them, and identities tie the attributes of a cluster. So secondary cells are chosen by the engine
+that protects any table, and the pattern is audited over all of these relations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import CertificateError
+from csp.mechanism import Mechanism
+from csp.problem import Problem
+from csp.release import Release
+from csp.rules import Rule
+from csp.rules.base import as_rule
+from microagg.tables.clusters import ClusterTable
+
+if TYPE_CHECKING:
+    from csp.auditing import Audit
+    from csp.solve import Suppression
+
+__all__ = ["Suppressed", "cluster_problem", "paired", "suppress_clusters"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Suppressed:
+    """Audited suppression of a table of clusters.
+
+    Attributes
+    ----------
+    cells : ClusterTable
+    problem : Problem
+    suppression : Suppression
+    audit : Audit
+        Over all relations; always safe.
+    """
+
+    cells: ClusterTable
+    problem: Problem
+    suppression: Suppression
+    audit: Audit
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Suppressed cells, clusters by attributes."""
+        c, d = self.cells.shape
+        return np.asarray(self.suppression.pattern[: c * d].reshape(c, d))
+
+    @property
+    def release(self) -> Release:
+        """What the public sees, to attack."""
+        return Release.of(self.cells.table, self.suppression.pattern)
+
+    def __repr__(self) -> str:
+        primary = int(self.problem.primary.sum())
+        return f"Suppressed({primary} primary, {int(self.hidden.sum()) - primary} secondary)"
+
+    def summary(self) -> dict[str, Any]:
+        """Plain data for JSON; holds no value."""
+        primary = int(self.problem.primary.sum())
+        return {
+            "primary": primary,
+            "secondary": int(self.hidden.sum()) - primary,
+            "proven": self.suppression.proven,
+            "gap": self.suppression.gap,
+            "seconds": self.suppression.seconds,
+            "identities": [str(identity) for identity in self.cells.identities],
+            "relations": int(self.cells.table.relations.shape[0]),
+            "safe": self.audit.safe,
+        }
+
+
+def cluster_problem(
+    cells: ClusterTable, rule: Rule | str, *, cost: str = "unit", unions: bool = True
+) -> Problem:
+    """Pose the suppression problem of clusters by attributes.
+
+    Parameters
+    ----------
+    cells : ClusterTable
+    rule : Rule or str
+    cost : {"unit", "value"}
+    unions : bool
+        Sums of suppressed cells that a relation publishes must pass the rule too: with a known
+        total, the suppressed cells of an attribute publish their sum.
+
+    Raises
+    ------
+    InputError
+        As for `csp.Mechanism`.
+    """
+    table = cells.table
+    mechanism = Mechanism(rule, cost=cost, unions=unions)
+    found = mechanism.requirements(table, cells.public | cells.unseen)
+    costs, cost_scale = mechanism.costs(table)
+    status = np.where(found.primary, "u", "s")
+    status = np.where(cells.public, "z", np.where(cells.unseen, "w", status))
+    return Problem(
+        table,
+        found.primary,
+        lpl=found.lpl,
+        upl=found.upl,
+        spl=found.spl,
+        cost=costs,
+        status=status,
+        cost_scale=cost_scale,
+        union_rule=as_rule(rule) if unions else None,
+    )
+
+
+def suppress_clusters(
+    cells: ClusterTable,
+    rule: Rule | str,
+    *,
+    cost: str = "unit",
+    unions: bool = True,
+    **options: Any,
+) -> Suppressed:
+    """Suppress and audit a table of clusters.
+
+    Parameters
+    ----------
+    cells : ClusterTable
+    rule : Rule or str
+    cost, unions
+        As for `cluster_problem`.
+    **options
+        method, time_limit, gap, seed and progress of `csp.suppress`.
+
+    Raises
+    ------
+    Unprotectable
+        If a cell stays exposed with everything suppressed.
+    CertificateError
+        If the result does not pass the audit.
+    """
+    from csp.auditing import audit
+    from csp.solve import suppress
+
+    problem = cluster_problem(cells, rule, cost=cost, unions=unions)
+    suppression = suppress(problem, **options)
+    checked = audit(problem, suppression.pattern)
+    if not checked.safe:
+        msg = f"the pattern found exposes {len(checked.violations)} cells; nothing is returned"
+        raise CertificateError(msg)
+    return Suppressed(cells, problem, suppression, checked)
+
+
+def paired(cells: ClusterTable, rule: Rule | str) -> NDArray[np.bool_]:
+    """Pattern of paper 001, section 4: one safe cell for each unsafe one.
+
+    The paper does not say which; this takes the smallest safe cell of the same attribute that is
+    not 0, as far as there are any. It is here to be compared: it leaks where identities hold, can
+    leave a cell exposed, and suppresses far more than is needed.
+
+    Returns
+    -------
+    (n,) bool
+        Pattern over all cells of the table.
+    """
+    problem = cluster_problem(cells, rule, unions=False)
+    pattern = problem.forced.copy()
+    c, d = cells.shape
+    values = np.abs(cells.table.values[: c * d]).reshape(c, d)
+    unsafe = problem.primary[: c * d].reshape(c, d)
+    for j in range(d):
+        order = np.argsort(values[:, j], kind="stable")
+        safe = order[~unsafe[order, j] & (values[order, j] > 0)]
+        pattern[safe[: int(unsafe[:, j].sum())] * d + j] = True
+    return pattern
