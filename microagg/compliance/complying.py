@@ -146,7 +146,7 @@ def comply(
     if method == "optimise":
         from microagg.compliance.optimising import optimised
 
-        labels, bound = optimised(task, records, start.labels)
+        labels, bound = optimised(task, start.labels)
         return certified(method, records, labels, k, forms, negative, facts, bound=bound)
     labels = renumbered(grown(task)) if method == "grow" else start.labels
     labels = _safe(task, joined(task, labels))

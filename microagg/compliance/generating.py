@@ -1,0 +1,294 @@
+"""Generating groups: the relaxed set partition and the search for groups that it lacks.
+
+For any prices of the records, a partition costs at least the sum of all prices and the least
+reduced cost of its groups; each group has one root, and there are at most n / k groups. So every
+round of pricing gives a lower bound, complete or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import SolverError
+from microagg.compliance.search import Task
+from microagg.compliance.starting import shared_error
+
+__all__ = ["CLOSE", "Columns", "Pricing", "generate"]
+
+CLOSE = 1e-9
+"""Relative slack of a bound: the prices are floats."""
+
+SEARCHED = 12
+"""Sizes searched for groups even beyond 2k - 1, which only rules make worth while."""
+
+LAST_NODES = 50_000_000
+"""Nodes of one search when groups are listed."""
+
+PULL = 0.6
+"""Weight of the best prices so far in the prices of a round."""
+
+FIRST_NODES = 500
+"""Nodes of one search in the first exact round of pricing."""
+
+NAMES = ("offer", "unsafe", "distances", "root_bounds", "greedy_group", "cheap_groups")
+
+_compiled: dict[str, Any] = {}
+
+
+def compiled() -> dict[str, Any]:
+    """Compiled copies of the functions of pricing, by name."""
+    if not _compiled:
+        from csp.solve.kernels import twins
+        from microagg.compliance import judge, pricing
+
+        _compiled.update(twins((judge, pricing), NAMES, {}))
+    return _compiled
+
+
+@dataclass(slots=True, eq=False)
+class Columns:
+    """Safe groups and their squared errors."""
+
+    task: Task
+    place: dict[tuple[int, ...], int] = field(default_factory=dict)
+    groups: list[NDArray[np.int64]] = field(default_factory=list)
+    costs: list[float] = field(default_factory=list)
+
+    def add(self, group: NDArray[np.int64]) -> bool:
+        """Add a group; say whether it is new."""
+        members = np.sort(group)
+        key = tuple(members.tolist())
+        if key in self.place:
+            return False
+        self.place[key] = len(self.groups)
+        self.groups.append(members)
+        points = self.task.points[members]
+        self.costs.append(float(((points - points.mean(axis=0)) ** 2).sum()))
+        return True
+
+    def add_partition(self, labels: NDArray[np.int64]) -> None:
+        """Add all groups of a partition."""
+        order = np.argsort(labels, kind="stable")
+        for group in np.split(order, np.cumsum(np.bincount(labels))[:-1]):
+            self.add(group)
+
+
+def generate(
+    task: Task, columns: Columns, labels: NDArray[np.int64]
+) -> tuple[float, NDArray[np.float64], Pricing]:
+    """Add groups until none is missing or the time is over.
+
+    Returns
+    -------
+    bound : float
+    prices : (n,) float64
+        Those that gave it.
+    pricing : Pricing
+    """
+    master, pricing = Master(len(task.points)), Pricing(task)
+    pricing.neighbours(columns)
+    master.take(columns)
+    value, prices = master.solve()
+    best, best_prices, nodes, pull = 0.0, shared_error(task, labels), 0, PULL
+    while True:
+        # Prices near the best ones so far swing less from round to round (Wentges 1997).
+        added, bound, complete = pricing.round(
+            pull * best_prices + (1.0 - pull) * prices, columns, nodes
+        )
+        if bound > best:
+            best, best_prices = bound, pull * best_prices + (1.0 - pull) * prices
+        task.say("generating groups", min(1.0, best / value if value else 1.0))
+        if task.late or best >= value * (1.0 - CLOSE) or (complete and not added and not pull):
+            return best, best_prices, pricing
+        if added:
+            master.take(columns)
+            value, prices = master.solve()
+            pull = PULL
+        elif pull:
+            pull = 0.0
+        else:
+            nodes = FIRST_NODES if not nodes else 8 * nodes
+            pull = PULL
+
+
+class Master:
+    """Linear relaxation of the set partition, solved anew as columns come."""
+
+    def __init__(self, n: int) -> None:
+        from csp.highs import new_model
+
+        self.model = new_model()
+        nothing = np.zeros(0, np.int32)
+        for _ in range(n):
+            self.model.addRow(1.0, 1.0, 0, nothing, np.zeros(0))
+        self.taken = 0
+
+    def take(self, columns: Columns) -> None:
+        """Add the groups that came since."""
+        for group, cost in zip(
+            columns.groups[self.taken :], columns.costs[self.taken :], strict=True
+        ):
+            places = group.astype(np.int32)
+            self.model.addCol(cost, 0.0, np.inf, len(group), places, np.ones(len(group)))
+        self.taken = len(columns.groups)
+
+    def solve(self) -> tuple[float, NDArray[np.float64]]:
+        """Return the least cost and the prices of the records."""
+        from csp.highs import optimise
+
+        ended = optimise(self.model)
+        if ended != "optimal":
+            msg = f"the relaxed set partition ended with {ended!r}"
+            raise SolverError(msg)
+        value = self.model.getInfo().objective_function_value
+        return float(value), np.array(self.model.getSolution().row_dual)
+
+
+class Pricing:
+    """Search for groups with negative reduced cost, over all roots."""
+
+    def __init__(self, task: Task) -> None:
+        points, k = task.points, task.k
+        n = len(points)
+        self.task = task
+        # Outlying records first: as roots they have few companions that pay.
+        far = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
+        self.rank = np.empty(n, np.int64)
+        self.rank[np.argsort(-far, kind="stable")] = np.arange(n)
+        # Without rules, groups of 2k can be cut in two at no cost.
+        ruled = bool(task.forms.forms)
+        longest = max(2 * k - 1, min(4 * k, SEARCHED)) if ruled else 2 * k - 1
+        self.exact = range(k, min(longest, n) + 1)
+        spans = [(t, t) for t in self.exact]
+        low = spans[-1][1] + 1
+        while ruled and low <= n:
+            high = min(n, low + low * n // 6000)
+            spans.append((low, high))
+            low = high + 1
+        self.spans = np.array(spans, dtype=np.int64)
+        depths = sorted({max(a - 2, 0) for a, _ in spans} | set(range(longest)))
+        near = _nearest_sums(points, np.minimum(depths, n - 1))
+        where = {depth: i for i, depth in enumerate(depths)}
+        self.near_spans = np.array([near[where[max(a - 2, 0)]] for a, _ in spans])
+        self.near = np.array([near[where[i]] for i in range(longest)])
+
+    def neighbours(self, columns: Columns) -> None:
+        """Add the groups of each record and its nearest, as far as they are safe."""
+        task = self.task
+        for i in range(len(task.points)):
+            far = ((task.points - task.points[i]) ** 2).sum(axis=1)
+            order = np.argsort(far, kind="stable")[: 2 * task.k]
+            for t in range(task.k, min(2 * task.k, len(order) + 1)):
+                group = order[:t]
+                top = -np.sort(-task.shares[group], axis=0).T
+                if not task.forms.sensitive(top, top.sum(axis=1)).any():
+                    columns.add(group)
+
+    def round(
+        self, prices: NDArray[np.float64], columns: Columns, nodes: int
+    ) -> tuple[int, float, bool]:
+        """Price once: groups added, a lower bound, and whether the searches were complete.
+
+        Sizes from 2k on, which only rules can make worth while, are bounded but not searched.
+        """
+        task, run = self.task, compiled()
+        n = len(prices)
+        shares, weights, units = task.shares, task.weights, task.units
+        least = np.zeros(n)  # no group with this root costs less
+        bounds = np.empty(len(self.spans))
+        group = np.empty(min(n, max(4 * task.k, 60)), np.int64)
+        eps = CLOSE * max(1.0, float(np.abs(prices).max()))
+        added, complete, seen = 0, True, 0
+        for root in range(n):
+            run["root_bounds"](
+                root, self.rank, task.points, self.near_spans, prices, self.spans, bounds
+            )
+            if task.late:
+                least[root] = min(0.0, float(bounds.min()))
+                complete = False
+                continue
+            cost, size = run["greedy_group"](
+                root, task.points, prices, shares, weights, units, task.k, len(group), group
+            )
+            if cost < -eps:
+                added += columns.add(group[:size].copy())
+            for place, t in enumerate(self.exact):
+                if bounds[place] >= -eps:
+                    continue
+                if not nodes:
+                    complete = False
+                    continue
+                room = np.empty((1, t), np.int64)
+                cost, found, whole = self.search(root, t, prices, -eps, nodes, room)
+                if found:
+                    added += columns.add(room[0])
+                if whole:
+                    bounds[place] = max(bounds[place], cost)
+                complete &= whole
+            seen += 1
+            least[root] = min(0.0, float(bounds.min()))
+        groups = n // task.k
+        bound = float(prices.sum() + np.sort(least)[:groups].sum())
+        return added, bound - CLOSE * abs(bound), complete
+
+    def search(
+        self,
+        root: int,
+        t: int,
+        prices: NDArray[np.float64],
+        ceiling: float,
+        nodes: int,
+        room: NDArray[np.int64],
+    ) -> tuple[float, int, bool]:
+        """Search groups of one root and size; see `pricing.cheap_groups`."""
+        task = self.task
+        found: tuple[float, int, bool] = compiled()["cheap_groups"](
+            root, t, self.rank, task.points, self.near[: max(t - 1, 1)], prices, task.shares,
+            task.weights, task.units, ceiling, nodes, room,
+        )  # fmt: skip
+        return found
+
+    def enumerate(
+        self, prices: NDArray[np.float64], columns: Columns, ceiling: float, most: int
+    ) -> bool:
+        """Add every safe group whose reduced cost is below a ceiling; say whether all were added.
+
+        Parameters
+        ----------
+        prices : (n,) float64
+        columns : Columns
+        ceiling : float
+        most : int
+            Groups added at most.
+        """
+        task, bounds, left = self.task, np.empty(len(self.spans)), most
+        run = compiled()["root_bounds"]
+        for root in range(len(prices)):
+            run(root, self.rank, task.points, self.near_spans, prices, self.spans, bounds)
+            for place in np.flatnonzero(bounds < ceiling):
+                if place >= len(self.exact):
+                    return False
+                room = np.empty((max(left, 2), self.exact[place]), np.int64)
+                _, found, whole = self.search(
+                    root, self.exact[place], prices, ceiling, LAST_NODES, room
+                )
+                left -= found
+                if left < 0 or not whole or task.late:
+                    return False
+                for group in room[:found]:
+                    columns.add(group)
+        return True
+
+
+def _nearest_sums(points: NDArray[np.float64], depths: NDArray[Any]) -> list[NDArray[np.float64]]:
+    """Sum squared distances of each record to its nearest others, for several numbers of those."""
+    n = len(points)
+    found = np.empty((len(depths), n))
+    for i in range(n):
+        far = np.sort(((points - points[i]) ** 2).sum(axis=1))  # its own 0 comes first
+        found[:, i] = np.cumsum(far)[depths]
+    return list(found)
