@@ -10,6 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from microagg.compliance.complying import comply
+    from microagg.compliance.result import Compliant, Dropped
+    from microagg.compliance.suppressing import (
+        Suppressed,
+        cluster_problem,
+        paired,
+        suppress_clusters,
+    )
     from microagg.partitions.methods import mdav
     from microagg.partitions.partition import Partition, information_loss
     from microagg.records import Records, read_records
@@ -19,6 +27,14 @@ if TYPE_CHECKING:
 
 # No module may share its name with a function of the package: importing it would hide the function.
 _HOMES = {
+    "microagg.compliance.complying": ("comply",),
+    "microagg.compliance.result": ("Compliant", "Dropped"),
+    "microagg.compliance.suppressing": (
+        "Suppressed",
+        "cluster_problem",
+        "paired",
+        "suppress_clusters",
+    ),
     "microagg.partitions.methods": ("mdav",),
     "microagg.partitions.partition": ("Partition", "information_loss"),
     "microagg.records": ("Records", "read_records"),
@@ -30,18 +46,25 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ClusterTable",
+    "Compliant",
     "Disclosure",
+    "Dropped",
     "Identity",
     "Partition",
     "Records",
+    "Suppressed",
     "cells",
+    "cluster_problem",
     "cluster_table",
+    "comply",
     "corresponding_p",
     "detect_identities",
     "disclosure",
     "information_loss",
     "mdav",
+    "paired",
     "read_records",
+    "suppress_clusters",
 ]
 
 
