@@ -1,0 +1,1 @@
+"""Partitions of records into clusters of at least k."""
