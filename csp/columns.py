@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.units import is_missing
 
-__all__ = ["LIBRARIES", "Columns", "read_columns", "text_codes"]
+__all__ = ["LIBRARIES", "Columns", "column_names", "read_columns", "text_codes"]
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 """Libraries whose frames come back to their caller."""
@@ -67,7 +67,7 @@ def read_columns(data: Any, names: Sequence[str]) -> Columns:
             msg = "the columns have different lengths; every column needs one entry for each row"
             raise InputError(msg)
         return Columns(arrays, "")
-    if type(data).__module__.split(".")[0] in {"duckdb", "_duckdb"} and hasattr(data, "fetchnumpy"):
+    if _is_relation(data):
         import duckdb
 
         try:
@@ -76,6 +76,28 @@ def read_columns(data: Any, names: Sequence[str]) -> Columns:
             msg = "the DuckDB relation cannot be read; is its connection open, its query right?"
             raise InputError(msg) from error
     return _from_frame(data, names)
+
+
+def column_names(data: Any) -> tuple[str, ...]:
+    """Names of all columns, in their order.
+
+    Parameters
+    ----------
+    data
+        As for `read_columns`.
+
+    Raises
+    ------
+    InputError
+        As for `read_columns`.
+    """
+    if isinstance(data, (str, PathLike)):
+        return _file_names(Path(data))
+    if isinstance(data, Mapping):
+        return tuple(data)
+    if _is_relation(data):
+        return tuple(data.columns)
+    return tuple(_frame_of(data).collect_schema().names())
 
 
 def text_codes(column: NDArray[Any]) -> list[str]:
@@ -135,13 +157,17 @@ def _check_names(names: Sequence[str], known: Sequence[str]) -> None:
             raise InputError(msg)
 
 
-def _from_frame(data: Any, names: Sequence[str]) -> Columns:
+def _is_relation(data: Any) -> bool:
+    library = type(data).__module__.split(".")[0]
+    return library in {"duckdb", "_duckdb"} and hasattr(data, "fetchnumpy")
+
+
+def _frame_of(data: Any) -> Any:
     import narwhals as nw
 
-    unreadable = nw.exceptions.NarwhalsError
     try:
-        frame = nw.from_native(data)
-    except unreadable as error:
+        return nw.from_native(data)
+    except nw.exceptions.NarwhalsError as error:
         msg = f"the data frame cannot be read: {' '.join(str(error).split())}"
         raise InputError(msg) from error
     except TypeError as error:
@@ -150,6 +176,13 @@ def _from_frame(data: Any, names: Sequence[str]) -> Columns:
             "pyarrow frame, a mapping of columns, or the path of a .csv or .parquet file"
         )
         raise InputError(msg) from error
+
+
+def _from_frame(data: Any, names: Sequence[str]) -> Columns:
+    import narwhals as nw
+
+    unreadable = nw.exceptions.NarwhalsError
+    frame = _frame_of(data)
     try:
         _check_names(names, frame.collect_schema().names())
         wanted = frame.select(list(dict.fromkeys(names)))
@@ -177,9 +210,8 @@ def _from_series(series: Any) -> NDArray[Any]:
     )
 
 
-def _from_file(path: Path, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
-    import duckdb
-
+def _kind(path: Path) -> str:
+    """Suffix that tells how a file is read."""
     if not path.is_file():
         msg = f"there is no file {str(path)!r}"
         raise InputError(msg)
@@ -188,6 +220,26 @@ def _from_file(path: Path, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
     if kind not in {".csv", ".tsv", ".txt", ".parquet"}:
         msg = f"{str(path)!r} is neither .csv nor .parquet; convert it to one of them"
         raise InputError(msg)
+    return kind
+
+
+def _file_names(path: Path) -> tuple[str, ...]:
+    if _kind(path) != ".parquet":
+        return tuple(_header(path)[0])
+    import duckdb
+
+    with duckdb.connect() as connection:
+        try:
+            return tuple(connection.read_parquet(str(path)).columns)
+        except duckdb.Error:
+            msg = f"{str(path)!r} cannot be read as parquet; check the file"
+            raise InputError(msg) from None
+
+
+def _from_file(path: Path, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
+    import duckdb
+
+    kind = _kind(path)
     with duckdb.connect() as connection:
         try:
             if kind == ".parquet":

@@ -92,8 +92,8 @@ def test_ties_stop_the_median_but_not_the_others():
 @pytest.mark.parametrize(
     ("points", "k", "cut", "says"),
     [
-        (np.zeros((3, 1)), 0, "nearest", "k must be from 1"),
-        (np.zeros((3, 1)), 4, "nearest", "k must be from 1"),
+        (np.zeros((3, 1)), 0, "nearest", "at least 1"),
+        (np.zeros((3, 1)), 4, "nearest", "k = 4 is more than the 3"),
         (np.array([[0.0], [np.nan]]), 1, "nearest", "row 2"),
         (np.zeros((3, 1)), 1, "middle", "median, nearest, relaxed"),
         (np.zeros(3), 1, "nearest", "rows and at least one"),

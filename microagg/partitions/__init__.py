@@ -1,1 +1,1 @@
-"""Partitions of records into clusters of at least k."""
+"""Partitions of a file into clusters of at least k records."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from microagg.records import check_k
 
 __all__ = ["CUTS", "mondrian_labels"]
 
@@ -68,9 +69,7 @@ def mondrian_labels(points: NDArray[np.float64], k: int, *, cut: str = "nearest"
         row = int(np.argmin(np.isfinite(points).all(axis=1)))
         msg = f"row {row + 1}: a value is NaN or infinite; fill it or drop the row"
         raise InputError(msg)
-    if not 1 <= k <= len(points):
-        msg = f"k must be from 1 to the number of records ({len(points)}), not {k}"
-        raise InputError(msg)
+    k = check_k(k, len(points))
     if cut not in CUTS:
         msg = f"cut must be one of {', '.join(CUTS)}, not {cut!r}"
         raise InputError(msg)

@@ -1,0 +1,153 @@
+"""A partition of records into clusters, and the masked file it gives."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from microagg.records import Records, check_k
+from microagg.scaling import scaled
+
+__all__ = ["Partition", "cluster_sums", "information_loss"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Partition:
+    """Records in clusters of at least k.
+
+    Attributes
+    ----------
+    labels : (n,) int64
+        Cluster of each record: 0, 1, ... without gaps.
+    k : int
+        Least size that was asked for; every cluster has at least so many records.
+    sizes : (c,) int64
+        Records in each cluster.
+    centroids : (c, d) float64
+        Mean of each cluster in each attribute, in the units of the data.
+    information_loss : float
+        100 * SSE / SST in percent, attributes standardised: 0 if no record changed, 100 if all
+        became the mean of the file.
+    names : tuple of str
+        Attributes.
+    method : str
+        How the clusters were made.
+    library : str
+        Library of the caller's frame, "" if there was none.
+    """
+
+    labels: NDArray[np.int64]
+    k: int
+    sizes: NDArray[np.int64]
+    centroids: NDArray[np.float64]
+    information_loss: float
+    names: tuple[str, ...]
+    method: str
+    library: str = ""
+
+    @classmethod
+    def of(cls, records: Records, labels: NDArray[Any], k: int, method: str) -> Partition:
+        """Partition from the cluster of each record.
+
+        Raises
+        ------
+        InputError
+            If there is not one label a record, the labels have gaps, or a cluster has fewer than
+            k records (named).
+        """
+        check_k(k, records.n)
+        groups = np.array(labels, dtype=np.int64)
+        if groups.shape != (records.n,) or np.any(groups != np.asarray(labels)):
+            msg = f"{records.n} records need as many whole labels; got shape {groups.shape}"
+            raise InputError(msg)
+        if groups.min() < 0:
+            msg = "labels must be 0 or more"
+            raise InputError(msg)
+        sizes = np.bincount(groups).astype(np.int64)
+        if sizes.min() < k:
+            small = int(np.argmin(sizes))
+            msg = f"cluster {small} has {int(sizes[small])} records, fewer than k = {k}"
+            raise InputError(msg)
+        centroids = cluster_means(records, groups, sizes)
+        for array in (groups, sizes, centroids):
+            array.flags.writeable = False
+        loss = information_loss(records, groups)
+        return cls(groups, k, sizes, centroids, loss, records.names, method, records.library)
+
+    def __repr__(self) -> str:
+        return (
+            f"Partition({len(self.labels)} records in {len(self.sizes)} clusters of "
+            f"{int(self.sizes.min())} to {int(self.sizes.max())} by {self.method}, "
+            f"information loss {self.information_loss:.4f} %)"
+        )
+
+    @property
+    def masked(self) -> NDArray[np.float64]:
+        """Every record replaced by the mean of its cluster, shape (n, d)."""
+        return self.centroids[self.labels]
+
+    def members(self) -> list[NDArray[np.int64]]:
+        """Give the records of each cluster, ascending."""
+        order = np.argsort(self.labels, kind="stable")
+        return list(np.split(order, np.cumsum(self.sizes)[:-1]))
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Masked file in the caller's kind of frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            That of the caller's data by default, or the first that is installed.
+        """
+        from csp.frames import columns_to_frame
+
+        masked = self.masked
+        columns = {name: masked[:, j] for j, name in enumerate(self.names)}
+        return columns_to_frame(columns, self.library if library is None else library)
+
+
+def cluster_sums(units: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Exact sums of whole numbers over each cluster, shape (c, d).
+
+    Raises
+    ------
+    InputError
+        If a sum could be beyond 2**62.
+    """
+    if np.abs(units.astype(np.float64)).sum(axis=0).max(initial=0.0) > 2.0**62:
+        msg = "the sum of an attribute is beyond 2**62 units; use fewer decimals (decimals=)"
+        raise InputError(msg)
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
+    sums: NDArray[np.int64] = np.add.reduceat(units[order], starts, axis=0)
+    return sums
+
+
+def cluster_means(
+    records: Records, labels: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Means without error of summation: over whole units, or over floats summed exactly."""
+    try:
+        sums = cluster_sums(records.units, labels).astype(np.float64)
+        return sums / sizes[:, None] / 10.0**records.scale
+    except InputError:  # floats that are no short decimals
+        values = records.values
+        order = np.argsort(labels, kind="stable")
+        parts = np.split(values[order], np.cumsum(sizes)[:-1])
+        return np.array([[math.fsum(column) / len(part) for column in part.T] for part in parts])
+
+
+def information_loss(records: Records, labels: NDArray[np.int64]) -> float:
+    """100 * SSE / SST in percent over standardised attributes; constant ones add nothing."""
+    points = scaled(records, "standardise", constant="keep")
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
+    sizes = np.diff(np.append(starts, len(labels)))
+    means = np.add.reduceat(points[order], starts, axis=0) / sizes[:, None]
+    total = float((points**2).sum())
+    return 0.0 if total == 0.0 else 100.0 * float(((points - means[labels]) ** 2).sum()) / total

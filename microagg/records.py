@@ -1,0 +1,234 @@
+"""Records of numbers: what microaggregation reads of a caller's data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.columns import column_names, read_columns
+from csp.errors import InputError
+from csp.units import NotUnits, to_units
+
+__all__ = ["Records", "check_k", "read_records"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Records:
+    """Numerical attributes of n records.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the d attributes; none twice.
+    columns : tuple of (n,) arrays
+        The attributes as given: integers, floats, text or decimals.
+    decimals : int or None
+        Decimal places of `units`; None takes as many as the data shows.
+    library : str
+        "pandas", "polars" or "pyarrow" if the data came as such a frame, otherwise "".
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[NDArray[Any], ...]
+    decimals: int | None = None
+    library: str = ""
+
+    def __repr__(self) -> str:
+        return f"Records({self.n} records, attributes {', '.join(self.names)})"
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.columns[0])
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """Attributes as floats, shape (n, d)."""
+        found = np.empty((self.n, len(self.names)))
+        for j, (name, column) in enumerate(zip(self.names, self.columns, strict=True)):
+            found[:, j] = _floats(column, name)
+        found.flags.writeable = False
+        return found
+
+    @cached_property
+    def exact(self) -> tuple[NDArray[np.int64], int]:
+        """Attributes as whole units of ``10**-scale``, shape (n, d), and their common scale.
+
+        Raises
+        ------
+        InputError
+            If a number is no multiple of the unit (row and column named).
+        """
+        parts = [
+            _units(c, name, self.decimals) for name, c in zip(self.names, self.columns, strict=True)
+        ]
+        scale = max(places for _, places in parts)
+        units = np.empty((self.n, len(self.names)), np.int64)
+        for j, (name, column) in enumerate(zip(self.names, self.columns, strict=True)):
+            part, places = parts[j]
+            units[:, j] = part if places == scale else _units(column, name, scale)[0]
+        units.flags.writeable = False
+        return units, scale
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """Attributes in units of ``10**-scale``, shape (n, d); see `exact`."""
+        return self.exact[0]
+
+    @property
+    def scale(self) -> int:
+        """Decimal places of `units`."""
+        return self.exact[1]
+
+    def only(self, names: Sequence[str]) -> Records:
+        """Return some of the attributes, in the order given.
+
+        Raises
+        ------
+        InputError
+            If one is unknown, or named twice.
+        """
+        chosen = _checked_names(names)
+        unknown = [name for name in chosen if name not in self.names]
+        if unknown:
+            msg = f"there is no attribute {unknown[0]!r}; there are {', '.join(self.names)}"
+            raise InputError(msg)
+        places = [self.names.index(name) for name in chosen]
+        columns = tuple(self.columns[j] for j in places)
+        return Records(chosen, columns, self.decimals, self.library)
+
+
+def read_records(
+    data: Any, attributes: Sequence[str] | None = None, *, decimals: int | None = None
+) -> Records:
+    """Read numerical attributes of some data.
+
+    Parameters
+    ----------
+    data : (n, d) array, data frame, mapping of columns, path, or Records
+        An array names its attributes a1, a2, ...; anything else as `csp.columns.read_columns`
+        takes it.
+    attributes : sequence of str, optional
+        Attributes wanted, in this order; all by default.
+    decimals : int, optional
+        Decimal places of the data, where they are not to be found from it.
+
+    Raises
+    ------
+    InputError
+        If there are no records or attributes, a name occurs twice or is unknown, or an attribute
+        holds something that is no finite number (row and column named).
+    """
+    if isinstance(data, Records):
+        return data if attributes is None else data.only(attributes)
+    if isinstance(data, (np.ndarray, list, tuple)):
+        return _from_array(np.asarray(data), attributes, decimals)
+    if not isinstance(data, (Mapping, str, PathLike)):
+        data = _once(data)
+    names = _checked_names(column_names(data) if attributes is None else attributes)
+    found = read_columns(data, names)
+    records = Records(names, found.arrays, decimals, found.library)
+    _check(records, named=attributes is not None)
+    return records
+
+
+def check_k(k: int, n: int) -> int:
+    """Return k as an int.
+
+    Raises
+    ------
+    InputError
+        If it is no whole number from 1 to n.
+    """
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        msg = f"k must be a whole number of at least 1, not {k!r}"
+        raise InputError(msg)
+    if k > n:
+        msg = f"k = {k} is more than the {n} records; give at most {n}"
+        raise InputError(msg)
+    return int(k)
+
+
+def _from_array(
+    array: NDArray[Any], attributes: Sequence[str] | None, decimals: int | None
+) -> Records:
+    if array.ndim != 2:
+        msg = f"an array of records has two axes, records and attributes; this has {array.ndim}"
+        raise InputError(msg)
+    names = tuple(f"a{j + 1}" for j in range(array.shape[1]))
+    columns = tuple(np.ascontiguousarray(array[:, j]) for j in range(array.shape[1]))
+    records = Records(names, columns, decimals)
+    _check(records, named=False)
+    return records if attributes is None else records.only(attributes)
+
+
+def _once(data: Any) -> Any:
+    """Run a lazy frame once, not once for its names and once for its columns."""
+    collect = getattr(data, "collect", None)
+    return collect() if callable(collect) else data
+
+
+def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        msg = f"attributes must be a sequence of names, not the text {names!r}; put it in a list"
+        raise InputError(msg)
+    chosen = tuple(names)
+    twice = next((name for i, name in enumerate(chosen) if name in chosen[:i]), None)
+    if not chosen or twice is not None:
+        what = "there are no attributes" if twice is None else f"attribute {twice!r} occurs twice"
+        msg = f"{what}; name each attribute once"
+        raise InputError(msg)
+    return chosen
+
+
+def _check(records: Records, *, named: bool) -> None:
+    if not records.names:
+        msg = "the data has no attributes; give at least one"
+        raise InputError(msg)
+    if records.n == 0:
+        msg = "the data has no records; give at least one"
+        raise InputError(msg)
+    try:
+        _ = records.values
+    except InputError as error:
+        if named:
+            raise
+        msg = f"{error}; or name the numerical attributes to use (attributes=)"
+        raise InputError(msg) from None
+
+
+def _floats(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+    if column.dtype.kind in "biuf":
+        numbers = column.astype(np.float64)
+        where = np.flatnonzero(~np.isfinite(numbers))
+        if len(where):
+            raise _wrong(int(where[0]), name, "is missing or infinite; fill it or drop the record")
+        return numbers
+    numbers = np.empty(len(column))
+    for i, item in enumerate(column.tolist()):
+        try:
+            numbers[i] = float(item)
+        except (TypeError, ValueError):
+            missing = item is None or str(item).strip().lower() in {"", "na", "nan", "<na>", "nat"}
+            what = "is missing" if missing else "is not a number"
+            raise _wrong(i, name, f"{what}; mend it or leave the column out") from None
+        if not np.isfinite(numbers[i]):
+            raise _wrong(i, name, "is missing or infinite; fill it or drop the record")
+    return numbers
+
+
+def _units(column: NDArray[Any], name: str, decimals: int | None) -> tuple[NDArray[np.int64], int]:
+    try:
+        return to_units(column, decimals)
+    except NotUnits as error:
+        raise _wrong(error.index, name, f"cannot be taken exactly: {error.reason}") from None
+
+
+def _wrong(row: int, name: str, what: str) -> InputError:
+    return InputError(f"row {row + 1}, column {name!r}: the entry {what}")
