@@ -14,7 +14,7 @@ from csp.errors import CertificateError, InputError
 from csp.numbers import exact
 from microagg.aggregates.functions import Aggregate, read_aggregates
 from microagg.aggregates.generalise import generalise, generalise_fully
-from microagg.aggregates.generalised import Generalised, penalties, width_sums
+from microagg.aggregates.generalised import Domains, Generalised, width_sums
 from microagg.aggregates.grouping import (
     cheapest_runs,
     consecutive,
@@ -110,14 +110,10 @@ def aggregate_anonymise(
     aggregates = read_aggregates(f, records.names)
     for aggregate in aggregates:
         aggregate.check(units)
-    task = _Task(units, aggregates, k, tolerance)
-    best: tuple[Fraction, _Attempt] | None = None
-    for attempt in _attempts(task, method):
-        loss = penalties(units, width_sums(attempt.lower, attempt.upper))[_DOMAINS.index(domain)]
-        if best is None or loss < best[0]:
-            best = loss, attempt
-    assert best is not None
-    lower, upper, labels = best[1].lower, best[1].upper, best[1].labels
+    domains = Domains.of(units)
+    task = _Task(units, aggregates, k, tolerance, _DOMAINS.index(domain), domains)
+    best = task.best(method)
+    lower, upper = best.lower, best.upper
     counts = count_candidates(units, lower, upper, aggregates, tolerance, k)
     if counts.min() < k:
         row = int(np.argmin(counts))
@@ -126,8 +122,8 @@ def aggregate_anonymise(
             "deterministic, row by row and monotone?"
         )
         raise CertificateError(msg)
-    together, apart = penalties(units, width_sums(lower, upper))
-    classes = _renumbered(labels)
+    together, apart = domains.penalties(width_sums(lower, upper))
+    classes = _renumbered(best.labels)
     for array in (lower, upper, classes):
         array.flags.writeable = False
     return Generalised(
@@ -140,7 +136,7 @@ def aggregate_anonymise(
         d=tolerance,
         aggregates=tuple(aggregate.name for aggregate in aggregates),
         method=method,
-        chosen=best[1].name,
+        chosen=best.name,
         ncp=float(together),
         ncp_per_attribute=float(apart),
         fewest=int(counts.min()),
@@ -150,16 +146,7 @@ def aggregate_anonymise(
 
 
 _DOMAINS = ("common", "attribute")
-
-
-@dataclass(frozen=True)
-class _Task:
-    """Records, and what is asked for."""
-
-    units: NDArray[np.int64]
-    aggregates: tuple[Aggregate, ...]
-    k: int
-    d: Fraction
+_CUTS = ("nearest", "relaxed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,48 +159,83 @@ class _Attempt:
     upper: NDArray[np.int64]
 
 
-def _attempts(task: _Task, method: str) -> Iterator[_Attempt]:
-    n = len(task.units)
-    every = np.arange(n)
-    if method in {"best", "aggranon"}:
-        order = sorted_by(task.units, task.aggregates, every)
-        yield _narrowed("consecutive groups", consecutive(order, task.k, n), task)
-    if method == "mondrian":
-        for cut in ("nearest", "relaxed"):
-            yield _full(f"Mondrian ({cut})", mondrian_groups(task.units, every, task.k, cut), task)
-    if method in {"aggranon", "mondrian"}:
-        return
-    in_need = exposed(task.units, task.aggregates, task.k, task.d)
-    needed = np.flatnonzero(with_helpers(task.units, in_need, task.k))
-    if method == "hybrid":
-        for cut in ("nearest", "relaxed"):
-            labels = mondrian_groups(task.units, needed, task.k, cut)
-            yield _full(f"Mondrian ({cut}) of exposed records", labels, task)
-        return
-    # Ranges that f allows are never wider than full ones: these attempts contain the above.
-    scopes = [(needed, " of exposed records")]
-    if len(needed) < n:
-        scopes.append((every, ""))
-    for rows, whose in scopes:
-        for cut in ("nearest", "relaxed"):
-            labels = mondrian_groups(task.units, rows, task.k, cut)
-            yield _narrowed(f"Mondrian ({cut}){whose}, narrowed", labels, task)
-        if len(rows) and len(rows) * task.k * task.units.shape[1] <= _AFFORDABLE:
-            order = sorted_by(task.units, task.aggregates, rows)
-            free = free_runs(task.units, task.aggregates, order, task.d)
-            labels = cheapest_runs(task.units, order, task.k, free)
-            yield _narrowed(f"cheapest runs{whose}", labels, task)
+@dataclass
+class _Task:
+    """Records, what is asked for, and the smallest loss so far."""
 
+    units: NDArray[np.int64]
+    aggregates: tuple[Aggregate, ...]
+    k: int
+    d: Fraction
+    domain: int
+    domains: Domains
+    least: Fraction | None = None
 
-def _narrowed(name: str, labels: NDArray[np.int64], task: _Task) -> _Attempt:
-    return _Attempt(name, labels, *generalise(task.units, labels, task.aggregates, task.d))
+    def best(self, method: str) -> _Attempt:
+        """Attempt that loses least; of equal ones the first."""
+        best = None
+        for attempt in self.attempts(method):
+            if attempt is not None:
+                loss = self.loss(width_sums(attempt.lower, attempt.upper))
+                if self.least is None or loss < self.least:
+                    self.least, best = loss, attempt
+        assert best is not None  # nothing is hopeless before something has succeeded
+        return best
 
+    def attempts(self, method: str) -> Iterator[_Attempt | None]:
+        """Make a method's attempts, the most promising ones first; None for hopeless ones."""
+        every = np.arange(len(self.units))
+        if method == "aggranon":
+            yield self.consecutive()
+        elif method == "mondrian":
+            yield from (self.full("Mondrian", every, cut) for cut in _CUTS)
+        else:
+            in_need = exposed(self.units, self.aggregates, self.k, self.d)
+            needed = np.flatnonzero(with_helpers(self.units, in_need, self.k))
+            name = "Mondrian of exposed records"
+            if method == "hybrid":
+                yield from (self.full(name, needed, cut) for cut in _CUTS)
+                return
+            # Ranges that f allows are never wider than full ones, so Mondrian itself is covered.
+            yield from (self.narrowed_mondrian(name, needed, cut) for cut in _CUTS)
+            yield self.runs("cheapest runs of exposed records", needed)
+            if len(needed) < len(every):
+                yield from (self.narrowed_mondrian("Mondrian", every, cut) for cut in _CUTS)
+                yield self.runs("cheapest runs", every)
+            if method == "best":
+                yield self.consecutive()
 
-def _full(name: str, labels: NDArray[np.int64], task: _Task) -> _Attempt:
-    return _Attempt(name, labels, *generalise_fully(task.units, labels))
+    def consecutive(self) -> _Attempt | None:
+        order = sorted_by(self.units, self.aggregates, np.arange(len(self.units)))
+        return self.narrowed("consecutive groups", consecutive(order, self.k, len(order)))
+
+    def runs(self, name: str, rows: NDArray[np.int64]) -> _Attempt | None:
+        if not len(rows) or len(rows) * self.k * self.units.shape[1] > _AFFORDABLE:
+            return None
+        order = sorted_by(self.units, self.aggregates, rows)
+        free = free_runs(self.units, self.aggregates, order, self.d)
+        return self.narrowed(name, cheapest_runs(self.units, order, self.k, free))
+
+    def narrowed_mondrian(self, name: str, rows: NDArray[np.int64], cut: str) -> _Attempt | None:
+        labels = mondrian_groups(self.units, rows, self.k, cut)
+        return self.narrowed(f"{name} ({cut}), narrowed", labels)
+
+    def narrowed(self, name: str, labels: NDArray[np.int64]) -> _Attempt | None:
+        ranges = generalise(self.units, labels, self.aggregates, self.d, hopeless=self.hopeless)
+        return ranges and _Attempt(name, labels, *ranges)
+
+    def full(self, name: str, rows: NDArray[np.int64], cut: str) -> _Attempt:
+        labels = mondrian_groups(self.units, rows, self.k, cut)
+        return _Attempt(f"{name} ({cut})", labels, *generalise_fully(self.units, labels))
+
+    def hopeless(self, widths: tuple[int, ...]) -> bool:
+        return self.least is not None and self.loss(widths) >= self.least
+
+    def loss(self, widths: tuple[int, ...]) -> Fraction:
+        return self.domains.penalties(widths)[self.domain]
 
 
 def _renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number classes from 0 without gaps in their order; -1 stays."""
+    """Give classes numbers from 0 without gaps, in their order; -1 stays."""
     _, classes = np.unique(np.append(labels, -1), return_inverse=True)
     return np.asarray(classes.ravel()[:-1] - 1, np.int64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.numbers import MAX_VALUE, exact
 
-__all__ = ["LARGEST", "Aggregate", "Linear", "Monotone", "read_aggregates", "reach"]
+__all__ = ["LARGEST", "Aggregate", "Linear", "Monotone", "reach", "read_aggregates"]
 
 LARGEST = 2**61
 """Bound on aggregates, so that differences of two of them fit int64."""
@@ -159,7 +159,7 @@ Aggregate = Linear | Monotone
 
 
 def read_aggregates(f: Any, names: Sequence[str]) -> tuple[Aggregate, ...]:
-    """Aggregates that a caller names.
+    """Read which aggregates a caller names.
 
     Parameters
     ----------
@@ -204,11 +204,11 @@ def _read(f: Any, names: Sequence[str]) -> Aggregate:
             msg = f"f weighs {unknown[0]!r}, but the attributes are {', '.join(names)}"
             raise InputError(msg)
         return _weighted([f.get(name, 0) for name in names])
-    elif isinstance(f, (Sequence, np.ndarray)) and all(_is_number(w) for w in f):
+    elif isinstance(f, (Sequence, np.ndarray)) and all(map(_is_number, f)):
         if len(f) != count:
             msg = f"f has {len(f)} weights for {count} attributes ({', '.join(names)})"
             raise InputError(msg)
-        return _weighted(f)
+        return _weighted(list(f))
     elif callable(f):
         return Monotone(f, name=str(getattr(f, "__name__", "function")))
     msg = (

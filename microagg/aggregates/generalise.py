@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.aggregates.functions import LARGEST, Aggregate, Linear, reach
+from microagg.aggregates.narrowing import fits, narrow_classes
 
 __all__ = ["generalise", "generalise_fully"]
 
@@ -21,7 +22,9 @@ def generalise(
     labels: NDArray[np.int64],
     aggregates: Sequence[Aggregate],
     d: Fraction,
-) -> Ranges:
+    *,
+    hopeless: Callable[[tuple[int, ...]], bool] | None = None,
+) -> Ranges | None:
     """Generalise attribute after attribute in each class until its records share their f.
 
     The attribute generalised next is the one without which the values of f are most similar:
@@ -42,23 +45,51 @@ def generalise(
     aggregates : sequence of Aggregate
     d : Fraction
         Relative tolerance, at least 0.
+    hopeless : callable, optional
+        Asked after every step with the sums of the widths so far, one an attribute, which only
+        grow: if True, the work ends.
 
     Returns
     -------
-    lower, upper : (n, a) int64
-        Published ranges; equal where nothing is generalised.
+    (lower, upper) : (n, a) int64
+        Published ranges; equal where nothing is generalised. None if it was hopeless.
 
     Notes
     -----
     O. Gkountouna, K. Lepenioti, M. Terrovitis, Privacy against aggregate knowledge attacks,
     Figure 1. Signed differences average to 0 over all pairs, hence the absolute ones.
-    All classes take each step together, so that the work is a few passes over the file.
     """
     lower, upper = units.copy(), units.copy()
     rows = np.flatnonzero(labels >= 0)
     rows = rows[np.argsort(labels[rows], kind="stable")]
+    if not len(rows):
+        return lower, upper
     step = _Step(units[rows], labels[rows], aggregates)
+    sums = [aggregate for aggregate in aggregates if isinstance(aggregate, Linear)]
+    if len(sums) == len(aggregates) and fits(step.units, sums, step.sizes, d):
+        ranges = narrow_classes(step.units, step.starts, sums, d, hopeless)
+        if ranges is None:
+            return None
+        lower[rows], upper[rows] = ranges
+        return lower, upper
+    return _all_together(step, rows, lower, upper, d, hopeless)
+
+
+def _all_together(
+    step: _Step,
+    rows: NDArray[np.int64],
+    lower: NDArray[np.int64],
+    upper: NDArray[np.int64],
+    d: Fraction,
+    hopeless: Callable[[tuple[int, ...]], bool] | None,
+) -> Ranges | None:
+    """Take every step in all classes at once, so that a function is asked for many rows each time.
+
+    Also for sums beyond the range of the compiled way, whose oracle it is in the tests.
+    """
+    aggregates, units = step.aggregates, step.units
     open_ = np.zeros((len(step.starts), units.shape[1]), bool)
+    widths = [0] * units.shape[1]
     for _ in range(units.shape[1]):
         keep = ~_done(step, aggregates, d)
         kept = keep[step.member]
@@ -70,6 +101,10 @@ def generalise(
         open_[np.arange(len(next_)), next_] = True
         step.open_up(next_)
         lower[rows], upper[rows] = step.lower, step.upper
+        for j, more in enumerate(step.added(next_)):
+            widths[j] += more
+        if hopeless is not None and hopeless(tuple(widths)):
+            return None
     return lower, upper
 
 
@@ -115,11 +150,16 @@ class _Step:
         frozen: NDArray[np.int64] | None = None,
     ) -> None:
         self.units, self.labels, self.aggregates = units, labels, aggregates
-        self.lower = units.copy() if lower is None else lower
-        self.upper = units.copy() if upper is None else upper
-        self.frozen = units.copy() if frozen is None else frozen
+        # Nothing is generalised before `only` has copied what remains, so sharing is safe.
+        self.lower = units if lower is None else lower
+        self.upper = units if upper is None else upper
+        self.frozen = units if frozen is None else frozen
         self.starts, self.member = _runs(labels)
         self.sizes = np.diff(np.append(self.starts, len(labels)))
+        # Of m values in ascending order, that of rank r (from 0) is the larger one of r pairs and
+        # the smaller one of m - 1 - r: so often it is added and subtracted.
+        rank = np.arange(len(labels)) - self.starts[self.member]
+        self.factor = 2 * rank + 1 - self.sizes[self.member]
 
     def only(self, kept: NDArray[np.bool_]) -> _Step:
         parts = (self.lower[kept], self.upper[kept], self.frozen[kept])
@@ -133,6 +173,14 @@ class _Step:
         low = np.minimum.reduceat(values, self.starts)[self.member]
         self.lower[place, column] = self.frozen[place, column] = low
         self.upper[place, column] = np.maximum.reduceat(values, self.starts)[self.member]
+
+    def added(self, attribute: NDArray[np.int64]) -> list[int]:
+        """Sum of the widths that one more attribute in each class has brought, by attribute."""
+        width = (self.upper - self.lower)[self.starts, attribute]
+        if int(width.max(initial=0)) * len(self.units) >= LARGEST:
+            width = width.astype(object)
+        total = width * self.sizes
+        return [int(total[attribute == j].sum()) for j in range(self.units.shape[1])]
 
 
 def _done(step: _Step, aggregates: Sequence[Aggregate], d: Fraction) -> NDArray[np.bool_]:
@@ -186,7 +234,7 @@ def _with_common(
 ) -> NDArray[np.int64]:
     """Values of f where attribute j, too, has one common value in each class."""
     if isinstance(aggregate, Linear):
-        return values - aggregate.whole[j] * (step.frozen[:, j] - low)
+        return np.asarray(values - aggregate.whole[j] * (step.frozen[:, j] - low))
     rows = step.frozen.copy()
     rows[:, j] = low
     return aggregate.values(rows)
@@ -195,12 +243,12 @@ def _with_common(
 def _differences(step: _Step, values: NDArray[np.int64]) -> NDArray[Any]:
     """Sum of the absolute differences over all pairs of each class, exactly."""
     values = values - np.minimum.reduceat(values, step.starts)[step.member]
-    order = np.lexsort((values, step.member))
-    values = values[order]
-    # In ascending order, the value of rank r (from 0) of m is added r times, subtracted m-1-r times.
-    factor = 2 * (np.arange(len(values)) - step.starts[step.member])
-    factor += 1 - step.sizes[step.member]
-    largest = int(values.max(initial=0)) * int(step.sizes.max(initial=0)) ** 2
-    if largest * len(step.aggregates) >= LARGEST:
+    top = int(values.max(initial=0)) + 1
+    if top * len(step.starts) < LARGEST:  # class by class in one sort of single numbers
+        base = step.member * top
+        values = np.sort(base + values) - base
+    else:
+        values = values[np.lexsort((values, step.member))]
+    if top * int(step.sizes.max(initial=0)) ** 2 * len(step.aggregates) >= LARGEST:
         values = values.astype(object)
-    return np.asarray(np.add.reduceat(values * factor, step.starts))
+    return np.asarray(np.add.reduceat(values * step.factor, step.starts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,7 @@ from csp.errors import InputError
 from csp.frames import columns_to_frame
 from csp.numbers import units_text, units_to_numbers
 
-__all__ = ["Generalised", "Residual", "penalties", "width_sums"]
+__all__ = ["Domains", "Generalised", "Residual", "width_sums"]
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Generalised:
         return f"Generalised({len(self.lower)} records, k={self.k}, ncp={self.ncp:.3g})"
 
     def to_frame(self, form: str = "text") -> Any:
-        """Published file as a data frame of the caller's library.
+        """Return the published file as a data frame of the caller's library.
 
         Parameters
         ----------
@@ -163,27 +164,43 @@ def width_sums(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> tuple[int,
     return tuple(int(total) for total in width.sum(axis=0))
 
 
-def penalties(units: NDArray[np.int64], widths: tuple[int, ...]) -> tuple[Fraction, Fraction]:
-    """Normalised certainty penalty with the common domain, and with one for each attribute.
+@dataclass(frozen=True)
+class Domains:
+    """Smallest and largest value of each attribute, which widths of ranges are measured by.
 
-    Parameters
+    Attributes
     ----------
-    units : (n, a) int64
-        The records before generalisation. Domains reach from their smallest to their largest
-        value; an attribute (or file) of one value costs nothing.
-    widths : tuple of int
-        Sum of the widths of each attribute's ranges.
-
-    Notes
-    -----
-    J. Xu et al., Utility-based anonymization using local recoding, KDD 2006.
+    least, most : tuple of int
+    records : int
     """
-    least = [int(x) for x in units.min(axis=0)]
-    most = [int(x) for x in units.max(axis=0)]
-    common = max(most) - min(least)
-    together = Fraction(sum(widths), units.size * common) if common else Fraction(0)
-    apart = Fraction(0)
-    for low, high, total in zip(least, most, widths, strict=True):
-        if high > low:
-            apart += Fraction(total, units.size * (high - low))
-    return together, apart
+
+    least: tuple[int, ...]
+    most: tuple[int, ...]
+    records: int
+
+    @classmethod
+    def of(cls, units: NDArray[np.int64]) -> Domains:
+        """Domains from the records themselves."""
+        least, most = units.min(axis=0).tolist(), units.max(axis=0).tolist()
+        return cls(tuple(least), tuple(most), len(units))
+
+    def penalties(self, widths: Sequence[int]) -> tuple[Fraction, Fraction]:
+        """Normalised certainty penalty: with the common domain, with one for each attribute.
+
+        Parameters
+        ----------
+        widths : sequence of int
+            Sum of the widths of each attribute's ranges. An attribute of one value costs nothing.
+
+        Notes
+        -----
+        J. Xu et al., Utility-based anonymization using local recoding, KDD 2006.
+        """
+        values = self.records * len(widths)
+        common = max(self.most) - min(self.least)
+        together = Fraction(sum(widths), values * common) if common else Fraction(0)
+        apart = Fraction(0)
+        for low, high, total in zip(self.least, self.most, widths, strict=True):
+            if high > low:
+                apart += Fraction(total, values * (high - low))
+        return together, apart

@@ -69,9 +69,7 @@ def exposed(
     return np.asarray(count[member.ravel()] < k)
 
 
-def with_helpers(
-    units: NDArray[np.int64], chosen: NDArray[np.bool_], k: int
-) -> NDArray[np.bool_]:
+def with_helpers(units: NDArray[np.int64], chosen: NDArray[np.bool_], k: int) -> NDArray[np.bool_]:
     """Fill up fewer than k chosen records to k with those that widen their ranges least.
 
     Nearness is the sum, over the attributes, of the distance to the range of the chosen; ties by
@@ -164,7 +162,7 @@ def cheapest_runs(
 
 
 def cut_runs(values: Any, k: int, free: Any) -> Any:
-    """Ends of the cheapest runs of k to 2k - 1 rows, in ascending order."""
+    """Find the ends of the cheapest runs of k to 2k - 1 rows, in ascending order."""
     m, d = values.shape
     cost = np.full(m + 1, np.inf)
     first = np.zeros(m + 1, np.int64)

@@ -177,7 +177,7 @@ def _times(numbers: NDArray[Any], factor: int) -> NDArray[Any]:
 def _looks(
     aggregates: Sequence[Aggregate], lower: NDArray[np.int64], upper: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Number of the look of every record: its ranges, and f of its exact part."""
+    """Give each look a number: the ranges of a record, and f of its exact part."""
     wide = lower < upper
     parts: list[NDArray[Any]] = [np.where(wide, lower, 0), np.where(wide, upper, 0), wide]
     for aggregate in aggregates:
@@ -202,7 +202,7 @@ def _certain(
     looks: NDArray[np.int64],
     k: int,
 ) -> NDArray[np.int64]:
-    """Records that are candidates for certain, counted up to k or beyond."""
+    """Count the records that are candidates for certain, up to k or beyond."""
     counts = np.bincount(looks)[looks]
     low = np.column_stack([part[2] for part in known])
     high = np.column_stack([part[3] for part in known])
