@@ -227,7 +227,7 @@ def _weighted(weights: Sequence[Any]) -> Linear:
 
 
 def _is_number(part: Any) -> bool:
-    if isinstance(part, (bool, str, Mapping)) or callable(part):
+    if isinstance(part, (bool, Mapping)) or callable(part):
         return False
     try:
         exact(part)

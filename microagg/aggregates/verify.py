@@ -19,6 +19,9 @@ from microagg.records import check_k, read_records
 __all__ = ["candidate_counts", "count_candidates", "is_aggregate_anonymous"]
 
 
+_Known = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+
+
 def is_aggregate_anonymous(
     X: Any,
     published: Generalised | tuple[NDArray[np.int64], NDArray[np.int64]],
@@ -85,7 +88,7 @@ def candidate_counts(
     A published record is a candidate if the interval of f over its ranges meets the known
     interval, f(t) or f(t) (1 +- d). With several aggregates it takes one completion that fits
     all of them. Counted are then the records of which this is certain: those that look like t's
-    own (same ranges, same sums of the exact parts), and those that fit whatever their values are.
+    own (same ranges, same sums of the exact parts), and those whose original values fit.
     """
     if isinstance(published, Generalised):
         attributes = published.names if attributes is None else attributes
@@ -124,7 +127,7 @@ def count_candidates(
     known = [_known(aggregate, units, lower, upper, d) for aggregate in aggregates]
     if len(known) > 1:
         return _certain(known, _looks(aggregates, lower, upper), k)
-    a, b, low, high = known[0]
+    _, a, b, low, high = known[0]
     # An interval that ends before a also begins before b: one sort of each end is enough.
     begun = np.searchsorted(np.sort(low), b, side="right")
     return np.asarray(begun - np.searchsorted(np.sort(high), a, side="left"), np.int64)
@@ -136,8 +139,8 @@ def _known(
     lower: NDArray[np.int64],
     upper: NDArray[np.int64],
     d: Fraction,
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Known interval and published interval of f for every record, all in one unit."""
+) -> _Known:
+    """Aggregate of every record, its known and its published interval, all in one unit."""
     if isinstance(aggregate, Linear):
         size = prod(w.denominator for w in aggregate.weights)
         value = low = high = 0 * units[:, 0]
@@ -162,7 +165,7 @@ def _known(
             raise InputError(msg)
     slack = _times(np.abs(value), d.numerator)
     value, low, high = (_times(x, d.denominator) for x in (value, low, high))
-    return value - slack, value + slack, low, high
+    return value, value - slack, value + slack, low, high
 
 
 def _times(numbers: NDArray[Any], factor: int) -> NDArray[Any]:
@@ -197,21 +200,16 @@ def _looks(
     return np.asarray(np.unique(table, axis=0, return_inverse=True)[1]).ravel()
 
 
-def _certain(
-    known: Sequence[tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]],
-    looks: NDArray[np.int64],
-    k: int,
-) -> NDArray[np.int64]:
+def _certain(known: Sequence[_Known], looks: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     """Count the records that are candidates for certain, up to k or beyond."""
     counts = np.bincount(looks)[looks]
-    low = np.column_stack([part[2] for part in known])
-    high = np.column_stack([part[3] for part in known])
-    order = np.argsort(low[:, 0], kind="stable")
-    ranked = low[order, 0]
+    values = np.column_stack([part[0] for part in known])
+    order = np.argsort(values[:, 0], kind="stable")
+    ranked = values[order, 0]
     for t in np.flatnonzero(counts < k):
-        a = [part[0][t] for part in known]
-        b = [part[1][t] for part in known]
+        a = [part[1][t] for part in known]
+        b = [part[2][t] for part in known]
         span = order[np.searchsorted(ranked, a[0]) : np.searchsorted(ranked, b[0], side="right")]
-        fits = (low[span] >= a).all(axis=1) & (high[span] <= b).all(axis=1)
+        fits = (values[span] >= a).all(axis=1) & (values[span] <= b).all(axis=1)
         counts[t] += int((fits & (looks[span] != looks[t])).sum())
     return np.asarray(counts, np.int64)
