@@ -87,8 +87,9 @@ def candidate_counts(
     -----
     A published record is a candidate if the interval of f over its ranges meets the known
     interval, f(t) or f(t) (1 +- d). With several aggregates it takes one completion that fits
-    all of them. Counted are then the records of which this is certain: those that look like t's
-    own (same ranges, same sums of the exact parts), and those whose original values fit.
+    all of them. Counted are then the records of which this is certain: those whose original
+    values fit, and those with the ranges of t's own and, for every aggregate, the same sum of the
+    exact part or an interval that fits as a whole.
     """
     if isinstance(published, Generalised):
         attributes = published.names if attributes is None else attributes
@@ -126,7 +127,7 @@ def count_candidates(
     """Count candidates as `candidate_counts` does, on whole units."""
     known = [_known(aggregate, units, lower, upper, d) for aggregate in aggregates]
     if len(known) > 1:
-        return _certain(known, _looks(aggregates, lower, upper), k)
+        return _certain(aggregates, known, _looks(aggregates, lower, upper), k)
     _, a, b, low, high = known[0]
     # An interval that ends before a also begins before b: one sort of each end is enough.
     begun = np.searchsorted(np.sort(low), b, side="right")
@@ -179,10 +180,11 @@ def _times(numbers: NDArray[Any], factor: int) -> NDArray[Any]:
 
 def _looks(
     aggregates: Sequence[Aggregate], lower: NDArray[np.int64], upper: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Give each look a number: the ranges of a record, and f of its exact part."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give each look a number: the ranges of a record; its ranges and f of its exact part."""
     wide = lower < upper
-    parts: list[NDArray[Any]] = [np.where(wide, lower, 0), np.where(wide, upper, 0), wide]
+    spans: list[NDArray[Any]] = [np.where(wide, lower, 0), np.where(wide, upper, 0), wide]
+    parts: list[NDArray[Any]] = []
     for aggregate in aggregates:
         if isinstance(aggregate, Linear):
             size = prod(w.denominator for w in aggregate.weights)
@@ -192,7 +194,12 @@ def _looks(
             parts.append(own[:, None])
         else:
             parts.append(np.where(wide, 0, lower))
-    table = np.column_stack(parts)
+    return _numbers(spans), _numbers(spans + parts)
+
+
+def _numbers(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Give each distinct row of some columns a number."""
+    table = np.column_stack(columns)
     if table.dtype == object:
         place: dict[tuple[int, ...], int] = {}
         rows = (place.setdefault(tuple(row), len(place)) for row in table.tolist())
@@ -200,16 +207,34 @@ def _looks(
     return np.asarray(np.unique(table, axis=0, return_inverse=True)[1]).ravel()
 
 
-def _certain(known: Sequence[_Known], looks: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+def _certain(
+    aggregates: Sequence[Aggregate],
+    known: Sequence[_Known],
+    looks: tuple[NDArray[np.int64], NDArray[np.int64]],
+    k: int,
+) -> NDArray[np.int64]:
     """Count the records that are candidates for certain, up to k or beyond."""
-    counts = np.bincount(looks)[looks]
+    spans, whole = looks
+    counts = np.bincount(whole)[whole]
     values = np.column_stack([part[0] for part in known])
     order = np.argsort(values[:, 0], kind="stable")
     ranked = values[order, 0]
+    alike = np.argsort(spans, kind="stable")
+    bounds = np.searchsorted(spans[alike], np.arange(spans.max(initial=0) + 2))
     for t in np.flatnonzero(counts < k):
         a = [part[1][t] for part in known]
         b = [part[2][t] for part in known]
-        span = order[np.searchsorted(ranked, a[0]) : np.searchsorted(ranked, b[0], side="right")]
-        fits = (values[span] >= a).all(axis=1) & (values[span] <= b).all(axis=1)
-        counts[t] += int((fits & (looks[span] != looks[t])).sum())
+        near = order[np.searchsorted(ranked, a[0]) : np.searchsorted(ranked, b[0], side="right")]
+        fits = (values[near] >= a).all(axis=1) & (values[near] <= b).all(axis=1)
+        twins = alike[bounds[spans[t]] : bounds[spans[t] + 1]]
+        joint = np.ones(len(twins), bool)
+        for aggregate, (_, a_t, b_t, low, high) in zip(aggregates, known, strict=True):
+            # In equal ranges, sums that begin alike have equal exact parts: with t's own values
+            # in its ranges the twin has t's sums. Other aggregates must fit whatever they are.
+            own = (low[twins] >= a_t[t]) & (high[twins] <= b_t[t])
+            if isinstance(aggregate, Linear):
+                own |= low[twins] == low[t]
+            joint &= own
+        same = twins[joint | (whole[twins] == whole[t])]
+        counts[t] = len(np.union1d(near[fits], same))
     return np.asarray(counts, np.int64)
