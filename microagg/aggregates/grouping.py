@@ -25,6 +25,16 @@ __all__ = [
 _compiled: dict[str, Any] = {}
 
 
+def _kernels() -> dict[str, Any]:
+    if not _compiled:
+        import sys
+
+        from csp.solve.kernels import twins
+
+        _compiled.update(twins((sys.modules[__name__],), ("lonely", "cut_runs"), {}))
+    return _compiled
+
+
 def sorted_by(
     units: NDArray[np.int64], aggregates: Sequence[Aggregate], rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -49,24 +59,38 @@ def exposed(
     """Find the records with fewer than k, themselves included, within their reach of f.
 
     The others are safe whatever is published: a range contains its own value of f, so that every
-    record within reach stays a candidate. For several aggregates, only records with equal values
-    of all of them count (for d > 0 that finds too few safe records, never too many).
+    record within reach, in all aggregates, stays a candidate.
 
     Returns
     -------
     (n,) bool
     """
-    values = [aggregate.values(units) for aggregate in aggregates]
-    if len(values) == 1:
-        v = values[0]
-        far = reach(v, d)
-        ranked = np.sort(v)
-        upto = np.searchsorted(ranked, v + far, side="right")
-        return np.asarray(upto - np.searchsorted(ranked, v - far, side="left") < k)
-    _, member, count = np.unique(
-        np.column_stack(values), axis=0, return_inverse=True, return_counts=True
-    )
-    return np.asarray(count[member.ravel()] < k)
+    values = np.column_stack([aggregate.values(units) for aggregate in aggregates])
+    far = np.column_stack([reach(v, d) for v in values.T])
+    order = np.lexsort(values.T[::-1])
+    found = np.empty(len(units), bool)
+    found[order] = _kernels()["lonely"](values[order], far[order], k)
+    return found
+
+
+def lonely(values: Any, far: Any, k: int) -> Any:
+    """Whether fewer than k rows, sorted by their first value, are near in all values."""
+    n, count = values.shape
+    found = np.empty(n, np.bool_)
+    for t in range(n):
+        near = 1
+        for side in (-1, 1):
+            i = t + side
+            while 0 <= i < n and near < k and abs(values[i, 0] - values[t, 0]) <= far[t, 0]:
+                fits = True
+                for g in range(1, count):
+                    if abs(values[i, g] - values[t, g]) > far[t, g]:
+                        fits = False
+                        break
+                near += fits
+                i += side
+        found[t] = near < k
+    return found
 
 
 def with_helpers(units: NDArray[np.int64], chosen: NDArray[np.bool_], k: int) -> NDArray[np.bool_]:
@@ -148,15 +172,9 @@ def cheapest_runs(
     (n,) int64
         Run of each row; -1 for rows not in the order.
     """
-    if not _compiled:
-        import sys
-
-        from csp.solve.kernels import twins
-
-        _compiled.update(twins((sys.modules[__name__],), ("cut_runs",), {}))
     labels = np.full(len(units), -1)
     # Floats: only which cut is chosen depends on their rounding, never what is safe.
-    ends = _compiled["cut_runs"](units[order].astype(np.float64), k, free)
+    ends = _kernels()["cut_runs"](units[order].astype(np.float64), k, free)
     labels[order] = np.searchsorted(ends, np.arange(len(order)), side="right")
     return labels
 

@@ -19,6 +19,8 @@ from microagg.records import check_k, read_records
 __all__ = ["candidate_counts", "count_candidates", "is_aggregate_anonymous"]
 
 
+_compiled: dict[str, Any] = {}
+
 _Known = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
@@ -127,7 +129,8 @@ def count_candidates(
     """Count candidates as `candidate_counts` does, on whole units."""
     known = [_known(aggregate, units, lower, upper, d) for aggregate in aggregates]
     if len(known) > 1:
-        return _certain(aggregates, known, _looks(aggregates, lower, upper), k)
+        looks = _looks(aggregates, lower, upper)
+        return _certain(aggregates, known, looks, np.asarray((lower < upper).any(axis=1)), k)
     _, a, b, low, high = known[0]
     # An interval that ends before a also begins before b: one sort of each end is enough.
     begun = np.searchsorted(np.sort(low), b, side="right")
@@ -211,30 +214,76 @@ def _certain(
     aggregates: Sequence[Aggregate],
     known: Sequence[_Known],
     looks: tuple[NDArray[np.int64], NDArray[np.int64]],
+    wide: NDArray[np.bool_],
     k: int,
 ) -> NDArray[np.int64]:
     """Count the records that are candidates for certain, up to k or beyond."""
     spans, whole = looks
-    counts = np.bincount(whole)[whole]
-    values = np.column_stack([part[0] for part in known])
-    order = np.argsort(values[:, 0], kind="stable")
-    ranked = values[order, 0]
+    counts = np.bincount(whole)[whole].astype(np.int64)
+    values, a, b, low, high = (np.column_stack(parts) for parts in zip(*known, strict=True))
+    order = np.lexsort((spans, values[:, 0]))
     alike = np.argsort(spans, kind="stable")
     bounds = np.searchsorted(spans[alike], np.arange(spans.max(initial=0) + 2))
-    for t in np.flatnonzero(counts < k):
-        a = [part[1][t] for part in known]
-        b = [part[2][t] for part in known]
-        near = order[np.searchsorted(ranked, a[0]) : np.searchsorted(ranked, b[0], side="right")]
-        fits = (values[near] >= a).all(axis=1) & (values[near] <= b).all(axis=1)
-        twins = alike[bounds[spans[t]] : bounds[spans[t] + 1]]
-        joint = np.ones(len(twins), bool)
-        for aggregate, (_, a_t, b_t, low, high) in zip(aggregates, known, strict=True):
-            # In equal ranges, sums that begin alike have equal exact parts: with t's own values
-            # in its ranges the twin has t's sums. Other aggregates must fit whatever they are.
-            own = (low[twins] >= a_t[t]) & (high[twins] <= b_t[t])
-            if isinstance(aggregate, Linear):
-                own |= low[twins] == low[t]
-            joint &= own
-        same = twins[joint | (whole[twins] == whole[t])]
-        counts[t] = len(np.union1d(near[fits], same))
-    return np.asarray(counts, np.int64)
+    sums = np.array([isinstance(aggregate, Linear) for aggregate in aggregates])
+    if values.dtype != object and not _compiled:
+        import sys
+
+        from csp.solve.kernels import twins
+
+        _compiled.update(twins((sys.modules[__name__],), ("fits_jointly", "count_certain"), {}))
+    # Integers beyond int64 take the same function as plain Python.
+    count = count_certain if values.dtype == object else _compiled["count_certain"]
+    count(order, values, a, b, low, high, sums, spans, whole, wide, alike, bounds, k, counts)
+    return counts
+
+
+def fits_jointly(
+    t: int, r: int, a: Any, b: Any, low: Any, high: Any, sums: Any, whole: Any
+) -> bool:
+    """Whether r, whose ranges are those of t, surely has a completion with all that t shows.
+
+    Sums that begin alike have equal exact parts, so with t's own values in its ranges r has t's
+    sums. Other aggregates must fit whatever their values are, or depend on equal values only.
+    """
+    if whole[t] == whole[r]:
+        return True
+    for g in range(len(sums)):
+        inside = low[r, g] >= a[t, g] and high[r, g] <= b[t, g]
+        if not inside and not (sums[g] and low[r, g] == low[t, g]):
+            return False
+    return True
+
+
+def count_certain(
+    order: Any, values: Any, a: Any, b: Any, low: Any, high: Any, sums: Any, spans: Any,
+    whole: Any, wide: Any, alike: Any, bounds: Any, k: int, counts: Any,
+) -> None:  # fmt: skip
+    """Count for records that have fewer than k of their own look, nearest values first."""
+    n = len(order)
+    for place in range(n):
+        t = order[place]
+        if counts[t] >= k:
+            continue
+        found = 0
+        if wide[t]:  # of exact records, those that fit jointly have values that fit
+            for i in range(bounds[spans[t]], bounds[spans[t] + 1]):
+                found += fits_jointly(t, alike[i], a, b, low, high, sums, whole)
+        for side in (-1, 1):
+            i = place if side > 0 else place - 1
+            while 0 <= i < n and found < k:
+                r = order[i]
+                if not a[t, 0] <= values[r, 0] <= b[t, 0]:
+                    break
+                near = True
+                for g in range(1, len(sums)):
+                    if not a[t, g] <= values[r, g] <= b[t, g]:
+                        near = False
+                        break
+                if near and not (
+                    wide[t]
+                    and spans[t] == spans[r]
+                    and fits_jointly(t, r, a, b, low, high, sums, whole)
+                ):
+                    found += 1
+                i += side
+        counts[t] = found
