@@ -13,7 +13,7 @@ from microagg.partitions.mondrian import CUTS, mondrian_labels
 from tests.shared import examples, shared_data
 
 
-def by_definition(points, k, cut):
+def by_definition(points, k, cut, widths):
     """Clusters as lists of rows, lower parts first; every cut written out."""
     rows = [tuple(Fraction(float(x)) for x in row) for row in points]
     d = len(rows[0])
@@ -22,7 +22,7 @@ def by_definition(points, k, cut):
         column = [rows[i][a] for i in part]
         return max(column) - min(column)
 
-    whole = [width(range(len(rows)), a) for a in range(d)]
+    whole = [width(range(len(rows)), a) if widths == "relative" else 1 for a in range(d)]
 
     def divide(part):
         if len(part) >= 2 * k:
@@ -55,21 +55,24 @@ def files(draw):
     top = draw(st.sampled_from([1, 3, 100]))
     cell = st.integers(-top, top)
     points = draw(st.lists(st.lists(cell, min_size=d, max_size=d), min_size=n, max_size=n))
+    widths = draw(st.sampled_from(["relative", "absolute"]))
     # Fourths keep every width exact in floats, so that the fractions decide alike.
-    return np.array(points, float) / 4, draw(st.integers(1, n)), draw(st.sampled_from(CUTS))
+    return np.array(points, float) / 4, draw(st.integers(1, n)), draw(st.sampled_from(CUTS)), widths
 
 
 @examples(120)
 @given(files())
 def test_labels_are_those_of_the_definition(file):
-    points, k, cut = file
-    labels = mondrian_labels(points, k, cut=cut)
-    clusters = by_definition(points, k, cut)
+    points, k, cut, widths = file
+    labels = mondrian_labels(points, k, cut=cut, width=widths)
+    clusters = by_definition(points, k, cut, widths)
     assert [np.flatnonzero(labels == c).tolist() for c in range(labels.max() + 1)] == clusters
     assert min(map(len, clusters)) >= k
     if cut == "relaxed":
         assert max(map(len, clusters)) < max(2 * k, len(clusters[0]) + 1)
-    np.testing.assert_array_equal(mondrian.mondrian(points, k, CUTS.index(cut)), labels)
+    np.testing.assert_array_equal(
+        mondrian.mondrian(points, k, CUTS.index(cut), widths == "relative"), labels
+    )
 
 
 @examples(30)
@@ -87,6 +90,14 @@ def test_ties_stop_the_median_but_not_the_others():
     assert mondrian_labels(points, 2, cut="median").max() == 0
     assert np.bincount(mondrian_labels(points, 2, cut="nearest")).tolist() == [2, 6]
     assert np.bincount(mondrian_labels(points, 2, cut="relaxed")).tolist() == [2, 2, 2, 2]
+
+
+def test_widths_decide_which_attribute_is_cut():
+    points = np.array([[0.0, 0], [1, 40], [1, 0], [0, 41]])
+    assert mondrian_labels(points, 2, width="absolute").tolist() == [0, 1, 0, 1]
+    assert mondrian_labels(points, 2, width="relative").tolist() == [0, 1, 1, 0]
+    with pytest.raises(InputError, match="width"):
+        mondrian_labels(points, 2, width="wide")
 
 
 @pytest.mark.parametrize(

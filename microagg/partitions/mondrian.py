@@ -20,11 +20,13 @@ _NAMES = ("select", "spread", "below", "relaxed_cut", "strict_cut", "mondrian")
 _compiled: dict[str, Any] = {}
 
 
-def mondrian_labels(points: NDArray[np.float64], k: int, *, cut: str = "nearest") -> NDArray[Any]:
+def mondrian_labels(
+    points: NDArray[np.float64], k: int, *, cut: str = "nearest", width: str = "relative"
+) -> NDArray[Any]:
     """Partition points into clusters of at least k by recursive cuts across one attribute.
 
-    A part is cut across the attribute in which it is widest, relative to the width of the whole
-    file (among equally wide ones, the first). The cuts differ in what they do with ties:
+    A part is cut across the attribute in which it is widest (among equally wide ones, the first).
+    The cuts differ in what they do with ties:
 
     * ``"median"``: values up to the lower median against values above it. If one side has fewer
       than k records, the next widest attribute is tried; the part stays whole if none is left.
@@ -43,6 +45,8 @@ def mondrian_labels(points: NDArray[np.float64], k: int, *, cut: str = "nearest"
     k : int
         Smallest size of a cluster, from 1 to n.
     cut : {"median", "nearest", "relaxed"}
+    width : {"relative", "absolute"}
+        Widths in proportion to that of the whole file, or as they are in `points`.
 
     Returns
     -------
@@ -59,7 +63,8 @@ def mondrian_labels(points: NDArray[np.float64], k: int, *, cut: str = "nearest"
     -----
     K. LeFevre, D. J. DeWitt, R. Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006:
     strict and relaxed partitioning. The balanced halves that V. Torra and G. Navarro-Arribas
-    describe for attribute disclosure in k-anonymity are the relaxed cut.
+    describe for attribute disclosure in k-anonymity are the relaxed cut, with absolute widths of
+    attributes divided by their variance.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
     if points.ndim != 2 or not points.shape[1]:
@@ -73,13 +78,16 @@ def mondrian_labels(points: NDArray[np.float64], k: int, *, cut: str = "nearest"
     if cut not in CUTS:
         msg = f"cut must be one of {', '.join(CUTS)}, not {cut!r}"
         raise InputError(msg)
+    if width not in ("relative", "absolute"):
+        msg = f"width must be relative or absolute, not {width!r}"
+        raise InputError(msg)
     if not _compiled:
         import sys
 
         from csp.solve.kernels import twins
 
         _compiled.update(twins((sys.modules[__name__],), _NAMES, {}))
-    labels: NDArray[Any] = _compiled["mondrian"](points, k, CUTS.index(cut))
+    labels: NDArray[Any] = _compiled["mondrian"](points, k, CUTS.index(cut), width == "relative")
     return labels
 
 
@@ -184,7 +192,7 @@ def strict_cut(points: Any, rows: Any, a: int, k: int, cut: int, values: Any, sc
     return 0
 
 
-def mondrian(points: Any, k: int, cut: int) -> Any:
+def mondrian(points: Any, k: int, cut: int, relative: Any) -> Any:
     """Labels of Mondrian; `cut` counts in `CUTS`."""
     n, d = points.shape
     order = np.arange(n)
@@ -204,7 +212,9 @@ def mondrian(points: Any, k: int, cut: int) -> Any:
         if end - start >= 2 * k:
             spread(points, rows, lows, highs)
             for a in range(d):
-                width[a] = (highs[a] - lows[a]) / whole[a] if whole[a] > 0 else 0.0
+                width[a] = highs[a] - lows[a]
+                if relative and whole[a] > 0:
+                    width[a] /= whole[a]
             while left == 0:
                 a = 0
                 for b in range(1, d):
