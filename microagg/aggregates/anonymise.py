@@ -1,0 +1,241 @@
+"""k^f-anonymity: every aggregate an attacker may know fits at least k published records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import CertificateError, InputError
+from csp.numbers import exact
+from microagg.aggregates.functions import Aggregate, read_aggregates
+from microagg.aggregates.generalise import generalise, generalise_fully
+from microagg.aggregates.generalised import Domains, Generalised, width_sums
+from microagg.aggregates.grouping import (
+    cheapest_runs,
+    consecutive,
+    exposed,
+    free_runs,
+    mondrian_groups,
+    sorted_by,
+    with_helpers,
+)
+from microagg.aggregates.residual import residual_disclosure
+from microagg.aggregates.verify import count_candidates
+from microagg.records import check_k, read_records
+
+__all__ = ["METHODS", "aggregate_anonymise"]
+
+METHODS = ("best", "aggranon", "mondrian", "hybrid", "narrow")
+
+# Steps of dynamic programming (records times k times attributes) that are worth waiting for.
+_AFFORDABLE = 2 * 10**8
+
+
+def aggregate_anonymise(
+    X: Any,
+    k: int,
+    f: Any = "sum",
+    d: Any = 0,
+    *,
+    attributes: Sequence[str] | None = None,
+    decimals: int | None = None,
+    method: str = "best",
+    domain: str = "common",
+) -> Generalised:
+    """Generalise records until knowledge of an aggregate fits at least k of them.
+
+    Parameters
+    ----------
+    X : (n, a) array, data frame, mapping of columns, or path
+        Numerical records.
+    k : int
+        Fewest candidates that aggregate knowledge may leave for a record, from 1 to n.
+    f : str, mapping, sequence, callable, or list
+        What the attacker knows of a record: "sum" or "average" of the attributes, weights by
+        attribute or one for each (whole or decimal numbers, taken exactly), a function of the
+        user as `Monotone` describes it, or a list of several of these, the most important first.
+    d : number
+        The attacker knows f(t) only within d times its size, 0 <= d < 1. The guarantee is for
+        each record around its own f(t).
+    attributes : sequence of str, optional
+        Attributes that f is a function of; all by default.
+    decimals : int, optional
+        Decimal places of the data, where they are not to be found from it.
+    method : {"best", "aggranon", "mondrian", "hybrid", "narrow"}
+        * ``"aggranon"``: algorithm aggrAnon, groups of k consecutive records by f.
+        * ``"mondrian"``: k-anonymity by Mondrian, the better of its nearest and relaxed cuts.
+        * ``"hybrid"``: records with k records within their reach stay as they are, Mondrian
+          makes the others k-anonymous.
+        * ``"narrow"``: several groupings, of all records and of those that need it, each
+          generalised only as far as f asks for; the one that loses least.
+        * ``"best"``: the one of all these that loses least.
+    domain : {"common", "attribute"}
+        Which of the two penalties decides what loses least.
+
+    Returns
+    -------
+    Generalised
+
+    Raises
+    ------
+    InputError
+        For k, d, f, method or domain out of range or unknown, and for data that is no table of
+        numbers.
+    CertificateError
+        If the published ranges fail the verifier. That cannot happen unless a function of the
+        user is not what it promises.
+
+    Notes
+    -----
+    O. Gkountouna, K. Lepenioti, M. Terrovitis, Privacy against aggregate knowledge attacks.
+    Definition 1 is d = 0, Definition 2 is d > 0. For f < 0 the interval is f - d|f| to f + d|f|.
+    What remains disclosed is counted in `Generalised.residual`.
+    """
+    records = read_records(X, attributes, decimals=decimals)
+    units = records.units
+    k = check_k(k, len(units))
+    tolerance = exact(d)
+    if not 0 <= tolerance < 1:
+        msg = f"d must be at least 0 and below 1, not {d}"
+        raise InputError(msg)
+    for name, value, known in (("method", method, METHODS), ("domain", domain, _DOMAINS)):
+        if value not in known:
+            msg = f"{name} must be one of {', '.join(known)}, not {value!r}"
+            raise InputError(msg)
+    aggregates = read_aggregates(f, records.names)
+    for aggregate in aggregates:
+        aggregate.check(units)
+    domains = Domains.of(units)
+    task = _Task(units, aggregates, k, tolerance, _DOMAINS.index(domain), domains)
+    best = task.best(method)
+    lower, upper = best.lower, best.upper
+    counts = count_candidates(units, lower, upper, aggregates, tolerance, k)
+    if counts.min() < k:
+        row = int(np.argmin(counts))
+        msg = (
+            f"row {row + 1} is left with {int(counts[row])} candidates instead of {k}; is f "
+            "deterministic, row by row and monotone?"
+        )
+        raise CertificateError(msg)
+    together, apart = domains.penalties(width_sums(lower, upper))
+    classes = _renumbered(best.labels)
+    for array in (lower, upper, classes):
+        array.flags.writeable = False
+    return Generalised(
+        lower=lower,
+        upper=upper,
+        classes=classes,
+        names=records.names,
+        scale=records.scale,
+        k=k,
+        d=tolerance,
+        aggregates=tuple(aggregate.name for aggregate in aggregates),
+        method=method,
+        chosen=best.name,
+        ncp=float(together),
+        ncp_per_attribute=float(apart),
+        fewest=int(counts.min()),
+        residual=residual_disclosure(units, lower, upper, classes, aggregates, tolerance),
+        library=records.library,
+    )
+
+
+_DOMAINS = ("common", "attribute")
+_CUTS = ("nearest", "relaxed")
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """Ranges that satisfy the guarantee, and how they came about."""
+
+    name: str
+    labels: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+
+
+@dataclass
+class _Task:
+    """Records, what is asked for, and the smallest loss so far."""
+
+    units: NDArray[np.int64]
+    aggregates: tuple[Aggregate, ...]
+    k: int
+    d: Fraction
+    domain: int
+    domains: Domains
+    least: Fraction | None = None
+
+    def best(self, method: str) -> _Attempt:
+        """Attempt that loses least; of equal ones the first."""
+        best = None
+        for attempt in self.attempts(method):
+            if attempt is not None:
+                loss = self.loss(width_sums(attempt.lower, attempt.upper))
+                if self.least is None or loss < self.least:
+                    self.least, best = loss, attempt
+        assert best is not None  # nothing is hopeless before something has succeeded
+        return best
+
+    def attempts(self, method: str) -> Iterator[_Attempt | None]:
+        """Make a method's attempts, the most promising ones first; None for hopeless ones."""
+        every = np.arange(len(self.units))
+        if method == "aggranon":
+            yield self.consecutive()
+        elif method == "mondrian":
+            yield from (self.full("Mondrian", every, cut) for cut in _CUTS)
+        else:
+            in_need = exposed(self.units, self.aggregates, self.k, self.d)
+            needed = np.flatnonzero(with_helpers(self.units, in_need, self.k))
+            name = "Mondrian of exposed records"
+            if method == "hybrid":
+                yield from (self.full(name, needed, cut) for cut in _CUTS)
+                return
+            # Ranges that f allows are never wider than full ones, so Mondrian itself is covered.
+            yield from (self.narrowed_mondrian(name, needed, cut) for cut in _CUTS)
+            yield self.runs("cheapest runs of exposed records", needed)
+            if len(needed) < len(every):
+                yield from (self.narrowed_mondrian("Mondrian", every, cut) for cut in _CUTS)
+                yield self.runs("cheapest runs", every)
+            if method == "best":
+                yield self.consecutive()
+
+    def consecutive(self) -> _Attempt | None:
+        order = sorted_by(self.units, self.aggregates, np.arange(len(self.units)))
+        return self.narrowed("consecutive groups", consecutive(order, self.k, len(order)))
+
+    def runs(self, name: str, rows: NDArray[np.int64]) -> _Attempt | None:
+        if not len(rows) or len(rows) * self.k * self.units.shape[1] > _AFFORDABLE:
+            return None
+        order = sorted_by(self.units, self.aggregates, rows)
+        free = free_runs(self.units, self.aggregates, order, self.d)
+        return self.narrowed(name, cheapest_runs(self.units, order, self.k, free))
+
+    def narrowed_mondrian(self, name: str, rows: NDArray[np.int64], cut: str) -> _Attempt | None:
+        labels = mondrian_groups(self.units, rows, self.k, cut)
+        return self.narrowed(f"{name} ({cut}), narrowed", labels)
+
+    def narrowed(self, name: str, labels: NDArray[np.int64]) -> _Attempt | None:
+        ranges = generalise(self.units, labels, self.aggregates, self.d, hopeless=self.hopeless)
+        return ranges and _Attempt(name, labels, *ranges)
+
+    def full(self, name: str, rows: NDArray[np.int64], cut: str) -> _Attempt:
+        labels = mondrian_groups(self.units, rows, self.k, cut)
+        return _Attempt(f"{name} ({cut})", labels, *generalise_fully(self.units, labels))
+
+    def hopeless(self, widths: tuple[int, ...]) -> bool:
+        return self.least is not None and self.loss(widths) >= self.least
+
+    def loss(self, widths: tuple[int, ...]) -> Fraction:
+        return self.domains.penalties(widths)[self.domain]
+
+
+def _renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give classes numbers from 0 without gaps, in their order; -1 stays."""
+    _, classes = np.unique(np.append(labels, -1), return_inverse=True)
+    return np.asarray(classes.ravel()[:-1] - 1, np.int64)

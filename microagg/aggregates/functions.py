@@ -1,0 +1,242 @@
+"""What an attacker knows of a record: sums, averages, weighted sums and functions of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import gcd, lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.numbers import MAX_VALUE, exact
+
+__all__ = ["LARGEST", "Aggregate", "Linear", "Monotone", "reach", "read_aggregates"]
+
+LARGEST = 2**61
+"""Bound on aggregates, so that differences of two of them fit int64."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Weighted sum of the attributes.
+
+    Attributes
+    ----------
+    name : str
+    weights : tuple of Fraction
+        One an attribute, as meant.
+    """
+
+    name: str
+    weights: tuple[Fraction, ...]
+
+    @cached_property
+    def whole(self) -> NDArray[np.int64]:
+        """Smallest whole numbers in the ratio of the weights, shape (d,).
+
+        Records compare by them as by the weights: f enters only by order, equality and relative
+        distance.
+
+        Raises
+        ------
+        InputError
+            If they are beyond 2**53.
+        """
+        common = lcm(*(w.denominator for w in self.weights))
+        numbers = [int(w * common) for w in self.weights]
+        shared = gcd(*numbers)
+        if max(map(abs, numbers)) // shared > MAX_VALUE:
+            msg = "the weights of f have too many digits; round them"
+            raise InputError(msg)
+        return np.array([number // shared for number in numbers], np.int64)
+
+    def values(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Values of records, shape (n,), in units over the weights' common denominator."""
+        return np.asarray(rows @ self.whole, np.int64)
+
+    def ends(
+        self, lower: NDArray[np.int64], upper: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Smallest and largest value of records known by ranges, each of shape (n,)."""
+        plus, minus = np.maximum(self.whole, 0), np.minimum(self.whole, 0)
+        return lower @ plus + upper @ minus, upper @ plus + lower @ minus
+
+    def check(self, rows: NDArray[np.int64]) -> None:
+        """Refuse data whose sums would not fit.
+
+        Raises
+        ------
+        InputError
+        """
+        top = int(np.abs(rows).max(initial=0))
+        if top * sum(abs(int(w)) for w in self.whole) >= LARGEST:
+            msg = f"values of {self.name} may exceed 2**61 units; use fewer decimals"
+            raise InputError(msg)
+
+
+@dataclass(frozen=True)
+class Monotone:
+    """A function of the user that moves one way in every attribute.
+
+    Attributes
+    ----------
+    function : callable
+        Takes an (m, d) int64 array of records, in units of the data, and returns m whole numbers,
+        each depending on its own row alone. Over real numbers it must be continuous and
+        monotone in every attribute, so that the ranges of a record give f the range between its
+        values at two corners, without gaps.
+    directions : tuple of int, optional
+        +1 where f does not fall as the attribute grows, -1 where it does not rise. Without it,
+        +1 for every attribute.
+    name : str
+        For reports.
+    """
+
+    function: Callable[[NDArray[np.int64]], Any]
+    directions: tuple[int, ...] = ()
+    name: str = "function"
+
+    def values(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Values of records, shape (n,).
+
+        Raises
+        ------
+        InputError
+            If the function does not return one whole number below 2**61 for each row.
+        """
+        given = np.asarray(self.function(rows.copy()))
+        if given.shape != (len(rows),) or given.dtype.kind not in "biufO":
+            msg = (
+                f"{self.name} must return one whole number for each of the {len(rows)} rows it is "
+                f"given; it returned an array of shape {given.shape} and type {given.dtype}"
+            )
+            raise InputError(msg)
+        if given.dtype.kind in "fO":
+            wrong = [not _is_whole(v) for v in given.tolist()]
+            if any(wrong):
+                msg = f"row {wrong.index(True) + 1}: {self.name} returned no whole number; scale it"
+                raise InputError(msg)
+        limit = 2**53 if given.dtype.kind == "f" else LARGEST
+        found = [int(v) for v in given.tolist()] if given.dtype.kind == "O" else given
+        if len(rows) and (max(found) >= limit or min(found) <= -limit):
+            msg = f"{self.name} returned a number beyond {limit}; use a larger unit"
+            raise InputError(msg)
+        return np.asarray(found, np.int64)
+
+    def ends(
+        self, lower: NDArray[np.int64], upper: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Smallest and largest value of records known by ranges, each of shape (n,)."""
+        rising = np.ones(lower.shape[1], bool)
+        if self.directions:
+            rising = np.array(self.directions) > 0
+        return self.values(np.where(rising, lower, upper)), self.values(
+            np.where(rising, upper, lower)
+        )
+
+    def check(self, rows: NDArray[np.int64]) -> None:
+        """Refuse directions that do not fit the data.
+
+        Raises
+        ------
+        InputError
+        """
+        wrong = [s for s in self.directions if s not in {1, -1}]
+        if wrong or (self.directions and len(self.directions) != rows.shape[1]):
+            msg = (
+                f"directions of {self.name} must be +1 or -1 for each of the {rows.shape[1]} "
+                f"attributes, not {self.directions}"
+            )
+            raise InputError(msg)
+
+
+Aggregate = Linear | Monotone
+
+
+def read_aggregates(f: Any, names: Sequence[str]) -> tuple[Aggregate, ...]:
+    """Read which aggregates a caller names.
+
+    Parameters
+    ----------
+    f : str, mapping, sequence, callable, or Monotone
+        "sum", "average"; weights by attribute (0 where left out) or in the order of the
+        attributes; a function as `Monotone` describes it; or a list of several of these, the
+        most important first.
+    names : sequence of str
+        The attributes.
+
+    Raises
+    ------
+    InputError
+        If f is none of this, names an unknown attribute, or has no weight but 0.
+    """
+    if isinstance(f, (list, tuple)) and f and not all(_is_number(part) for part in f):
+        return tuple(_read(part, names) for part in f)
+    return (_read(f, names),)
+
+
+def reach(values: NDArray[np.int64], d: Fraction) -> NDArray[np.int64]:
+    """How far whole values may lie from each given one: the floor of d times its size."""
+    size = np.abs(values)
+    if int(size.max(initial=0)) * d.numerator < LARGEST:
+        return size * d.numerator // d.denominator
+    whole = [int(v) * d.numerator // d.denominator for v in size.tolist()]
+    return np.array(whole, np.int64)
+
+
+def _read(f: Any, names: Sequence[str]) -> Aggregate:
+    count = len(names)
+    if isinstance(f, Monotone):
+        return f
+    if isinstance(f, str):
+        if f == "sum":
+            return Linear(f, (Fraction(1),) * count)
+        if f == "average":
+            return Linear(f, (Fraction(1, count),) * count)
+    elif isinstance(f, Mapping):
+        unknown = [name for name in f if name not in names]
+        if unknown:
+            msg = f"f weighs {unknown[0]!r}, but the attributes are {', '.join(names)}"
+            raise InputError(msg)
+        return _weighted([f.get(name, 0) for name in names])
+    elif isinstance(f, (Sequence, np.ndarray)) and all(map(_is_number, f)):
+        if len(f) != count:
+            msg = f"f has {len(f)} weights for {count} attributes ({', '.join(names)})"
+            raise InputError(msg)
+        return _weighted(list(f))
+    elif callable(f):
+        return Monotone(f, name=str(getattr(f, "__name__", "function")))
+    msg = (
+        f"f = {f!r} is not understood; give 'sum', 'average', weights (by name or one an "
+        "attribute), a function of an (m, d) array, or a list of several of these"
+    )
+    raise InputError(msg)
+
+
+def _weighted(weights: Sequence[Any]) -> Linear:
+    found = tuple(exact(w) for w in weights)
+    if not any(found):
+        msg = "every weight of f is 0, so that f tells nothing; give at least one other weight"
+        raise InputError(msg)
+    return Linear("weighted sum", found)
+
+
+def _is_number(part: Any) -> bool:
+    if isinstance(part, (bool, Mapping)) or callable(part):
+        return False
+    try:
+        exact(part)
+    except InputError:
+        return False
+    return True
+
+
+def _is_whole(value: Any) -> bool:
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, (int, np.integer))

@@ -1,0 +1,254 @@
+"""Ranges as narrow as aggregate knowledge allows: lines 5 to 20 of algorithm aggrAnon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.aggregates.functions import LARGEST, Aggregate, Linear, reach
+from microagg.aggregates.narrowing import fits, narrow_classes
+
+__all__ = ["generalise", "generalise_fully"]
+
+Ranges = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def generalise(
+    units: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    aggregates: Sequence[Aggregate],
+    d: Fraction,
+    *,
+    hopeless: Callable[[tuple[int, ...]], bool] | None = None,
+) -> Ranges | None:
+    """Generalise attribute after attribute in each class until its records share their f.
+
+    The attribute generalised next is the one without which the values of f are most similar:
+    whose absolute differences over all pairs of records have the smallest average, summed over
+    the aggregates; among equals the first. "Without" means that the attribute, like those
+    generalised before, has one common value in all records of the class; for sums that is the
+    same as to leave it out.
+
+    A class is done when, for every aggregate, all records show the same range of f (then their
+    exact parts are equal too), or when d > 0 and no two values possible in the class differ by
+    more than d times either of them.
+
+    Parameters
+    ----------
+    units : (n, a) int64
+    labels : (n,) int64
+        Class of each record; negative for records that stay as they are.
+    aggregates : sequence of Aggregate
+    d : Fraction
+        Relative tolerance, at least 0.
+    hopeless : callable, optional
+        Asked after every step with the sums of the widths so far, one an attribute, which only
+        grow: if True, the work ends.
+
+    Returns
+    -------
+    (lower, upper) : (n, a) int64
+        Published ranges; equal where nothing is generalised. None if it was hopeless.
+
+    Notes
+    -----
+    O. Gkountouna, K. Lepenioti, M. Terrovitis, Privacy against aggregate knowledge attacks,
+    Figure 1. Signed differences average to 0 over all pairs, hence the absolute ones.
+    """
+    lower, upper = units.copy(), units.copy()
+    rows = np.flatnonzero(labels >= 0)
+    rows = rows[np.argsort(labels[rows], kind="stable")]
+    if not len(rows):
+        return lower, upper
+    step = _Step(units[rows], labels[rows], aggregates)
+    sums = [aggregate for aggregate in aggregates if isinstance(aggregate, Linear)]
+    if len(sums) == len(aggregates) and fits(step.units, sums, step.sizes, d):
+        ranges = narrow_classes(step.units, step.starts, sums, d, hopeless)
+        if ranges is None:
+            return None
+        lower[rows], upper[rows] = ranges
+        return lower, upper
+    return _all_together(step, rows, lower, upper, d, hopeless)
+
+
+def _all_together(
+    step: _Step,
+    rows: NDArray[np.int64],
+    lower: NDArray[np.int64],
+    upper: NDArray[np.int64],
+    d: Fraction,
+    hopeless: Callable[[tuple[int, ...]], bool] | None,
+) -> Ranges | None:
+    """Take every step in all classes at once, so that a function is asked for many rows each time.
+
+    Also for sums beyond the range of the compiled way, whose oracle it is in the tests.
+    """
+    aggregates, units = step.aggregates, step.units
+    open_ = np.zeros((len(step.starts), units.shape[1]), bool)
+    widths = [0] * units.shape[1]
+    for _ in range(units.shape[1]):
+        keep = ~_done(step, aggregates, d)
+        kept = keep[step.member]
+        if not keep.any():
+            break
+        rows, open_ = rows[kept], open_[keep]
+        step = step.only(kept)
+        next_ = _most_similar_without(step, open_, aggregates)
+        open_[np.arange(len(next_)), next_] = True
+        step.open_up(next_)
+        lower[rows], upper[rows] = step.lower, step.upper
+        for j, more in enumerate(step.added(next_)):
+            widths[j] += more
+        if hopeless is not None and hopeless(tuple(widths)):
+            return None
+    return lower, upper
+
+
+def generalise_fully(units: NDArray[np.int64], labels: NDArray[np.int64]) -> Ranges:
+    """Give all records of a class the same ranges: plain k-anonymity.
+
+    Parameters
+    ----------
+    units : (n, a) int64
+    labels : (n,) int64
+        Class of each record; negative for records that stay as they are.
+    """
+    lower, upper = units.copy(), units.copy()
+    rows = np.flatnonzero(labels >= 0)
+    if len(rows):
+        rows = rows[np.argsort(labels[rows], kind="stable")]
+        starts, member = _runs(labels[rows])
+        lower[rows] = np.minimum.reduceat(units[rows], starts)[member]
+        upper[rows] = np.maximum.reduceat(units[rows], starts)[member]
+    return lower, upper
+
+
+def _runs(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Start of every run of equal labels, and for each place the number of its run."""
+    begins = np.ones(len(labels), bool)
+    begins[1:] = labels[1:] != labels[:-1]
+    return np.flatnonzero(begins), np.cumsum(begins) - 1
+
+
+class _Step:
+    """Records of the classes still at work, those of a class side by side.
+
+    `frozen` holds the records with one common value in place of each generalised attribute.
+    """
+
+    def __init__(
+        self,
+        units: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        aggregates: Sequence[Aggregate],
+        lower: NDArray[np.int64] | None = None,
+        upper: NDArray[np.int64] | None = None,
+        frozen: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.units, self.labels, self.aggregates = units, labels, aggregates
+        # Nothing is generalised before `only` has copied what remains, so sharing is safe.
+        self.lower = units if lower is None else lower
+        self.upper = units if upper is None else upper
+        self.frozen = units if frozen is None else frozen
+        self.starts, self.member = _runs(labels)
+        self.sizes = np.diff(np.append(self.starts, len(labels)))
+        # Of m values in ascending order, that of rank r (from 0) is the larger one of r pairs and
+        # the smaller one of m - 1 - r: so often it is added and subtracted.
+        rank = np.arange(len(labels)) - self.starts[self.member]
+        self.factor = 2 * rank + 1 - self.sizes[self.member]
+
+    def only(self, kept: NDArray[np.bool_]) -> _Step:
+        parts = (self.lower[kept], self.upper[kept], self.frozen[kept])
+        return _Step(self.units[kept], self.labels[kept], self.aggregates, *parts)
+
+    def open_up(self, attribute: NDArray[np.int64]) -> None:
+        """Generalise one attribute in each class."""
+        place = np.arange(len(self.units))
+        column = attribute[self.member]
+        values = self.units[place, column]
+        low = np.minimum.reduceat(values, self.starts)[self.member]
+        self.lower[place, column] = self.frozen[place, column] = low
+        self.upper[place, column] = np.maximum.reduceat(values, self.starts)[self.member]
+
+    def added(self, attribute: NDArray[np.int64]) -> list[int]:
+        """Sum of the widths that one more attribute in each class has brought, by attribute."""
+        width = (self.upper - self.lower)[self.starts, attribute]
+        if int(width.max(initial=0)) * len(self.units) >= LARGEST:
+            width = width.astype(object)
+        total = width * self.sizes
+        return [int(total[attribute == j].sum()) for j in range(self.units.shape[1])]
+
+
+def _done(step: _Step, aggregates: Sequence[Aggregate], d: Fraction) -> NDArray[np.bool_]:
+    """For each class, whether its records can no longer be told apart by f."""
+    done = np.ones(len(step.starts), bool)
+    for aggregate in aggregates:
+        if not len(done):
+            break
+        low, high = aggregate.ends(step.lower, step.upper)
+        least = np.minimum.reduceat(low, step.starts)
+        most = np.maximum.reduceat(high, step.starts)
+        same = (np.maximum.reduceat(low, step.starts) == least) & (
+            np.minimum.reduceat(high, step.starts) == most
+        )
+        if len(aggregates) > 1 and not isinstance(aggregate, Linear):
+            # Equal ranges of two functions do not say that both values are possible at once.
+            same &= least == most
+        nearest_to_zero = np.maximum(np.maximum(least, -most), 0)
+        done &= same | (most - least <= reach(nearest_to_zero, d))
+    return done
+
+
+def _most_similar_without(
+    step: _Step, open_: NDArray[np.bool_], aggregates: Sequence[Aggregate]
+) -> NDArray[np.int64]:
+    """Attribute to generalise next in each class."""
+    best = np.full(len(step.starts), -1)
+    least = np.zeros(len(step.starts), np.int64)
+    known = [aggregate.values(step.frozen) for aggregate in aggregates]
+    for j in range(step.units.shape[1]):
+        low = np.minimum.reduceat(step.units[:, j], step.starts)[step.member]
+        spread = sum(
+            _differences(step, _with_common(step, aggregate, values, j, low))
+            for aggregate, values in zip(aggregates, known, strict=True)
+        )
+        spread = np.asarray(spread)
+        if spread.dtype == object:
+            least = least.astype(object)
+        better = ~open_[:, j] & ((best < 0) | (spread < least))
+        least[better] = spread[better]
+        best[better] = j
+    return best
+
+
+def _with_common(
+    step: _Step,
+    aggregate: Aggregate,
+    values: NDArray[np.int64],
+    j: int,
+    low: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Values of f where attribute j, too, has one common value in each class."""
+    if isinstance(aggregate, Linear):
+        return np.asarray(values - aggregate.whole[j] * (step.frozen[:, j] - low))
+    rows = step.frozen.copy()
+    rows[:, j] = low
+    return aggregate.values(rows)
+
+
+def _differences(step: _Step, values: NDArray[np.int64]) -> NDArray[Any]:
+    """Sum of the absolute differences over all pairs of each class, exactly."""
+    values = values - np.minimum.reduceat(values, step.starts)[step.member]
+    top = int(values.max(initial=0)) + 1
+    if top * len(step.starts) < LARGEST:  # class by class in one sort of single numbers
+        base = step.member * top
+        values = np.sort(base + values) - base
+    else:
+        values = values[np.lexsort((values, step.member))]
+    if top * int(step.sizes.max(initial=0)) ** 2 * len(step.aggregates) >= LARGEST:
+        values = values.astype(object)
+    return np.asarray(np.add.reduceat(values * step.factor, step.starts))

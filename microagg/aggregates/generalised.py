@@ -1,0 +1,206 @@
+"""The published file: ranges in place of values, what they cost, what they still give away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.frames import columns_to_frame
+from csp.numbers import units_text, units_to_numbers
+
+__all__ = ["Domains", "Generalised", "Residual", "width_sums"]
+
+
+@dataclass(frozen=True)
+class Residual:
+    """What an attacker with exact aggregate knowledge learns in spite of k^f-anonymity.
+
+    Records are counted whose candidates all lie in one class, with one and the same exact part:
+    f less that part is then the sum of the generalised attributes, whichever record is theirs.
+
+    Attributes
+    ----------
+    touched : int
+        Records with at least one generalised value.
+    single : int
+        Touched records with exactly one generalised value.
+    sums : int
+        Records whose sum of generalised values is disclosed.
+    values : int
+        Records of which some generalised value is disclosed exactly.
+    """
+
+    touched: int
+    single: int
+    sums: int
+    values: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Generalised:
+    """Records with ranges in place of some values.
+
+    Attributes
+    ----------
+    lower, upper : (n, a) int64
+        Ends of every range in units of ``10**-scale``; equal where a value stands as it was.
+    classes : (n,) int64
+        Records generalised together; -1 for those that stayed as they were on their own account.
+        Not for publication.
+    names : tuple of str
+        Attributes.
+    scale : int
+    k : int
+    d : Fraction
+        Relative precision of the attacker's knowledge.
+    aggregates : tuple of str
+        What the attacker knows.
+    method : str
+        Which method was asked for.
+    chosen : str
+        The construction that gave the ranges: groups, and how far they are generalised.
+    ncp : float
+        Normalised certainty penalty: the mean over all values of the range's width over the
+        width of the domain common to all attributes.
+    ncp_per_attribute : float
+        The same with each attribute's own domain, from the records.
+    fewest : int
+        Smallest number of candidates of any record, counted by the verifier.
+    residual : Residual or None
+        None for functions of the user, whose parts are not known.
+    library : str
+        "pandas", "polars" or "pyarrow" if the data came as such a frame, otherwise "".
+    """
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    names: tuple[str, ...]
+    scale: int
+    k: int
+    d: Fraction
+    aggregates: tuple[str, ...]
+    method: str
+    chosen: str
+    ncp: float
+    ncp_per_attribute: float
+    fewest: int
+    residual: Residual | None
+    library: str = ""
+
+    def __repr__(self) -> str:
+        return f"Generalised({len(self.lower)} records, k={self.k}, ncp={self.ncp:.3g})"
+
+    def to_frame(self, form: str = "text") -> Any:
+        """Return the published file as a data frame of the caller's library.
+
+        Parameters
+        ----------
+        form : {"text", "columns"}
+            One column of text an attribute, ranges as "[10-15]" (a negative end as
+            "[-5 to 15]"), or two columns of numbers, "name_lower" and "name_upper".
+
+        Raises
+        ------
+        InputError
+            If the form is unknown, the new names collide, or no frame library is installed.
+        """
+        columns: dict[str, Any] = {}
+        for j, name in enumerate(self.names):
+            low, high = self.lower[:, j], self.upper[:, j]
+            if form == "text":
+                columns[name] = [self._text(a, b) for a, b in zip(low, high, strict=True)]
+            elif form == "columns":
+                columns[f"{name}_lower"] = units_to_numbers(low, self.scale)
+                columns[f"{name}_upper"] = units_to_numbers(high, self.scale)
+            else:
+                msg = f"form must be text or columns, not {form!r}"
+                raise InputError(msg)
+        if form == "columns" and len(columns) < 2 * len(self.names):
+            msg = "names of attributes with _lower and _upper collide; rename the attributes"
+            raise InputError(msg)
+        return columns_to_frame(columns, self.library)
+
+    def summary(self) -> dict[str, Any]:
+        """Plain data for JSON: what was asked for, what it cost, what remains."""
+        left = self.residual
+        return {
+            "records": len(self.lower),
+            "attributes": list(self.names),
+            "k": self.k,
+            "d": str(self.d),
+            "aggregates": list(self.aggregates),
+            "method": self.method,
+            "chosen": self.chosen,
+            "ncp": self.ncp,
+            "ncp_per_attribute": self.ncp_per_attribute,
+            "values_generalised": int((self.lower < self.upper).sum()),
+            "fewest_candidates": self.fewest,
+            "records_touched": int((self.lower < self.upper).any(axis=1).sum()),
+            "records_with_one_generalised_value": left and left.single,
+            "sums_disclosed": left and left.sums,
+            "values_disclosed": left and left.values,
+        }
+
+    def _text(self, low: np.int64, high: np.int64) -> str:
+        first = units_text(int(low), self.scale)
+        if low == high:
+            return first
+        dash = " to " if low < 0 else "-"
+        return f"[{first}{dash}{units_text(int(high), self.scale)}]"
+
+
+def width_sums(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> tuple[int, ...]:
+    """Sum of the widths of the ranges of each attribute, exactly."""
+    width = upper - lower
+    if int(width.max(initial=0)) * len(width) >= 2**62:
+        width = width.astype(object)
+    return tuple(int(total) for total in width.sum(axis=0))
+
+
+@dataclass(frozen=True)
+class Domains:
+    """Smallest and largest value of each attribute, which widths of ranges are measured by.
+
+    Attributes
+    ----------
+    least, most : tuple of int
+    records : int
+    """
+
+    least: tuple[int, ...]
+    most: tuple[int, ...]
+    records: int
+
+    @classmethod
+    def of(cls, units: NDArray[np.int64]) -> Domains:
+        """Domains from the records themselves."""
+        least, most = units.min(axis=0).tolist(), units.max(axis=0).tolist()
+        return cls(tuple(least), tuple(most), len(units))
+
+    def penalties(self, widths: Sequence[int]) -> tuple[Fraction, Fraction]:
+        """Normalised certainty penalty: with the common domain, with one for each attribute.
+
+        Parameters
+        ----------
+        widths : sequence of int
+            Sum of the widths of each attribute's ranges. An attribute of one value costs nothing.
+
+        Notes
+        -----
+        J. Xu et al., Utility-based anonymization using local recoding, KDD 2006.
+        """
+        values = self.records * len(widths)
+        common = max(self.most) - min(self.least)
+        together = Fraction(sum(widths), values * common) if common else Fraction(0)
+        apart = Fraction(0)
+        for low, high, total in zip(self.least, self.most, widths, strict=True):
+            if high > low:
+                apart += Fraction(total, values * (high - low))
+        return together, apart

@@ -1,0 +1,219 @@
+"""Line 4 of aggrAnon: which records to generalise, and which of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.aggregates.functions import Aggregate, reach
+from microagg.partitions.mondrian import mondrian_labels
+
+__all__ = [
+    "cheapest_runs",
+    "consecutive",
+    "exposed",
+    "free_runs",
+    "mondrian_groups",
+    "sorted_by",
+    "with_helpers",
+]
+
+_compiled: dict[str, Any] = {}
+
+
+def _kernels() -> dict[str, Any]:
+    if not _compiled:
+        import sys
+
+        from csp.solve.kernels import twins
+
+        _compiled.update(twins((sys.modules[__name__],), ("lonely", "cut_runs"), {}))
+    return _compiled
+
+
+def sorted_by(
+    units: NDArray[np.int64], aggregates: Sequence[Aggregate], rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Rows in ascending order of the aggregates, the first one first; ties by row."""
+    keys = [aggregate.values(units[rows]) for aggregate in aggregates]
+    return rows[np.lexsort([rows, *keys[::-1]])]
+
+
+def consecutive(order: NDArray[np.int64], k: int, n: int) -> NDArray[np.int64]:
+    """Label runs of k sorted rows; what remains joins the last one. Rows left out get -1.
+
+    This is the plain reading of line 4, with sizes from k to 2k - 1.
+    """
+    labels = np.full(n, -1)
+    labels[order] = np.minimum(np.arange(len(order)) // k, max(len(order) // k - 1, 0))
+    return labels
+
+
+def exposed(
+    units: NDArray[np.int64], aggregates: Sequence[Aggregate], k: int, d: Fraction
+) -> NDArray[np.bool_]:
+    """Find the records with fewer than k, themselves included, within their reach of f.
+
+    The others are safe whatever is published: a range contains its own value of f, so that every
+    record within reach, in all aggregates, stays a candidate.
+
+    Returns
+    -------
+    (n,) bool
+    """
+    values = np.column_stack([aggregate.values(units) for aggregate in aggregates])
+    far = np.column_stack([reach(v, d) for v in values.T])
+    order = np.lexsort(values.T[::-1])
+    found = np.empty(len(units), bool)
+    found[order] = _kernels()["lonely"](values[order], far[order], k)
+    return found
+
+
+def lonely(values: Any, far: Any, k: int) -> Any:
+    """Whether fewer than k rows, sorted by their first value, are near in all values."""
+    n, count = values.shape
+    found = np.empty(n, np.bool_)
+    for t in range(n):
+        near = 1
+        for side in (-1, 1):
+            i = t + side
+            while 0 <= i < n and near < k and abs(values[i, 0] - values[t, 0]) <= far[t, 0]:
+                fits = True
+                for g in range(1, count):
+                    if abs(values[i, g] - values[t, g]) > far[t, g]:
+                        fits = False
+                        break
+                near += fits
+                i += side
+        found[t] = near < k
+    return found
+
+
+def with_helpers(units: NDArray[np.int64], chosen: NDArray[np.bool_], k: int) -> NDArray[np.bool_]:
+    """Fill up fewer than k chosen records to k with those that widen their ranges least.
+
+    Nearness is the sum, over the attributes, of the distance to the range of the chosen; ties by
+    row.
+    """
+    count = int(chosen.sum())
+    if count == 0 or count >= k:
+        return chosen
+    low, high = units[chosen].min(axis=0), units[chosen].max(axis=0)
+    beyond = (np.maximum(low - units, 0) + np.maximum(units - high, 0)).astype(np.float64).sum(1)
+    beyond[chosen] = -1.0
+    filled = np.zeros(len(units), bool)
+    filled[np.argsort(beyond, kind="stable")[:k]] = True
+    return filled
+
+
+def mondrian_groups(
+    units: NDArray[np.int64], rows: NDArray[np.int64], k: int, cut: str
+) -> NDArray[np.int64]:
+    """Clusters of Mondrian among some rows; the others get -1."""
+    labels = np.full(len(units), -1)
+    if len(rows):
+        labels[rows] = mondrian_labels(units[rows].astype(np.float64), k, cut=cut)
+    return labels
+
+
+def free_runs(
+    units: NDArray[np.int64],
+    aggregates: Sequence[Aggregate],
+    order: NDArray[np.int64],
+    d: Fraction,
+) -> NDArray[np.int64]:
+    """For each place in a sorted order, where a run from there stops sharing its f (exclusive).
+
+    With several aggregates all of them must be equal.
+
+    Returns
+    -------
+    (m,) int64
+    """
+    values = np.column_stack([aggregate.values(units[order]) for aggregate in aggregates])
+    if len(aggregates) > 1:
+        changes = np.flatnonzero((values[1:] != values[:-1]).any(axis=1)) + 1
+        ends = np.append(changes, len(order))
+        return ends[np.searchsorted(changes, np.arange(len(order)), side="right")]
+    v = values[:, 0]
+    # For v < 0 the tolerance is that of the end nearer to zero: M (1 + d) <= v.
+    most = np.where(v >= 0, v + reach(v, d), 0)
+    below = v < 0
+    whole = [int(x) * d.denominator // (d.numerator + d.denominator) for x in v[below].tolist()]
+    most[below] = np.maximum(np.array(whole, np.int64), v[below])
+    return np.searchsorted(v, most, side="right").astype(np.int64)
+
+
+def cheapest_runs(
+    units: NDArray[np.int64], order: NDArray[np.int64], k: int, free: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Cut sorted rows into runs of k to 2k - 1 whose full generalisation is narrowest in sum.
+
+    Dynamic programming over the sorted order. A run costs its size times the sum of its ranges,
+    or nothing if its last row comes before `free` of its first one: then it needs no
+    generalisation.
+
+    Parameters
+    ----------
+    units : (n, a) int64
+    order : (m,) int64
+        At least k sorted rows.
+    k : int
+    free : (m,) int64
+        For each place in the order, how far a run from there may extend (as an end, exclusive)
+        without any need to generalise.
+
+    Returns
+    -------
+    (n,) int64
+        Run of each row; -1 for rows not in the order.
+    """
+    labels = np.full(len(units), -1)
+    # Floats: only which cut is chosen depends on their rounding, never what is safe.
+    ends = _kernels()["cut_runs"](units[order].astype(np.float64), k, free)
+    labels[order] = np.searchsorted(ends, np.arange(len(order)), side="right")
+    return labels
+
+
+def cut_runs(values: Any, k: int, free: Any) -> Any:
+    """Find the ends of the cheapest runs of k to 2k - 1 rows, in ascending order."""
+    m, d = values.shape
+    cost = np.full(m + 1, np.inf)
+    first = np.zeros(m + 1, np.int64)
+    cost[0] = 0.0
+    low, high = np.empty(d), np.empty(d)
+    for end in range(k, m + 1):
+        for a in range(d):
+            low[a] = high[a] = values[end - 1, a]
+        width = 0.0
+        for start in range(end - 1, max(end - 2 * k, -1), -1):
+            for a in range(d):
+                x = values[start, a]
+                if x < low[a]:
+                    width += low[a] - x
+                    low[a] = x
+                elif x > high[a]:
+                    width += x - high[a]
+                    high[a] = x
+            if end - start >= k and cost[start] < np.inf:
+                total = cost[start]
+                if end > free[start]:
+                    total += width * (end - start)
+                if total < cost[end]:
+                    cost[end] = total
+                    first[end] = start
+    count = 0
+    end = m
+    while end > 0:
+        end = first[end]
+        count += 1
+    ends = np.empty(count, np.int64)
+    end = m
+    for i in range(count - 1, -1, -1):
+        ends[i] = end
+        end = first[end]
+    return ends

@@ -1,0 +1,289 @@
+"""A check of k^f-anonymity on the published ranges; it shares no code with what makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.numbers import exact
+from microagg.aggregates.functions import Aggregate, Linear, read_aggregates
+from microagg.aggregates.generalised import Generalised
+from microagg.records import check_k, read_records
+
+__all__ = ["candidate_counts", "count_candidates", "is_aggregate_anonymous"]
+
+
+_compiled: dict[str, Any] = {}
+
+_Known = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+
+
+def is_aggregate_anonymous(
+    X: Any,
+    published: Generalised | tuple[NDArray[np.int64], NDArray[np.int64]],
+    k: int,
+    f: Any = "sum",
+    d: Any = 0,
+    *,
+    attributes: Sequence[str] | None = None,
+    decimals: int | None = None,
+) -> bool:
+    """Tell whether aggregate knowledge of any record leaves at least k candidates for it.
+
+    Parameters
+    ----------
+    X : (n, a) array, data frame, mapping of columns, or path
+        The records before generalisation.
+    published : Generalised, or pair of (n, a) integer arrays
+        Lower and upper ends of the published ranges, in the units of X, in the order of X.
+    k : int
+    f : str, mapping, sequence, callable or list
+        As for `microagg.aggregates.aggregate_anonymise`.
+    d : number
+        The attacker knows f(t) within d times its size, 0 <= d < 1.
+    attributes : sequence of str, optional
+    decimals : int, optional
+
+    Raises
+    ------
+    InputError
+        If the two files do not fit together: shapes, attributes, scale, or a value outside its
+        range (row and attribute named).
+    """
+    return bool(
+        candidate_counts(X, published, f, d, k=k, attributes=attributes, decimals=decimals).min()
+        >= k
+    )
+
+
+def candidate_counts(
+    X: Any,
+    published: Generalised | tuple[NDArray[np.int64], NDArray[np.int64]],
+    f: Any = "sum",
+    d: Any = 0,
+    *,
+    k: int | None = None,
+    attributes: Sequence[str] | None = None,
+    decimals: int | None = None,
+) -> NDArray[np.int64]:
+    """Count, for every record t, the published records that may be t for someone who knows f(t).
+
+    Parameters
+    ----------
+    X, published, f, d, attributes, decimals
+        As for `is_aggregate_anonymous`.
+    k : int, optional
+        Counts may stop once they reach k, which saves time with several aggregates.
+
+    Returns
+    -------
+    (n,) int64
+
+    Notes
+    -----
+    A published record is a candidate if the interval of f over its ranges meets the known
+    interval, f(t) or f(t) (1 +- d). With several aggregates it takes one completion that fits
+    all of them. Counted are then the records of which this is certain: those whose original
+    values fit, and those with the ranges of t's own and, for every aggregate, the same sum of the
+    exact part or an interval that fits as a whole.
+    """
+    if isinstance(published, Generalised):
+        attributes = published.names if attributes is None else attributes
+        decimals = published.scale if decimals is None else decimals
+        lower, upper = published.lower, published.upper
+    else:
+        lower, upper = (np.asarray(end) for end in published)
+    records = read_records(X, attributes, decimals=decimals)
+    n = len(records.units)
+    least = n if k is None else check_k(k, n)
+    if lower.shape != records.units.shape or upper.shape != records.units.shape:
+        msg = f"the ranges have shape {lower.shape}, the records {records.units.shape}"
+        raise InputError(msg)
+    if lower.dtype.kind not in "iu" or upper.dtype.kind not in "iu":
+        msg = "ends of ranges must be whole units; multiply them by 10**scale"
+        raise InputError(msg)
+    aggregates = read_aggregates(f, records.names)
+    found = count_candidates(records.units, lower, upper, aggregates, exact(d), least)
+    outside = (records.units < lower) | (records.units > upper)
+    if outside.any():
+        row, j = (int(x[0]) for x in np.nonzero(outside))
+        msg = f"row {row + 1}, attribute {records.names[j]!r}: the value is outside its range"
+        raise InputError(msg)
+    return found
+
+
+def count_candidates(
+    units: NDArray[np.int64],
+    lower: NDArray[np.int64],
+    upper: NDArray[np.int64],
+    aggregates: Sequence[Aggregate],
+    d: Fraction,
+    k: int,
+) -> NDArray[np.int64]:
+    """Count candidates as `candidate_counts` does, on whole units."""
+    known = [_known(aggregate, units, lower, upper, d) for aggregate in aggregates]
+    if len(known) > 1:
+        looks = _looks(aggregates, lower, upper)
+        return _certain(aggregates, known, looks, np.asarray((lower < upper).any(axis=1)), k)
+    _, a, b, low, high = known[0]
+    # An interval that ends before a also begins before b: one sort of each end is enough.
+    begun = np.searchsorted(np.sort(low), b, side="right")
+    return np.asarray(begun - np.searchsorted(np.sort(high), a, side="left"), np.int64)
+
+
+def _known(
+    aggregate: Aggregate,
+    units: NDArray[np.int64],
+    lower: NDArray[np.int64],
+    upper: NDArray[np.int64],
+    d: Fraction,
+) -> _Known:
+    """Aggregate of every record, its known and its published interval, all in one unit."""
+    if isinstance(aggregate, Linear):
+        size = prod(w.denominator for w in aggregate.weights)
+        value = low = high = 0 * units[:, 0]
+        for j, w in enumerate(aggregate.weights):
+            weight = int(w * size)
+            ends = (lower, upper) if weight >= 0 else (upper, lower)
+            value = value + _times(units[:, j], weight)
+            low = low + _times(ends[0][:, j], weight)
+            high = high + _times(ends[1][:, j], weight)
+    else:
+        signs = aggregate.directions or (1,) * units.shape[1]
+        corner = np.array(signs) > 0
+        value = aggregate.values(units)
+        low = aggregate.values(np.where(corner, lower, upper))
+        high = aggregate.values(np.where(corner, upper, lower))
+        wrong = (low > value) | (value > high)
+        if wrong.any():
+            msg = (
+                f"row {int(np.argmax(wrong)) + 1}: {aggregate.name} is not between its values at "
+                "the corners of the record's ranges, so it is not monotone in the directions named"
+            )
+            raise InputError(msg)
+    slack = _times(np.abs(value), d.numerator)
+    value, low, high = (_times(x, d.denominator) for x in (value, low, high))
+    return value, value - slack, value + slack, low, high
+
+
+def _times(numbers: NDArray[Any], factor: int) -> NDArray[Any]:
+    """Product, in Python's integers where it might not fit; room is left for sums of several."""
+    if numbers.dtype != object:
+        largest = max(abs(int(numbers.max(initial=0))), abs(int(numbers.min(initial=0))))
+        if largest * abs(factor) >= 2**53:
+            numbers = numbers.astype(object)
+    return np.asarray(numbers * factor)
+
+
+def _looks(
+    aggregates: Sequence[Aggregate], lower: NDArray[np.int64], upper: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give each look a number: the ranges of a record; its ranges and f of its exact part."""
+    wide = lower < upper
+    spans: list[NDArray[Any]] = [np.where(wide, lower, 0), np.where(wide, upper, 0), wide]
+    parts: list[NDArray[Any]] = []
+    for aggregate in aggregates:
+        if isinstance(aggregate, Linear):
+            size = prod(w.denominator for w in aggregate.weights)
+            own = 0 * lower[:, 0]
+            for j, w in enumerate(aggregate.weights):
+                own = own + _times(np.where(wide[:, j], 0, lower[:, j]), int(w * size))
+            parts.append(own[:, None])
+        else:
+            parts.append(np.where(wide, 0, lower))
+    return _numbers(spans), _numbers(spans + parts)
+
+
+def _numbers(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Give each distinct row of some columns a number."""
+    table = np.column_stack(columns)
+    if table.dtype == object:
+        place: dict[tuple[int, ...], int] = {}
+        rows = (place.setdefault(tuple(row), len(place)) for row in table.tolist())
+        return np.fromiter(rows, np.int64, len(table))
+    return np.asarray(np.unique(table, axis=0, return_inverse=True)[1]).ravel()
+
+
+def _certain(
+    aggregates: Sequence[Aggregate],
+    known: Sequence[_Known],
+    looks: tuple[NDArray[np.int64], NDArray[np.int64]],
+    wide: NDArray[np.bool_],
+    k: int,
+) -> NDArray[np.int64]:
+    """Count the records that are candidates for certain, up to k or beyond."""
+    spans, whole = looks
+    counts = np.bincount(whole)[whole].astype(np.int64)
+    values, a, b, low, high = (np.column_stack(parts) for parts in zip(*known, strict=True))
+    order = np.lexsort((spans, values[:, 0]))
+    alike = np.argsort(spans, kind="stable")
+    bounds = np.searchsorted(spans[alike], np.arange(spans.max(initial=0) + 2))
+    sums = np.array([isinstance(aggregate, Linear) for aggregate in aggregates])
+    if values.dtype != object and not _compiled:
+        import sys
+
+        from csp.solve.kernels import twins
+
+        _compiled.update(twins((sys.modules[__name__],), ("fits_jointly", "count_certain"), {}))
+    # Integers beyond int64 take the same function as plain Python.
+    count = count_certain if values.dtype == object else _compiled["count_certain"]
+    count(order, values, a, b, low, high, sums, spans, whole, wide, alike, bounds, k, counts)
+    return counts
+
+
+def fits_jointly(
+    t: int, r: int, a: Any, b: Any, low: Any, high: Any, sums: Any, whole: Any
+) -> bool:
+    """Whether r, whose ranges are those of t, surely has a completion with all that t shows.
+
+    Sums that begin alike have equal exact parts, so with t's own values in its ranges r has t's
+    sums. Other aggregates must fit whatever their values are, or depend on equal values only.
+    """
+    if whole[t] == whole[r]:
+        return True
+    for g in range(len(sums)):
+        inside = low[r, g] >= a[t, g] and high[r, g] <= b[t, g]
+        if not inside and not (sums[g] and low[r, g] == low[t, g]):
+            return False
+    return True
+
+
+def count_certain(
+    order: Any, values: Any, a: Any, b: Any, low: Any, high: Any, sums: Any, spans: Any,
+    whole: Any, wide: Any, alike: Any, bounds: Any, k: int, counts: Any,
+) -> None:  # fmt: skip
+    """Count for records that have fewer than k of their own look, nearest values first."""
+    n = len(order)
+    for place in range(n):
+        t = order[place]
+        if counts[t] >= k:
+            continue
+        found = 0
+        if wide[t]:  # of exact records, those that fit jointly have values that fit
+            for i in range(bounds[spans[t]], bounds[spans[t] + 1]):
+                found += fits_jointly(t, alike[i], a, b, low, high, sums, whole)
+        for side in (-1, 1):
+            i = place if side > 0 else place - 1
+            while 0 <= i < n and found < k:
+                r = order[i]
+                if not a[t, 0] <= values[r, 0] <= b[t, 0]:
+                    break
+                near = True
+                for g in range(1, len(sums)):
+                    if not a[t, g] <= values[r, g] <= b[t, g]:
+                        near = False
+                        break
+                if near and not (
+                    wide[t]
+                    and spans[t] == spans[r]
+                    and fits_jointly(t, r, a, b, low, high, sums, whole)
+                ):
+                    found += 1
+                i += side
+        counts[t] = found
