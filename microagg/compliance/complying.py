@@ -117,6 +117,18 @@ def comply(
     whole = as_rule(rule)
     if partition is not None:
         _check_start(partition, records, k, method)
+    if method == "optimise" and scale != "standardise":
+        msg = (
+            f"method 'optimise' finds the least information loss, which is that of standardised "
+            f"attributes; leave scale='standardise', or choose 'merge' for scale={scale!r}"
+        )
+        raise InputError(msg)
+    if method == "drop" and negative == "shift":
+        msg = (
+            "dropping records would move the lowest value that negative='shift' starts from; "
+            "choose 'abs' or 'split'"
+        )
+        raise InputError(msg)
     points = scaled(records, scale, constant=constant)
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     if method == "suppress":
