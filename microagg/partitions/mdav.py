@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from microagg.partitions import drift, fused, nearest, rounds, search, sums, tree
+from microagg.partitions import drift, fused, lanes, nearest, rounds, search, sums, tree
 from microagg.partitions.fused import LEFT
 from microagg.partitions.rounds import GROUPS
 from microagg.records import check_k
@@ -40,9 +40,9 @@ FEW = 200
 
 _NAMES = (
     *("add", "add_all", "quotient", "means", "worse", "offer"),
-    *("measure", "farthest", "nearest", "assign", "close_up", "fused"),
-    *("fill", "widest", "halve", "measure_leaf", "join", "remove", "tighten"),
-    *("k_nearest", "farthest_from", "lane_distances", "nearest_in", "opposite", "farthest_in"),
+    *("distances_from", "farthest", "nearest", "assign", "close_up", "fused"),
+    *("gather", "fill", "widest", "smallest", "largest", "halve", "rearrange", "measure"),
+    *("remove", "tighten", "k_nearest", "farthest_from", "opposite"),
     *("measure_all", "move", "farthest_from_centre", "margin", "squared", "sink", "rise"),
     *("begin", "enough", "rounds"),
 )
@@ -113,7 +113,7 @@ def _by_tree(
         # Whenever half of the groups are gone, a new tree is smaller and nearer to its centre.
         members = np.flatnonzero(groups.head >= 0)
         state[GROUPS] = len(members)
-        grown = tree.empty_tree(points, len(members), np.zeros(d))
+        grown = tree.empty_tree(points, len(members))
         heap = drift.empty_drift(len(members), d)
         run["begin"](grown, heap, points, members, digits, base, int(state[LEFT]))
         half = len(members) // 2 if len(members) > FEW else 0
@@ -157,5 +157,6 @@ def compiled() -> dict[str, Any]:
     if not _compiled:
         from csp.solve.kernels import twins
 
-        _compiled.update(twins((sums, nearest, fused, tree, search, drift, rounds), _NAMES, {}))
+        modules = (sums, nearest, lanes, fused, tree, search, drift, rounds)
+        _compiled.update(twins(modules, _NAMES, lanes.vectors()))
     return _compiled

@@ -10,7 +10,7 @@ from microagg.partitions.drift import Drift, farthest_from_centre, measure_all, 
 from microagg.partitions.fused import LABEL, LEFT
 from microagg.partitions.search import Search, farthest_from, k_nearest
 from microagg.partitions.sums import add, means
-from microagg.partitions.tree import Groups, Tree, fill, remove, tighten
+from microagg.partitions.tree import Groups, Tree, fill, gather, remove, tighten
 
 __all__ = ["GROUPS", "begin", "enough", "rounds"]
 
@@ -37,7 +37,9 @@ def begin(
     """
     means(digits, base, count, np.empty(digits.shape[1], np.int64), tree.centre)
     measure_all(drift, points, members, tree.centre)
-    fill(tree, points, members)
+    columns = np.empty((points.shape[1], len(members)))
+    gather(points, members, columns)
+    fill(tree, columns, members)
 
 
 def enough(left: int, k: int, few: int) -> bool:
@@ -73,6 +75,7 @@ def rounds(
     """
     centre = np.empty(points.shape[1])
     spare = np.empty(digits.shape[1], np.int64)
+    low, high = np.empty(points.shape[1]), np.empty(points.shape[1])
     touched = np.empty(k, np.int64)
     for _ in range(most):
         left = state[LEFT]
@@ -81,7 +84,7 @@ def rounds(
         means(digits, base, left, spare, centre)
         move(drift, centre)
         one = farthest_from_centre(drift, groups, points)
-        other = farthest_from(tree, groups, points[one], search)
+        other = farthest_from(tree, groups, points, points[one], search)
         for group in (one, other):
             k_nearest(tree, groups, points[group], k, search)
             count = 0
@@ -103,6 +106,6 @@ def rounds(
                     touched[count] = remove(tree, name)
                     count += 1
             for i in range(count):
-                tighten(tree, touched[i])
+                tighten(tree, touched[i], low, high)
             state[LEFT] -= k
             state[LABEL] += 1

@@ -1,9 +1,10 @@
 """A k-d tree over distinct records that shrinks as records get clusters.
 
-The tree is a complete binary one in an array: the children of node i are 2i + 1 and 2i + 2. A
-leaf keeps up to `LANES` records attribute by attribute, so that their distances are computed side
-by side. A node knows the box of its live records and their largest distance from the centre the
-tree was built with; both are kept tight when records leave.
+Records are halved along the widest side of their box until a leaf holds at most `LANES`. Four
+such levels are one: an inner node keeps the boxes of its up to `LANES` children attribute by
+attribute, and a leaf its records, so that what is asked of all of them is computed side by side.
+Besides the box, a node knows the largest distance of its records from the centre that the tree
+was built with. Both are kept tight when records leave.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LANES", "Groups", "Tree", "empty_tree", "fill", "groups_of", "remove", "tighten"]
+from microagg.partitions.lanes import LANES
 
-LANES = 16
-"""Records of a leaf."""
+__all__ = ["Groups", "Tree", "empty_tree", "fill", "gather", "groups_of", "remove", "tighten"]
 
 
 class Groups(NamedTuple):
@@ -38,18 +38,23 @@ class Groups(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Arrays of a tree with c leaves and 2c - 1 nodes.
+    """Arrays of a tree of m inner nodes and c leaves; node m + i is leaf i, node 0 the root.
 
     Attributes
     ----------
     centre : (d,) float64
-    box : (2c - 1, 2, d) float64
-        Least and largest coordinates below each node; infinite ones, crossed, if it is empty.
-    reach : (2c - 1,) float64
-        Largest squared distance from the centre below each node, -inf if it is empty.
+    first : (m,) int64
+        First child; the others follow it.
+    above : (m + c,) int64
+        Inner node over each node, -1 over the root.
+    low, high : (m, d, LANES) float64
+        Boxes of the children of each inner node; infinite and crossed where there are none.
+    reach : (m, LANES) float64
+        Largest squared distance from the centre below each child, -inf where there are none.
     blocks : (c, d, LANES) float64
+        Coordinates of the records of each leaf.
     names : (c, LANES) int64
-        Groups in the lanes of each leaf.
+        Their groups.
     used : (c,) int64
         Lanes in use, the first ones.
     leaf : (n,) int64
@@ -57,7 +62,10 @@ class Tree(NamedTuple):
     """
 
     centre: Any
-    box: Any
+    first: Any
+    above: Any
+    low: Any
+    high: Any
     reach: Any
     blocks: Any
     names: Any
@@ -91,16 +99,32 @@ def groups_of(points: NDArray[np.float64]) -> Groups:
     return Groups(of, head, after)
 
 
-def empty_tree(points: NDArray[np.float64], count: int, centre: NDArray[np.float64]) -> Tree:
+def empty_tree(points: NDArray[np.float64], count: int) -> Tree:
     """Allocate a tree for so many groups among these points."""
     n, d = points.shape
     leaves = 1
     while leaves * LANES < count:
         leaves *= 2
+    widths = [-(-leaves // LANES)]
+    while widths[-1] > 1:
+        widths.append(-(-widths[-1] // LANES))
+    widths.reverse()
+    inner = sum(widths)
+    first = np.empty(inner, np.int64)
+    above = np.full(inner + leaves, -1, np.int64)
+    begin = 0
+    for width, below in zip(widths, [*widths[1:], leaves], strict=True):
+        end = begin + width
+        first[begin:end] = end + LANES * np.arange(width)
+        above[end : end + below] = begin + np.arange(below) // LANES
+        begin = end
     return Tree(
-        centre.copy(),
-        np.empty((2 * leaves - 1, 2, d)),
-        np.empty(2 * leaves - 1),
+        np.zeros(d),
+        first,
+        above,
+        np.full((inner, d, LANES), np.inf),
+        np.full((inner, d, LANES), -np.inf),
+        np.full((inner, LANES), -np.inf),
         np.zeros((leaves, d, LANES)),
         np.zeros((leaves, LANES), np.int64),
         np.zeros(leaves, np.int64),
@@ -108,66 +132,104 @@ def empty_tree(points: NDArray[np.float64], count: int, centre: NDArray[np.float
     )
 
 
-def fill(tree: Tree, points: Any, members: Any) -> None:
+def gather(points: Any, names: Any, columns: Any) -> None:
+    """Copy the coordinates of some groups into columns of shape (d, g)."""
+    for i in range(len(names)):
+        point = points[names[i]]
+        for j in range(len(point)):
+            columns[j, i] = point[j]
+
+
+def fill(tree: Tree, columns: Any, names: Any) -> None:
     """Place groups in the leaves, halving along the widest side, and measure all nodes.
 
     Parameters
     ----------
     tree : Tree
-        From `empty_tree`.
-    points : (n, d) float64
-    members : (g,) int64
-        Groups; their order changes.
+        From `empty_tree`, with its centre set.
+    columns : (d, g) float64
+        Coordinates of the groups; brought into the order of the leaves.
+    names : (g,) int64
+        The groups; likewise.
     """
     leaves = len(tree.used)
-    d = points.shape[1]
-    begin = np.zeros(2 * leaves, np.int64)
-    end = np.zeros(2 * leaves, np.int64)
-    end[0] = len(members)
-    values = np.empty(len(members))
-    for node in range(leaves - 1):
-        first, last = begin[node], end[node]
-        middle = first + (last - first + 1) // 2
-        side = widest(points, members[first:last])
-        part, value = members[first:last], values[first:last]
-        for i in range(len(part)):
-            value[i] = points[part[i], side]
-        halve(value, part, middle - first)
-        begin[2 * node + 1], end[2 * node + 1] = first, middle
-        begin[2 * node + 2], end[2 * node + 2] = middle, last
+    d, count = columns.shape
+    values = np.empty(count)
+    order = np.empty(count, np.int64)
+    spare = np.empty(count)
+    cuts = np.zeros(leaves + 1, np.int64)
+    cuts[leaves] = count
+    step = leaves
+    while step > 1:
+        for start in range(0, leaves, step):
+            begin, end = cuts[start], cuts[start + step]
+            middle = begin + (end - begin + 1) // 2
+            cuts[start + step // 2] = middle
+            if end - begin > 1:
+                value, place = values[begin:end], order[begin:end]
+                value[:] = columns[widest(columns, begin, end), begin:end]
+                for i in range(len(place)):
+                    place[i] = i
+                halve(value, place, middle - begin)
+                rearrange(columns, names, begin, place, spare[begin:end])
+        step //= 2
     for leaf in range(leaves):
-        node = leaves - 1 + leaf
-        count = end[node] - begin[node]
-        tree.used[leaf] = count
-        for lane in range(count):
-            group = members[begin[node] + lane]
-            tree.names[leaf, lane] = group
-            tree.leaf[group] = leaf
+        used = cuts[leaf + 1] - cuts[leaf]
+        tree.used[leaf] = used
+        for lane in range(used):
+            i = cuts[leaf] + lane
+            tree.names[leaf, lane] = names[i]
+            tree.leaf[names[i]] = leaf
             for j in range(d):
-                tree.blocks[leaf, j, lane] = points[group, j]
-        measure_leaf(tree, leaf)
-    for node in range(leaves - 2, -1, -1):
-        join(tree, node)
-
-
-def widest(points: Any, part: Any) -> int:
-    """Attribute in which these groups differ most."""
-    d = points.shape[1]
-    low = np.full(d, np.inf)
-    high = np.full(d, -np.inf)
-    for i in range(len(part)):
-        point = points[part[i]]
+                tree.blocks[leaf, j, lane] = columns[j, i]
+    low, high = np.empty(d), np.empty(d)
+    inner = len(tree.first)
+    for node in range(inner + leaves - 1, 0, -1):
+        if node >= inner:
+            reach = measure(tree, node - inner, low, high)
+        else:
+            reach = -np.inf
+            for lane in range(LANES):
+                reach = max(reach, tree.reach[node, lane])
+            for j in range(d):
+                low[j] = smallest(tree.low[node, j])
+                high[j] = largest(tree.high[node, j])
+        parent = tree.above[node]
+        lane = node - tree.first[parent]
+        tree.reach[parent, lane] = reach
         for j in range(d):
-            low[j] = min(low[j], point[j])
-            high[j] = max(high[j], point[j])
-    best = 0
-    for j in range(1, d):
-        if high[j] - low[j] > high[best] - low[best]:
-            best = j
+            tree.low[parent, j, lane] = low[j]
+            tree.high[parent, j, lane] = high[j]
+
+
+def widest(columns: Any, begin: int, end: int) -> int:
+    """Attribute in which some groups differ most."""
+    best, most = 0, -1.0
+    for j in range(len(columns)):
+        column = columns[j, begin:end]
+        side = largest(column) - smallest(column)
+        if side > most:
+            best, most = j, side
     return best
 
 
-def halve(values: Any, names: Any, middle: int) -> None:
+def smallest(values: Any) -> float:
+    """Least of some values."""
+    found: float = values[0]
+    for i in range(len(values)):
+        found = values[i] if values[i] < found else found
+    return found
+
+
+def largest(values: Any) -> float:
+    """Largest of some values."""
+    found: float = values[0]
+    for i in range(len(values)):
+        found = values[i] if values[i] > found else found
+    return found
+
+
+def halve(values: Any, order: Any, middle: int) -> None:
     """Bring the smallest values to the first places (selection by Hoare)."""
     left, right = 0, len(values) - 1
     while left < right:
@@ -181,7 +243,7 @@ def halve(values: Any, names: Any, middle: int) -> None:
                 j -= 1
             if i <= j:
                 values[i], values[j] = values[j], values[i]
-                names[i], names[j] = names[j], names[i]
+                order[i], order[j] = order[j], order[i]
                 i += 1
                 j -= 1
         if middle <= j:
@@ -192,46 +254,38 @@ def halve(values: Any, names: Any, middle: int) -> None:
             break
 
 
-def measure_leaf(tree: Tree, leaf: int) -> bool:
-    """Box and reach of a leaf from its records; whether they changed."""
-    node = len(tree.used) - 1 + leaf
+def rearrange(columns: Any, names: Any, begin: int, order: Any, spare: Any) -> None:
+    """Bring part of the groups into this order."""
+    end = begin + len(order)
+    for j in range(len(columns)):
+        column = columns[j, begin:end]
+        spare[:] = column
+        for i in range(len(order)):
+            column[i] = spare[order[i]]
+    part = names[begin:end]
+    old = part.copy()
+    for i in range(len(order)):
+        part[i] = old[order[i]]
+
+
+def measure(tree: Tree, leaf: int, low: Any, high: Any) -> float:
+    """Box of the records of a leaf, and their largest squared distance from the centre."""
     block, used = tree.blocks[leaf], tree.used[leaf]
-    changed = False
-    for j in range(len(tree.centre)):
-        low, high = np.inf, -np.inf
-        for lane in range(used):
-            low = min(low, block[j, lane])
-            high = max(high, block[j, lane])
-        changed = changed or low != tree.box[node, 0, j] or high != tree.box[node, 1, j]
-        tree.box[node, 0, j] = low
-        tree.box[node, 1, j] = high
-    reach = -np.inf
+    if used == 0:
+        low[:] = np.inf
+        high[:] = -np.inf
+        return -np.inf
+    for j in range(len(low)):
+        low[j] = smallest(block[j, :used])
+        high[j] = largest(block[j, :used])
+    reach = 0.0
     for lane in range(used):
         total = 0.0
-        for j in range(len(tree.centre)):
+        for j in range(len(low)):
             t = block[j, lane] - tree.centre[j]
             total += t * t
         reach = max(reach, total)
-    changed = changed or reach != tree.reach[node]
-    tree.reach[node] = reach
-    return changed
-
-
-def join(tree: Tree, node: int) -> bool:
-    """Box and reach of a node from its children; whether they changed."""
-    one, two = 2 * node + 1, 2 * node + 2
-    box = tree.box
-    changed = False
-    for j in range(len(tree.centre)):
-        low = min(box[one, 0, j], box[two, 0, j])
-        high = max(box[one, 1, j], box[two, 1, j])
-        changed = changed or low != box[node, 0, j] or high != box[node, 1, j]
-        box[node, 0, j] = low
-        box[node, 1, j] = high
-    reach = max(tree.reach[one], tree.reach[two])
-    changed = changed or reach != tree.reach[node]
-    tree.reach[node] = reach
-    return changed
+    return reach
 
 
 def remove(tree: Tree, group: int) -> int:
@@ -248,10 +302,42 @@ def remove(tree: Tree, group: int) -> int:
     return leaf
 
 
-def tighten(tree: Tree, leaf: int) -> None:
-    """Shrink a leaf and the nodes above it to what is left."""
-    changed = measure_leaf(tree, leaf)
-    node = len(tree.used) - 1 + leaf
-    while changed and node > 0:
-        node = (node - 1) >> 1
-        changed = join(tree, node)
+def tighten(tree: Tree, leaf: int, low: Any, high: Any) -> None:
+    """Shrink a leaf and the nodes above it to what is left; low and high are scratch, (d,)."""
+    node = len(tree.first) + leaf
+    reach = measure(tree, leaf, low, high)
+    while True:
+        parent = tree.above[node]
+        lane = node - tree.first[parent]
+        over = tree.above[parent]
+        place = parent - tree.first[over] if over >= 0 else 0
+        shrunk = False
+        # What a node's box is, its parent knows. It can only have changed where the child's
+        # side lay on it.
+        old = tree.reach[parent, lane]
+        tree.reach[parent, lane] = reach
+        if over >= 0:
+            reach = tree.reach[over, place]
+            if tree.reach[parent, lane] < old and old >= reach:
+                reach = largest(tree.reach[parent])
+                shrunk = shrunk or reach < tree.reach[over, place]
+        for j in range(len(low)):
+            old = tree.low[parent, j, lane]
+            tree.low[parent, j, lane] = low[j]
+            if over >= 0:
+                moved = low[j] > old
+                low[j] = tree.low[over, j, place]
+                if moved and old <= low[j]:
+                    low[j] = smallest(tree.low[parent, j])
+                    shrunk = shrunk or low[j] > tree.low[over, j, place]
+            old = tree.high[parent, j, lane]
+            tree.high[parent, j, lane] = high[j]
+            if over >= 0:
+                moved = high[j] < old
+                high[j] = tree.high[over, j, place]
+                if moved and old >= high[j]:
+                    high[j] = largest(tree.high[parent, j])
+                    shrunk = shrunk or high[j] < tree.high[over, j, place]
+        if not shrunk:
+            return
+        node = parent
