@@ -7,11 +7,12 @@ attribute in floating point, and of equal records the lowest row comes first.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
-__all__ = ["mdav"]
+__all__ = ["mdav", "vmdav"]
 
 
 def centre(points: Any, rows: list[int]) -> list[float]:
@@ -55,6 +56,31 @@ def mdav(points: Any, k: int) -> list[int]:
         xr = farthest_from(points, left, centre(points, left))
         take(nearest_to(points, left, points[xr], k))
     take(list(left))
+    return labels_of(clusters, len(points))
+
+
+def vmdav(points: Any, k: int, gamma: float) -> list[int]:
+    """Algorithm of Solanas and Martinez-Balleste (2006), cluster of each row."""
+    left = list(range(len(points)))
+    middle = centre(points, left)
+    clusters = []
+    while len(left) >= k:
+        cluster = nearest_to(points, left, points[farthest_from(points, left, middle)], k)
+        left = [r for r in left if r not in cluster]
+        while left and len(cluster) < 2 * k - 1:
+            inward, one = min((distance(points[r], points[m]), r) for r in left for m in cluster)
+            outward = [distance(points[r], points[one]) for r in left if r != one]
+            # Without any record outside, the distance is endless, and so is its multiple.
+            limit = gamma * sqrt(min(outward)) if outward else inf if gamma > 0 else 0.0
+            if not sqrt(inward) < limit:
+                break
+            cluster.append(one)
+            left.remove(one)
+        clusters.append(cluster)
+    means = [centre(points, cluster) for cluster in clusters]
+    homes = [min(range(len(means)), key=lambda c: (distance(points[r], means[c]), c)) for r in left]
+    for r, home in zip(left, homes, strict=True):
+        clusters[home].append(r)
     return labels_of(clusters, len(points))
 
 

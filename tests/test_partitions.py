@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp.errors import InputError
-from microagg.partitions import sums
+from microagg.partitions import mdav, sums
 from microagg.partitions.mdav import compiled, mdav_labels
+from microagg.partitions.vmdav import vmdav_labels
 from tests import oracles_microagg as oracles
 from tests.shared import shared_data
 
@@ -95,6 +97,34 @@ def test_mdav_is_the_definition(file):
     assert mdav_labels(points, k).tolist() == oracles.mdav(points, k)
 
 
+def by_passes(points, k):
+    """MDAV without the tree."""
+    with mock.patch.object(mdav, "FEW", len(points)):
+        return mdav_labels(points, k)
+
+
+@given(files())
+def test_mdav_by_tree_is_the_definition(file):
+    points, k = file
+    with mock.patch.object(mdav, "FEW", 0):
+        assert mdav_labels(points, k).tolist() == oracles.mdav(points, k)
+
+
+@given(files(3000), st.integers(1, 30))
+def test_mdav_by_tree_is_mdav_by_passes(file, k):
+    points = file[0]
+    k = min(k, len(points))
+    with mock.patch.object(mdav, "FEW", 0):
+        assert (mdav_labels(points, k) == by_passes(points, k)).all()
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+@pytest.mark.parametrize("read", [census, eia])
+def test_mdav_of_public_files_by_tree_is_mdav_by_passes(read, k):
+    points = read()
+    assert (mdav_labels(points, k) == by_passes(points, k)).all()
+
+
 @pytest.mark.parametrize(
     ("read", "losses"),
     [
@@ -126,3 +156,34 @@ def test_mdav_reports_progress():
     calls = []
     mdav_labels(np.arange(40.0).reshape(20, 2), 3, progress=lambda *at: calls.append(at))
     assert calls[-1] == (20, 20)
+
+
+# ---- V-MDAV ---------------------------------------------------------------------------------
+
+
+@given(files(25), st.sampled_from([0.0, 0.2, 0.5, 1.1, 3.0]))
+def test_vmdav_is_the_definition(file, gamma):
+    points, k = file
+    assert vmdav_labels(points, k, gamma).tolist() == oracles.vmdav(points, k, gamma)
+
+
+@pytest.mark.parametrize(
+    ("read", "k", "losses"),
+    [
+        (census, 3, {0: "5.662", 0.2: "5.662", 0.5: "5.675", 1.1: "7.065"}),
+        (census, 10, {0: "14.07", 0.2: "14.07", 0.5: "14.04", 1.1: "15.50"}),
+        (eia, 5, {0: "1.776", 0.2: "1.729", 0.5: "1.145", 1.1: "1.304"}),
+        (eia, 10, {0: "3.55", 0.2: "3.64", 0.5: "3.24", 1.1: "2.80"}),
+    ],
+)
+def test_vmdav_loses_what_another_program_loses(read, k, losses):
+    points = read()
+    for gamma, printed in losses.items():
+        places = len(printed.split(".")[1])
+        assert f"{loss(points, vmdav_labels(points, k, gamma)):.{places}f}" == printed
+
+
+@pytest.mark.parametrize("gamma", [-0.1, np.nan, np.inf])
+def test_vmdav_refuses_gamma(gamma):
+    with pytest.raises(InputError, match="gamma"):
+        vmdav_labels(np.zeros((4, 2)), 2, gamma)

@@ -14,6 +14,7 @@ records, whether farthest or nearest, the lowest row comes first.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ _NAMES = (
     *("add", "add_all", "quotient", "means", "worse", "offer"),
     *("distances_from", "farthest", "nearest", "assign", "close_up", "fused"),
     *("gather", "fill", "widest", "smallest", "largest", "halve", "rearrange", "measure"),
-    *("remove", "tighten", "k_nearest", "farthest_from", "opposite"),
+    *("leave", "remove", "tighten", "k_nearest", "farthest_from", "opposite"),
     *("measure_all", "move", "farthest_from_centre", "margin", "squared", "sink", "rise"),
     *("begin", "enough", "rounds"),
 )
@@ -152,11 +153,16 @@ def checked_points(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return found + 0.0
 
 
+def modules() -> tuple[ModuleType, ...]:
+    """Where the compiled functions are."""
+    return (sums, nearest, lanes, fused, tree, search, drift, rounds)
+
+
 def compiled() -> dict[str, Any]:
     """Compiled twins of the functions of MDAV, by name."""
     if not _compiled:
         from csp.solve.kernels import twins
 
-        modules = (sums, nearest, lanes, fused, tree, search, drift, rounds)
-        _compiled.update(twins(modules, _NAMES, lanes.vectors()))
+        given = lanes.vectors()
+        _compiled.update(given | twins(modules(), _NAMES, given))
     return _compiled

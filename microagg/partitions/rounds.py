@@ -10,7 +10,7 @@ from microagg.partitions.drift import Drift, farthest_from_centre, measure_all, 
 from microagg.partitions.fused import LABEL, LEFT
 from microagg.partitions.search import Search, farthest_from, k_nearest
 from microagg.partitions.sums import add, means
-from microagg.partitions.tree import Groups, Tree, fill, gather, remove, tighten
+from microagg.partitions.tree import Groups, Tree, fill, gather, leave
 
 __all__ = ["GROUPS", "begin", "enough", "rounds"]
 
@@ -76,7 +76,6 @@ def rounds(
     centre = np.empty(points.shape[1])
     spare = np.empty(digits.shape[1], np.int64)
     low, high = np.empty(points.shape[1]), np.empty(points.shape[1])
-    touched = np.empty(k, np.int64)
     for _ in range(most):
         left = state[LEFT]
         if not enough(left, k, few) or state[GROUPS] <= half:
@@ -87,25 +86,9 @@ def rounds(
         other = farthest_from(tree, groups, points, points[one], search)
         for group in (one, other):
             k_nearest(tree, groups, points[group], k, search)
-            count = 0
             for i in range(k):
-                row = search.rows[i]
-                labels[row] = state[LABEL]
-                add(digits, base, bits[row], -1)
-                # Equal records are taken in order of their rows, but the heap has no order.
-                name = groups.of[row]
-                groups.head[name] = max(groups.head[name], row)
-            for i in range(k):
-                row = search.rows[i]
-                name = groups.of[row]
-                if groups.head[name] != row:
-                    continue
-                groups.head[name] = groups.after[row]
-                if groups.after[row] < 0:
-                    state[GROUPS] -= 1
-                    touched[count] = remove(tree, name)
-                    count += 1
-            for i in range(count):
-                tighten(tree, touched[i], low, high)
+                labels[search.rows[i]] = state[LABEL]
+                add(digits, base, bits[search.rows[i]], -1)
+            state[GROUPS] -= leave(tree, groups, search.rows, low, high)
             state[LEFT] -= k
             state[LABEL] += 1

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from microagg.partitions.lanes import LANES
 
-__all__ = ["Groups", "Tree", "empty_tree", "fill", "gather", "groups_of", "remove", "tighten"]
+__all__ = ["Groups", "Tree", "empty_tree", "fill", "gather", "groups_of", "leave"]
 
 
 class Groups(NamedTuple):
@@ -288,9 +288,44 @@ def measure(tree: Tree, leaf: int, low: Any, high: Any) -> float:
     return reach
 
 
-def remove(tree: Tree, group: int) -> int:
-    """Take a group out of its leaf, which is returned and must be tightened."""
-    leaf: int = tree.leaf[group]
+def leave(tree: Tree, groups: Groups, rows: Any, low: Any, high: Any) -> int:
+    """Take rows out of their groups, and groups without rows out of the tree.
+
+    Parameters
+    ----------
+    tree, groups
+        Brought up to date.
+    rows : (r,) int64
+        Of each group, the lowest ones that it has left, in any order.
+    low, high : (d,) float64
+        Scratch.
+
+    Returns
+    -------
+    int
+        Groups that have no row any more.
+    """
+    for i in range(len(rows)):
+        name = groups.of[rows[i]]
+        groups.head[name] = max(groups.head[name], rows[i])
+    gone = 0
+    for i in range(len(rows)):
+        name = groups.of[rows[i]]
+        if groups.head[name] == rows[i]:
+            groups.head[name] = groups.after[rows[i]]
+            if groups.after[rows[i]] < 0:
+                gone += 1
+                remove(tree, name)
+    for i in range(len(rows)):
+        name = groups.of[rows[i]]
+        if groups.head[name] < 0:
+            tighten(tree, tree.leaf[name], low, high)
+    return gone
+
+
+def remove(tree: Tree, group: int) -> None:
+    """Take a group out of its leaf, which must be tightened then."""
+    leaf = tree.leaf[group]
     last = tree.used[leaf] - 1
     lane = 0
     while tree.names[leaf, lane] != group:
@@ -299,7 +334,6 @@ def remove(tree: Tree, group: int) -> int:
     for j in range(len(tree.centre)):
         tree.blocks[leaf, j, lane] = tree.blocks[leaf, j, last]
     tree.used[leaf] = last
-    return leaf
 
 
 def tighten(tree: Tree, leaf: int, low: Any, high: Any) -> None:
