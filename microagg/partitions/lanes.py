@@ -85,7 +85,7 @@ def at_least(values: Any, limit: float) -> int:
 
 def lowest(mask: int) -> int:
     """Place of the lowest bit of a mask that is not 0."""
-    return (mask & -mask).bit_length() - 1
+    return int(mask & -mask).bit_length() - 1
 
 
 def vectors() -> dict[str, Any]:

@@ -3,8 +3,8 @@
 Solanas and Martinez-Balleste (2006), V-MDAV: a multivariate microaggregation with variable group
 size. The record farthest from the mean of the whole file takes its k nearest. Then, as long as
 the cluster has fewer than 2k - 1 records, the record nearest to any of them joins if its distance
-from the cluster is less than gamma times that from its nearest neighbour outside. When fewer than
-k records remain, each joins the cluster with the nearest mean.
+from the cluster is less than gamma times that from its nearest neighbour outside, if it has one.
+When fewer than k records remain, each joins the cluster with the nearest mean.
 
 Ties are as in `microagg.partitions.mdav`: the lowest row, or cluster, comes first.
 """
@@ -161,11 +161,11 @@ def grow(
                     best = i
             known = size
             one = nearest[best]
-            outside = np.inf
-            # It is its own nearest record, at distance 0; the other one counts.
-            if k_nearest(grown, groups, points[one], 2, scratch) == 2:
-                outside = np.sqrt(scratch.near[0])
-            if not np.sqrt(distances[best]) < gamma * outside:
+            # It is its own nearest record, at distance 0; the other one counts. A record that is
+            # left alone has none.
+            if k_nearest(grown, groups, points[one], 2, scratch) < 2:
+                break
+            if not np.sqrt(distances[best]) < gamma * np.sqrt(scratch.near[0]):
                 break
             rows[size] = one
             size += 1
