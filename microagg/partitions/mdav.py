@@ -33,7 +33,7 @@ LARGEST = 2.0**500
 
 PASSES = 100_000_000
 """Squares computed by passes between two calls of `progress`, about a tenth of a second,"""
-ROUNDS = 500
+ROUNDS = 100
 """and rounds by tree."""
 
 FEW = 200
