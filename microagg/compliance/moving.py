@@ -66,7 +66,7 @@ def replaced_fits(g: int, gone: int, new: int, first: Ints, after: Ints, shares:
 
 
 def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints, before: Ints,
-             sums: Floats, sizes: Ints, weights: Ints, units: Ints, k: int,
+             sums: Floats, sizes: Ints, weights: Ints, units: Ints, tiny: float, k: int,
              start: int, stop: int) -> int:  # fmt: skip
     """Move each record of a range to the cluster where it saves most; return how many moved."""
     groups, d = sums.shape
@@ -84,7 +84,7 @@ def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
             gap = points[i, j] - sums[here, j] / a
             saved += gap * gap
         saved *= a / (a - 1.0)
-        least = GAIN * saved
+        least = tiny + GAIN * saved
         checked = False
         for g in range(groups):
             gains[g] = -1.0
@@ -118,7 +118,7 @@ def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
 
 
 def exchange(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints, before: Ints,
-             sums: Floats, sizes: Ints, weights: Ints, units: Ints,
+             sums: Floats, sizes: Ints, weights: Ints, units: Ints, tiny: float,
              start: int, stop: int) -> int:  # fmt: skip
     """Let each record of a range change places with the one that saves most; return how many."""
     groups, d = sums.shape
@@ -151,7 +151,7 @@ def exchange(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
                     place -= 1
                 near[place] = g
                 count = min(count + 1, NEAR)
-        best, best_saved = -1, GAIN * own
+        best, best_saved = -1, tiny + GAIN * own
         for place in range(count):
             g = near[place]
             b = sizes[g]
@@ -183,7 +183,7 @@ def exchange(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
 
 
 def split(g: int, new: int, points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints,
-          before: Ints, sums: Floats, sizes: Ints, weights: Ints, units: Ints,
+          before: Ints, sums: Floats, sizes: Ints, weights: Ints, units: Ints, tiny: float,
           k: int) -> bool:  # fmt: skip
     """Cut a cluster between two far records where that saves most; the second part is `new`."""
     size, d, columns = sizes[g], points.shape[1], shares.shape[1]
@@ -222,7 +222,7 @@ def split(g: int, new: int, points: Floats, shares: Ints, labels: Ints, first: I
     total = np.empty(columns, np.int64)
     while True:
         cut = int(np.argmax(gains))
-        if gains[cut] <= 0.0:
+        if gains[cut] <= tiny + GAIN * whole / size:
             return False
         gains[cut] = -1.0
         fits = True

@@ -202,6 +202,11 @@ class _State:
     def lists(self) -> tuple[NDArray[Any], ...]:
         return self.labels, self.first, self.after, self.before, self.sums, self.sizes
 
+    @property
+    def tiny(self) -> float:
+        """Squared error that is none: far below that of a record, far above rounding."""
+        return 1e-10 * float((self.task.points**2).sum(axis=1).mean())
+
     def sweep(self, name: str, rounds: int) -> int:
         """Try every record once, some at a time."""
         task, run = self.task, compiled()[name]
@@ -212,7 +217,15 @@ class _State:
         for start in range(0, n, batch):
             stop = min(start + batch, n)
             changed += run(
-                task.points, task.shares, *self.lists, task.weights, task.units, *last, start, stop
+                task.points,
+                task.shares,
+                *self.lists,
+                task.weights,
+                task.units,
+                self.tiny,
+                *last,
+                start,
+                stop,
             )
             task.say(f"moving records, round {rounds}", stop / n)
             if task.late:
@@ -226,7 +239,15 @@ class _State:
         for g in np.flatnonzero(self.sizes >= 2 * task.k).tolist():
             free = int(np.argmin(self.sizes))
             changed += run(
-                g, free, task.points, task.shares, *self.lists, task.weights, task.units, task.k
+                g,
+                free,
+                task.points,
+                task.shares,
+                *self.lists,
+                task.weights,
+                task.units,
+                self.tiny,
+                task.k,
             )
         return changed
 
