@@ -10,6 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from microagg.aggregates import (
+        Generalised,
+        Monotone,
+        aggregate_anonymise,
+        candidate_counts,
+        is_aggregate_anonymous,
+    )
     from microagg.compliance.complying import comply
     from microagg.compliance.result import Compliant, Dropped
     from microagg.compliance.suppressing import (
@@ -18,8 +25,9 @@ if TYPE_CHECKING:
         paired,
         suppress_clusters,
     )
-    from microagg.partitions.methods import mdav
+    from microagg.partitions.methods import individual_ranking, mdav, mondrian, vmdav
     from microagg.partitions.partition import Partition, information_loss
+    from microagg.partitions.ranked import Ranked
     from microagg.records import Records, read_records
     from microagg.tables.clusters import ClusterTable, cells, cluster_table
     from microagg.tables.identities import Identity, detect_identities
@@ -35,8 +43,16 @@ _HOMES = {
         "paired",
         "suppress_clusters",
     ),
-    "microagg.partitions.methods": ("mdav",),
+    "microagg.partitions.methods": ("individual_ranking", "mdav", "mondrian", "vmdav"),
     "microagg.partitions.partition": ("Partition", "information_loss"),
+    "microagg.partitions.ranked": ("Ranked",),
+    "microagg.aggregates": (
+        "Generalised",
+        "Monotone",
+        "aggregate_anonymise",
+        "candidate_counts",
+        "is_aggregate_anonymous",
+    ),
     "microagg.records": ("Records", "read_records"),
     "microagg.tables.clusters": ("ClusterTable", "cells", "cluster_table"),
     "microagg.tables.identities": ("Identity", "detect_identities"),
@@ -49,10 +65,15 @@ __all__ = [
     "Compliant",
     "Disclosure",
     "Dropped",
+    "Generalised",
     "Identity",
+    "Monotone",
     "Partition",
+    "Ranked",
     "Records",
     "Suppressed",
+    "aggregate_anonymise",
+    "candidate_counts",
     "cells",
     "cluster_problem",
     "cluster_table",
@@ -60,11 +81,15 @@ __all__ = [
     "corresponding_p",
     "detect_identities",
     "disclosure",
+    "individual_ranking",
     "information_loss",
+    "is_aggregate_anonymous",
     "mdav",
+    "mondrian",
     "paired",
     "read_records",
     "suppress_clusters",
+    "vmdav",
 ]
 
 

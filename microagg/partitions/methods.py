@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from microagg.partitions.partition import Partition
+from microagg.partitions.ranked import Ranked
 from microagg.records import check_k, read_records
 from microagg.scaling import scaled
 
-__all__ = ["mdav"]
+__all__ = ["GAMMAS", "individual_ranking", "mdav", "mondrian", "vmdav"]
+
+GAMMAS = (0.0, 0.2, 0.5, 1.1)
+"""Gammas that V-MDAV tries where none is given: no single one is best on all files."""
 
 
 def mdav(
@@ -64,3 +68,133 @@ def mdav(
     check_k(k, records.n)
     labels = mdav_labels(scaled(records, scale, constant=constant), k, progress=progress)
     return Partition.of(records, labels, k, "MDAV")
+
+
+def vmdav(
+    X: Any,
+    k: int,
+    *,
+    gamma: float | None = None,
+    scale: str = "standardise",
+    attributes: Sequence[str] | None = None,
+    constant: str = "error",
+    decimals: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Partition:
+    """Clusters of k to 2k - 1 records that take in near neighbours (Solanas and others 2006).
+
+    Parameters
+    ----------
+    X, k, scale, attributes, constant, decimals, progress
+        As for `mdav`.
+    gamma : float, optional
+        A cluster takes in the nearest record outside if it is nearer to the cluster than gamma
+        times its distance to the nearest other record outside. Without it `GAMMAS` are tried and
+        the partition with least information loss is kept.
+
+    Returns
+    -------
+    Partition
+
+    Raises
+    ------
+    InputError
+        As for `mdav`, or if gamma is negative or no number.
+    """
+    from microagg.partitions.vmdav import vmdav_labels
+
+    records = read_records(X, attributes, decimals=decimals)
+    check_k(k, records.n)
+    points = scaled(records, scale, constant=constant)
+    found = [
+        Partition.of(
+            records, vmdav_labels(points, k, value, progress=progress), k, f"V-MDAV({value:g})"
+        )
+        for value in (GAMMAS if gamma is None else (gamma,))
+    ]
+    return min(found, key=lambda partition: partition.information_loss)
+
+
+def mondrian(
+    X: Any,
+    k: int,
+    *,
+    cut: str = "nearest",
+    scale: str = "none",
+    attributes: Sequence[str] | None = None,
+    constant: str = "error",
+    decimals: int | None = None,
+) -> Partition:
+    """Clusters by cutting the file in two, again and again (LeFevre and others 2006).
+
+    Each cut is across the attribute with the widest range, as a share of its range in the file.
+
+    Parameters
+    ----------
+    X, k, attributes, constant, decimals
+        As for `mdav`.
+    cut : str
+        "nearest": at the allowable cut nearest to the median; "median": at the median or not at
+        all; "relaxed": in halves, equal values on either side; "paper": in halves across the
+        widest range as the data is scaled, as in the experiments of paper 001.
+    scale : str
+        See `microagg.scaling.SCALES`; matters for "paper" only, up to rounding.
+
+    Returns
+    -------
+    Partition
+
+    Raises
+    ------
+    InputError
+        As for `mdav`, or if the cut is unknown.
+    """
+    from microagg.partitions.mondrian import mondrian_labels
+
+    records = read_records(X, attributes, decimals=decimals)
+    check_k(k, records.n)
+    points = scaled(records, scale, constant=constant)
+    how, width = ("relaxed", "absolute") if cut == "paper" else (cut, "relative")
+    labels = mondrian_labels(points, k, cut=how, width=width)
+    return Partition.of(records, labels, k, f"Mondrian({cut})")
+
+
+def individual_ranking(
+    X: Any,
+    k: int,
+    *,
+    method: str = "mdav",
+    attributes: Sequence[str] | None = None,
+    decimals: int | None = None,
+) -> Ranked:
+    """Each attribute in groups of its own.
+
+    Loses little, and is no protection against anybody who knows several attributes: the masked
+    file is not k-anonymous.
+
+    Parameters
+    ----------
+    X, k, attributes, decimals
+        As for `mdav`.
+    method : {"mdav", "optimal"}
+        Groups by MDAV on one attribute, or with the least squared error (Hansen and Mukherjee
+        2003).
+
+    Returns
+    -------
+    Ranked
+
+    Raises
+    ------
+    InputError
+        As for `mdav`, or if the method is unknown.
+    """
+    from microagg.partitions.ranking import ranking_labels
+
+    records = read_records(X, attributes, decimals=decimals)
+    check_k(k, records.n)
+    parts = []
+    for j, name in enumerate(records.names):
+        labels = ranking_labels(records.values[:, j], k, method=method)
+        parts.append(Partition.of(records.only([name]), labels, k, f"ranking({method})"))
+    return Ranked(tuple(parts), records.library)
