@@ -1,4 +1,4 @@
-"""The command ``cellveil``: protect, suppress, audit, attack, bench, demo, doctor.
+"""The command ``cellveil``: protect, suppress, audit, microaggregate, attack, bench, demo, doctor.
 
 Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input. Heavy modules are imported inside the
 commands, so that help and version answer at once.
@@ -23,6 +23,7 @@ from cellveil.answers import (
 from cellveil.attack.command import attack
 from cellveil.bench.command import bench
 from cellveil.front import SAFE, UNSAFE, Front, explained, say, tell
+from cellveil.microdata.command import microaggregate
 from cellveil.options import (
     JJ,
     RESULTS,
@@ -375,6 +376,7 @@ def audit(
     raise typer.Exit(SAFE if found.safe else UNSAFE)
 
 
+app.command()(microaggregate)
 app.command()(bench)
 app.add_typer(attack)
 

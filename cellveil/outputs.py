@@ -194,6 +194,9 @@ def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
 def _array(name: str, column: Sequence[Any]) -> NDArray[Any]:
     if name == "published":
         return np.array(column, dtype=bool)
+    if all(item is None or isinstance(item, float) for item in column):
+        gaps = [item is None for item in column]
+        return np.ma.array([item or 0.0 for item in column], mask=gaps, dtype=np.float64)
     if name in ("value", "lower", "upper"):
         gaps = [item is None for item in column]
         whole = all(item is None or item.lstrip("-").isdigit() for item in column)

@@ -46,7 +46,7 @@ def test_text_files_keep_their_digits_and_arrays_name_their_attributes(tmp_path)
         ({"a": [1, None]}, "row 2, column 'a'"),
         ({"a": [1.0, math.nan]}, "row 2, column 'a'"),
         ({"a": [1.0, math.inf]}, "row 2, column 'a'"),
-        ({"a": [1, 2], "c": ["x", "y"]}, "row 1, column 'c'.*attributes="),
+        ({"a": [1, 2], "c": ["x", "y"]}, "row 1, column 'c'.*name the numerical attributes"),
         ({}, "no attributes"),
         ({"a": []}, "no records"),
         (np.zeros(3), "two axes"),

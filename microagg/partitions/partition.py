@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from microagg.records import Records, check_k
+from microagg.records import Records, check_k, read_records
 from microagg.scaling import scaled
 
-__all__ = ["Partition", "cluster_sums", "information_loss"]
+__all__ = ["Partition", "cluster_sums", "information_loss", "records_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -109,6 +109,24 @@ class Partition:
         masked = self.masked
         columns = {name: masked[:, j] for j, name in enumerate(self.names)}
         return columns_to_frame(columns, self.library if library is None else library)
+
+
+def records_of(X: Any, partition: Partition, decimals: int | None = None) -> Records:
+    """Read the records that a partition was made of.
+
+    Raises
+    ------
+    InputError
+        If the data has another number of records, or cannot be read.
+    """
+    records = read_records(X, partition.names, decimals=decimals)
+    if records.n != len(partition.labels):
+        msg = (
+            f"the partition is of {len(partition.labels)} records and the data has {records.n}; "
+            "give the data that was partitioned"
+        )
+        raise InputError(msg)
+    return records
 
 
 def cluster_sums(units: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:

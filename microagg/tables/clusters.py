@@ -20,8 +20,8 @@ from csp.contributors import Contributors
 from csp.errors import InputError
 from csp.numbers import UNBOUNDED, exact
 from csp.rules.base import Number
-from microagg.partitions.partition import Partition, cluster_sums
-from microagg.records import Records, read_records
+from microagg.partitions.partition import Partition, cluster_sums, records_of
+from microagg.records import Records
 from microagg.tables.contributions import NEGATIVE, contributions
 from microagg.tables.identities import Identity, as_identities
 
@@ -148,13 +148,7 @@ def cluster_table(
 
     from csp.table import Table
 
-    records = read_records(X, partition.names, decimals=decimals)
-    if records.n != len(partition.labels):
-        msg = (
-            f"the partition is of {len(partition.labels)} records and the data has {records.n}; "
-            "give the data that was partitioned"
-        )
-        raise InputError(msg)
+    records = records_of(X, partition, decimals)
     if negative not in NEGATIVE:
         msg = f"negative {negative!r} is not one of {', '.join(NEGATIVE)}"
         raise InputError(msg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,16 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.numbers import UNBOUNDED, exact
 from csp.rules.base import Number, as_rule
-from microagg.partitions.partition import Partition, cluster_sums
-from microagg.records import read_records
+from microagg.partitions.partition import Partition, cluster_sums, records_of
+from microagg.records import Records
 from microagg.tables.contributions import NEGATIVE, contributions, largest
 from microagg.tables.forms import forms_of, largest_read
 
 if TYPE_CHECKING:
     from csp.rules import Rule
+    from csp.table import Table
 
-__all__ = ["Disclosure", "corresponding_p", "disclosure"]
+__all__ = ["Disclosure", "corresponding_p", "disclosure", "disclosures"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -153,27 +155,37 @@ def disclosure(
     >>> microagg.disclosure(data, halves, "P(60)")
     Disclosure(1 of 2 cells sensitive to P(60,1), 50.00 %)
     """
-    records = read_records(X, partition.names, decimals=decimals)
-    if records.n != len(partition.labels):
-        msg = (
-            f"the partition is of {len(partition.labels)} records and the data has {records.n}; "
-            "give the data that was partitioned"
-        )
+    return disclosures(X, partition, [rule], negative=negative, decimals=decimals)[0]
+
+
+def disclosures(
+    X: Any,
+    partition: Partition,
+    rules: Sequence[Rule | str],
+    *,
+    negative: str = "error",
+    decimals: int | None = None,
+) -> tuple[Disclosure, ...]:
+    """Judge one partition by several rules, each apart; see `disclosure`."""
+    records = records_of(X, partition, decimals)
+    if negative != "raw" and negative not in NEGATIVE:
+        msg = f"negative {negative!r} is not one of {', '.join(NEGATIVE)} or raw"
         raise InputError(msg)
-    whole = as_rule(rule)
-    shape = len(partition.sizes), len(records.names)
+    wholes = [as_rule(rule) for rule in rules]
     if negative == "raw":
-        mask = _raw(records.units, partition.labels, whole).reshape(shape)
+        masks = [_raw(records.units, partition.labels, rule) for rule in wholes]
     else:
-        if negative not in NEGATIVE:
-            msg = f"negative {negative!r} is not one of {', '.join(NEGATIVE)} or raw"
-            raise InputError(msg)
-        mask = _judged(records.units, partition, records.scale, whole, negative).reshape(shape)
-    try:
-        vacuous = forms_of(whole).least > partition.k
-    except InputError:  # a rule of the user's own
-        vacuous = False
-    return Disclosure(mask, records.names, str(whole), partition.k, vacuous, partition.library)
+        top = max(map(largest_read, wholes))
+        table = _table(records, partition, negative, top)
+        masks = [rule(table).primary for rule in wholes]
+    shape = len(partition.sizes), len(records.names)
+    return tuple(
+        Disclosure(
+            mask.reshape(shape), records.names, str(rule), partition.k,
+            _vacuous(rule, partition.k), partition.library,
+        )
+        for mask, rule in zip(masks, wholes, strict=True)
+    )  # fmt: skip
 
 
 def corresponding_p(r: Number) -> Fraction:
@@ -198,29 +210,34 @@ def corresponding_p(r: Number) -> Fraction:
     return (1 - share) / share
 
 
-def _judged(
-    units: NDArray[np.int64], partition: Partition, scale: int, rule: Rule, negative: str
-) -> NDArray[np.bool_]:
-    """Sensitive cells, by the rules of tables."""
+def _vacuous(rule: Rule, k: int) -> bool:
+    try:
+        return forms_of(rule).least > k
+    except InputError:  # a rule of the user's own
+        return False
+
+
+def _table(records: Records, partition: Partition, negative: str, top: int) -> Table:
+    """Cells of clusters by attributes as a table without relations."""
     from scipy.sparse import csr_array
 
     from csp.table import Table
 
-    top = largest_read(rule)
-    people = contributions(units, partition.labels, partition.names, negative=negative, top=top)
-    values = cluster_sums(units, partition.labels).ravel()
-    n, d = len(values), units.shape[1]
-    table = Table(
+    people = contributions(
+        records.units, partition.labels, records.names, negative=negative, top=top
+    )
+    values = cluster_sums(records.units, partition.labels).ravel()
+    n, d = len(values), len(records.names)
+    return Table(
         values,
         csr_array((0, n), dtype=np.int64),
         np.full(n, -UNBOUNDED),
         np.full(n, UNBOUNDED),
-        tuple((str(i // d), partition.names[i % d]) for i in range(n)),
-        scale=scale,
+        tuple((str(i // d), records.names[i % d]) for i in range(n)),
+        scale=records.scale,
         contributors=people,
         names=("cluster", "attribute"),
     )
-    return rule(table).primary
 
 
 def _raw(units: NDArray[np.int64], labels: NDArray[np.int64], rule: Rule) -> NDArray[np.bool_]:

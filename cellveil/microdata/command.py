@@ -1,0 +1,343 @@
+"""The command ``cellveil microaggregate``: mask microdata, judge it, make it comply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cellveil.front import SAFE, UNSAFE, say
+from cellveil.options import RESULTS, Cost, Negative, Summary
+
+if TYPE_CHECKING:
+    from microagg.compliance.result import Compliant
+    from microagg.partitions.partition import Partition
+    from microagg.records import Records
+    from microagg.tables.risk import Disclosure
+
+__all__ = ["microaggregate"]
+
+
+class Clusters(StrEnum):
+    """How clusters are made."""
+
+    MDAV = "mdav"
+    VMDAV = "vmdav"
+    MONDRIAN = "mondrian"
+
+
+class Comply(StrEnum):
+    """What is done about sensitive cells."""
+
+    SUPPRESS = "suppress"
+    GROW = "grow"
+    MERGE = "merge"
+    DROP = "drop"
+    OPTIMISE = "optimise"
+
+
+class Scale(StrEnum):
+    """How attributes are made comparable."""
+
+    STANDARDISE = "standardise"
+    NONE = "none"
+    VARIANCE = "variance"
+    RANGE = "range"
+
+
+class Constant(StrEnum):
+    """What happens to attributes with one value."""
+
+    ERROR = "error"
+    KEEP = "keep"
+
+
+def microaggregate(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=".csv, .csv.gz or .parquet.")],
+    *,
+    k: Annotated[int, typer.Option("-k", metavar="NUMBER", help="Least size of a cluster.")],
+    attributes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMNS", help="Columns to microaggregate, by commas.", show_default="all"
+        ),
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMNS", help="Columns to publish as they are, by commas."),
+    ] = None,
+    rules: Annotated[
+        str | None,
+        typer.Option(metavar="RULES", help="What is sensitive, in tau-ARGUS's words: P(60)."),
+    ] = None,
+    comply: Annotated[
+        Comply | None,
+        typer.Option(help="What is done about sensitive cells.", show_default="only judged"),
+    ] = None,
+    clusters: Annotated[Clusters, typer.Option(help="How clusters are made.")] = Clusters.MDAV,
+    scale: Annotated[Scale, typer.Option(help="How attributes are made comparable.")] = (
+        Scale.STANDARDISE
+    ),
+    constant: Annotated[
+        Constant, typer.Option(help="Attributes with one value: refused, or kept without a say.")
+    ] = Constant.ERROR,
+    negative: Annotated[
+        Negative, typer.Option(help="How rules read negative values.")
+    ] = Negative.ERROR,
+    identity: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EQUATION",
+            help="Known identity of attributes: 'total = a + b'; once for each.",
+            show_default="detected",
+        ),
+    ] = None,
+    no_identities: Annotated[
+        bool, typer.Option("--no-identities", help="Nobody knows any identity of attributes.")
+    ] = False,
+    cost: Annotated[
+        Cost, typer.Option(help="With --comply suppress: few cells, or little value.")
+    ] = Cost.UNIT,
+    decimals: Annotated[
+        int | None,
+        typer.Option(metavar="PLACES", help="Decimal places of values.", show_default="as found"),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Then the best safe result is taken.", show_default="none"
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Masked file: .csv, .csv.gz or .parquet."
+        ),
+    ] = None,
+    summary: Summary = None,
+) -> None:
+    """Replace records by the means of clusters of at least k, with no mean that tells too much.
+
+    With --rules the means are judged like cells of a table; with --comply they are made to pass,
+    and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
+    """
+    from cellveil.inputs import split_names
+    from cellveil.outputs import check_outputs, write_columns, write_json
+    from csp.errors import InputError
+    from csp.rules import parse_rules
+    from microagg.records import read_records
+
+    if comply is not None and rules is None:
+        msg = f"--comply {comply} needs --rules: what must not be told"
+        raise InputError(msg)
+    if identity and no_identities:
+        msg = "--identity and --no-identities exclude each other; leave one out"
+        raise InputError(msg)
+    check_outputs(
+        {"-o": output, "--summary": summary}, [data], {"-o": RESULTS, "--summary": (".json",)}
+    )
+    masked = split_names(attributes, "--attributes") if attributes else None
+    kept = split_names(keep, "--keep") if keep else ()
+    names = _names(data, masked, kept)
+    rule = None if rules is None else parse_rules(rules)
+    records = read_records(data, names, decimals=decimals)
+    work = _Work(
+        records, k, str(clusters), str(scale), str(constant), str(negative),
+        None if no_identities else identity or "detect", str(cost), time_limit,
+    )  # fmt: skip
+    if rule is None or comply is None:
+        partition, judged = work.judged(rule)
+        facts = _plain_facts(partition, judged)
+        columns = dict(zip(partition.names, partition.masked.T.tolist(), strict=True))
+        rows: Sequence[int] | None = None
+        safe = judged is None or judged.count == 0
+        lines = _plain_words(partition, judged)
+    else:
+        found = work.compliant(rule, str(comply))
+        facts, safe = found.summary(), True
+        shown = found.partition.masked
+        gone = found.hidden[found.partition.labels]
+        columns = {
+            name: [None if g else v for v, g in zip(shown[:, j].tolist(), gone[:, j], strict=True)]
+            for j, name in enumerate(found.partition.names)
+        }
+        rows = found.rows.tolist() if found.dropped else None
+        lines = _compliant_words(found)
+    if summary is not None:
+        write_json(summary, facts)
+    if output is not None and safe:
+        write_columns(output, columns | _kept_columns(data, kept, rows))
+    for line in lines:
+        say(line)
+    if output is not None and not safe:
+        say(f"{output} was not written: its means tell too much. Add --comply merge (or another).")
+    wrote = [str(path) for path in (output if safe else None, summary) if path is not None]
+    if wrote:
+        say(f"Wrote {', '.join(wrote)}.")
+    raise typer.Exit(SAFE if safe else UNSAFE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What was asked for, in the words of the library."""
+
+    records: Records
+    k: int
+    clusters: str
+    scale: str
+    constant: str
+    negative: str
+    identities: Any
+    cost: str
+    time_limit: float | None
+
+    def partition(self) -> Partition:
+        """Make the clusters."""
+        import microagg
+        from cellveil.progress import Bar
+
+        options: dict[str, Any] = {"scale": self.scale, "constant": self.constant}
+        if self.clusters == "mondrian":
+            return microagg.mondrian(self.records, self.k, **options)
+        with Bar("records in clusters") as bar:
+            make = microagg.mdav if self.clusters == "mdav" else microagg.vmdav
+            return make(self.records, self.k, progress=bar, **options)
+
+    def judged(self, rule: Any) -> tuple[Partition, Disclosure | None]:
+        """Cluster, and judge the means if there is a rule."""
+        import microagg
+
+        partition = self.partition()
+        if rule is None:
+            return partition, None
+        return partition, microagg.disclosure(self.records, partition, rule, negative=self.negative)
+
+    def compliant(self, rule: Any, method: str) -> Compliant:
+        """Cluster so that the rule is obeyed."""
+        import microagg
+        from cellveil.front import explained
+        from cellveil.progress import Meter
+        from csp.errors import Unprotectable
+
+        start = None if method == "grow" else self.partition()
+        options: dict[str, Any] = {}
+        if method == "suppress":
+            options = {"identities": self.identities, "cost": self.cost}
+        with Meter("clustering", counts=self.cost == "unit") as meter:
+            options["progress"] = (
+                meter if method == "suppress" else lambda words, share: meter.phase(words)
+            )
+            try:
+                return microagg.comply(
+                    self.records, self.k, rule, method=method, scale=self.scale,
+                    constant=self.constant, negative=self.negative, partition=start,
+                    time_limit=self.time_limit, **options,
+                )  # fmt: skip
+            except Unprotectable as error:
+                if method != "suppress" or start is None:
+                    raise
+                table = microagg.cells(
+                    self.records, start, negative=self.negative, identities=self.identities
+                )
+                with explained(table, reveal=False):
+                    raise error from None
+
+
+def _names(
+    data: Path, masked: tuple[str, ...] | None, kept: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Columns to microaggregate; those to be kept are not among them."""
+    from csp.columns import column_names
+    from csp.errors import InputError
+
+    if masked is None:
+        return tuple(n for n in column_names(data) if n not in kept) if kept else None
+    both = [name for name in kept if name in masked]
+    if both:
+        msg = f"column {both[0]!r} is in --attributes and in --keep; choose one"
+        raise InputError(msg)
+    return masked
+
+
+def _kept_columns(
+    data: Path, kept: tuple[str, ...], rows: Sequence[int] | None
+) -> dict[str, list[Any]]:
+    """Columns as they are, as text, for the records that are left."""
+    if not kept:
+        return {}
+    from csp.columns import read_columns, text_codes
+
+    found = {}
+    for name, column in zip(kept, read_columns(data, kept).arrays, strict=True):
+        codes = text_codes(column)
+        found[name] = codes if rows is None else [codes[i] for i in rows]
+    return found
+
+
+def _plain_facts(partition: Partition, judged: Disclosure | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "method": partition.method,
+        "k": partition.k,
+        "records": len(partition.labels),
+        "attributes": list(partition.names),
+        "clusters": len(partition.sizes),
+        "smallest_cluster": int(partition.sizes.min()),
+        "largest_cluster": int(partition.sizes.max()),
+        "information_loss": partition.information_loss,
+    }
+    if judged is not None:
+        facts["disclosure"] = judged.summary()
+    return facts
+
+
+def _plain_words(partition: Partition, judged: Disclosure | None) -> list[str]:
+    sizes = partition.sizes
+    lines = [
+        f"{len(partition.labels)} records in {len(sizes)} clusters of {int(sizes.min())} to "
+        f"{int(sizes.max())} by {partition.method}; information loss "
+        f"{partition.information_loss:.4f} %."
+    ]
+    if judged is None:
+        lines.append("The means were not judged; --rules says what they must not tell.")
+    elif judged.count:
+        worst = sorted(judged.by_attribute.items(), key=lambda item: -item[1])[:3]
+        named = ", ".join(f"{name} {count}" for name, count in worst if count)
+        lines.append(
+            f"Unsafe: {judged.count} of {judged.cells} means tell too much by {judged.rule} "
+            f"({named}{', ...' if sum(c > 0 for c in judged.by_attribute.values()) > 3 else ''})."
+        )
+    else:
+        lines.append(f"Safe: none of {judged.cells} means tells too much by {judged.rule}.")
+    if judged is not None and judged.vacuous:
+        lines.append(
+            f"No cluster of {judged.k} can pass {judged.rule}, even with equal values; a larger k "
+            "is needed."
+        )
+    return lines
+
+
+def _compliant_words(found: Compliant) -> list[str]:
+    sizes = found.partition.sizes
+    lines = [
+        f"{len(found.rows)} records in {len(sizes)} clusters of {int(sizes.min())} to "
+        f"{int(sizes.max())}; information loss {found.information_loss:.4f} % "
+        f"({found.start_loss:.4f} % and {found.start_unsafe} unsafe means before)."
+    ]
+    if found.suppressed is not None:
+        facts = found.suppressed.summary()
+        proven = "proven fewest" if facts["proven"] else f"gap {100 * facts['gap']:.2f} %"
+        lines.append(
+            f"{facts['primary']} means suppressed and {facts['secondary']} more to protect them "
+            f"({proven}), against whoever knows all totals"
+            + (f" and {'; '.join(facts['identities'])}." if facts["identities"] else ".")
+        )
+    if found.dropped:
+        lines.append(f"{len(found.dropped)} records left out.")
+    if found.bound is not None:
+        lines.append(f"No compliant clusters lose less than {found.bound:.4f} %.")
+    lines.append(f"Safe: no published mean tells too much by {found.rule}.")
+    return lines
