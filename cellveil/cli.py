@@ -42,6 +42,7 @@ from cellveil.options import (
     TimeLimit,
     TopColumns,
 )
+from cellveil.studies.command import study
 
 __all__ = ["app", "main"]
 
@@ -379,6 +380,7 @@ def audit(
 app.command()(microaggregate)
 app.command()(bench)
 app.add_typer(attack)
+app.add_typer(study)
 
 
 @app.command()

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.numbers import UNBOUNDED, exact
-from csp.rules.base import Number, as_rule
+from csp.rules import Dominance
+from csp.rules.base import AnyOf, Number, as_rule
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Records
 from microagg.tables.contributions import NEGATIVE, contributions, largest
@@ -241,13 +242,22 @@ def _table(records: Records, partition: Partition, negative: str, top: int) -> T
 
 
 def _raw(units: NDArray[np.int64], labels: NDArray[np.int64], rule: Rule) -> NDArray[np.bool_]:
-    """Sensitive cells by the formulas of the paper, whatever the signs.
+    """Sensitive cells by the formulas of the paper as they stand, whatever the signs.
 
-    Values are ordered by size with their sign, as in paper 001, equations (1) and (2).
+    Values are ordered by size with their sign. Equation (1) is a quotient: with a negative total
+    it asks for less, and with a total of 0 it says nothing. Equation (2) has no quotient.
     """
-    forms = forms_of(rule)
-    forms.check_range(units)
-    top, _ = largest(units, labels, forms.reads)
-    total = cluster_sums(units, labels).ravel()
     counts = np.repeat(np.bincount(labels), units.shape[1])
-    return forms.sensitive(top, total) | (counts < forms.frequency)
+    total = cluster_sums(units, labels).ravel()
+    found = np.zeros(len(total), dtype=bool)
+    for part in rule.rules if isinstance(rule, AnyOf) else (rule,):
+        forms = forms_of(part)
+        forms.check_range(units)
+        found |= counts < forms.frequency
+        top, _ = largest(units, labels, forms.reads)
+        if isinstance(part, Dominance):
+            sign = np.sign(total)
+            found |= forms.sensitive(top * sign[:, None], total * sign) & (sign != 0)
+        else:
+            found |= forms.sensitive(top, total)
+    return found

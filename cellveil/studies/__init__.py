@@ -1,0 +1,1 @@
+"""Experiments of the papers on microdata, made again: rows, pages and figures."""

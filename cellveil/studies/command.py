@@ -1,0 +1,58 @@
+"""The commands ``cellveil study``: the experiments of the papers on microdata, made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cellveil.front import say
+
+__all__ = ["study"]
+
+study = typer.Typer(
+    name="study",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Make the experiments of the papers on microdata again: rows, a page, figures.",
+)
+
+Data = Annotated[
+    Path,
+    typer.Option(
+        "--data", metavar="FOLDER", help="Folder of the data files.", envvar="CELLVEIL_MICRODATA"
+    ),
+]
+Out = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the results.")
+]
+
+
+@study.command()
+def disclosure(data: Data, *, out: Out = Path("studies")) -> None:
+    """Papers 000 and 001: sensitive cells of microaggregated files."""
+    from cellveil.progress import Bar
+    from cellveil.studies import disclosure as made
+    from cellveil.studies.disclosure_page import draw_figures, lines
+    from cellveil.studies.figures import can_draw
+    from cellveil.studies.files import FILES
+    from cellveil.studies.writing import write_page, write_rows
+
+    sets = tuple(name for name in made.SETS if (data / FILES[name].file).is_file())
+    missing = [FILES[name].file for name in made.SETS if name not in sets]
+    if missing:
+        say(f"Left out, since not in {data}: {', '.join(missing)}.")
+    table = list(made.table_2(data))
+    with Bar("partitions") as bar:
+        found = list(made.counts(data, sets=sets, progress=bar))
+    with Bar("first attributes") as bar:
+        few = tuple(name for name in ("1080", "concrete") if name in sets)
+        narrow = list(made.prefixes(data, sets=few, progress=bar))
+    out.mkdir(parents=True, exist_ok=True)
+    write_rows(out / "disclosure-table-2.csv", table)
+    write_rows(out / "disclosure.csv", [c.row() for c in (*found, *narrow)])
+    figures = draw_figures(found, narrow, out) if can_draw() else ()
+    page = lines(table, found, command="cellveil study disclosure --data FOLDER", figures=figures)
+    write_page(out / "disclosure-study.md", page)
+    say(f"Wrote {out / 'disclosure-study.md'}, its rows (.csv) and {len(figures)} figures.")
