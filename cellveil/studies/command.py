@@ -56,3 +56,35 @@ def disclosure(data: Data, *, out: Out = Path("studies")) -> None:
     page = lines(table, found, command="cellveil study disclosure --data FOLDER", figures=figures)
     write_page(out / "disclosure-study.md", page)
     say(f"Wrote {out / 'disclosure-study.md'}, its rows (.csv) and {len(figures)} figures.")
+
+
+@study.command()
+def compliance(
+    data: Data,
+    *,
+    out: Out = Path("studies"),
+    limit: Annotated[
+        float, typer.Option(metavar="SECONDS", help="For each file, k and way.")
+    ] = 60.0,
+) -> None:
+    """Compliant k-anonymity in five ways, and what suppression must know of relations."""
+    from cellveil.progress import Meter
+    from cellveil.studies import compliance as made
+    from cellveil.studies.compliance_page import lines
+    from cellveil.studies.files import available
+    from cellveil.studies.writing import write_page, write_rows
+
+    here = available(data)
+    sets = tuple(name for name in made.SETS if name in here)
+    with Meter("reading") as meter:
+        found = list(made.ways(data, sets=sets, limit=limit, say=meter.phase))
+        meter.phase("searching the least k")
+        uniform = {name: made.uniform_k(data, name) for name in sets if name != "adult"}
+        several = tuple(name for name in made.SUPPRESSED if name in here)
+        hidden = list(made.suppressing(data, sets=several, limit=limit, say=meter.phase))
+    out.mkdir(parents=True, exist_ok=True)
+    write_rows(out / "compliance.csv", [way.row() for way in found])
+    write_rows(out / "compliance-suppression.csv", [row.row() for row in hidden])
+    command = f"cellveil study compliance --data FOLDER --limit {limit:g}"
+    write_page(out / "compliance-study.md", lines(found, uniform, hidden, command=command))
+    say(f"Wrote {out / 'compliance-study.md'} and its rows (.csv).")

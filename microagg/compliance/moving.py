@@ -21,9 +21,6 @@ Ints = NDArray[np.int64]
 GAIN = 1e-9
 """Least relative gain that counts: rounding must not let two states follow one another forever."""
 
-NEAR = 12
-"""Clusters that a record is compared with for a change of places: those with the nearest means."""
-
 
 def insert(i: int, g: int, points: Floats, labels: Ints, first: Ints, after: Ints, before: Ints,
            sums: Floats, sizes: Ints) -> None:  # fmt: skip
@@ -66,13 +63,16 @@ def replaced_fits(g: int, gone: int, new: int, first: Ints, after: Ints, shares:
 
 
 def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints, before: Ints,
-             sums: Floats, sizes: Ints, weights: Ints, units: Ints, tiny: float, k: int,
-             start: int, stop: int) -> int:  # fmt: skip
-    """Move each record of a range to the cluster where it saves most; return how many moved."""
-    groups, d = sums.shape
+             sums: Floats, sizes: Ints, weights: Ints, units: Ints, tiny: float, near: Ints,
+             k: int, start: int, stop: int) -> int:  # fmt: skip
+    """Move each record of a range to the near cluster where it saves most; return how many moved.
+
+    `near` (n, m) names the clusters that each record is tried with.
+    """
+    d = points.shape[1]
     top = np.empty((shares.shape[1], weights.shape[1]), np.int64)
     total = np.empty(shares.shape[1], np.int64)
-    gains = np.empty(groups)
+    gains = np.empty(near.shape[1])
     moved = 0
     for i in range(start, stop):
         here = labels[i]
@@ -86,11 +86,12 @@ def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
         saved *= a / (a - 1.0)
         least = tiny + GAIN * saved
         checked = False
-        for g in range(groups):
-            gains[g] = -1.0
-            if g == here or sizes[g] == 0:
-                continue
+        for place in range(near.shape[1]):
+            gains[place] = -1.0
+            g = near[i, place]
             b = sizes[g]
+            if g == here or b == 0:
+                continue
             room = saved * (b + 1.0) / b
             far = 0.0
             for j in range(d):
@@ -99,10 +100,11 @@ def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
                 if far >= room:
                     break
             if far < room:
-                gains[g] = saved - far * b / (b + 1.0)
+                gains[place] = saved - far * b / (b + 1.0)
         while True:
-            best = int(np.argmax(gains))
-            if gains[best] <= least:
+            place = int(np.argmax(gains))
+            best = near[i, place]
+            if gains[place] <= least:
                 break
             if not checked:
                 if not replaced_fits(here, i, -1, first, after, shares, top, total, weights, units):
@@ -113,19 +115,20 @@ def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
                 insert(i, best, points, labels, first, after, before, sums, sizes)
                 moved += 1
                 break
-            gains[best] = -1.0
+            gains[place] = -1.0
     return moved
 
 
 def exchange(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints, before: Ints,
-             sums: Floats, sizes: Ints, weights: Ints, units: Ints, tiny: float,
+             sums: Floats, sizes: Ints, weights: Ints, units: Ints, tiny: float, near: Ints,
              start: int, stop: int) -> int:  # fmt: skip
-    """Let each record of a range change places with the one that saves most; return how many."""
-    groups, d = sums.shape
+    """Let each record of a range change places with the one that saves most; return how many.
+
+    `near` (n, m) names the clusters that each record is tried with.
+    """
+    d = points.shape[1]
     top = np.empty((shares.shape[1], weights.shape[1]), np.int64)
     total = np.empty(shares.shape[1], np.int64)
-    far = np.empty(groups)
-    near = np.empty(NEAR, np.int64)
     swapped = 0
     for i in range(start, stop):
         here = labels[i]
@@ -134,27 +137,12 @@ def exchange(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
         for j in range(d):
             gap = points[i, j] - sums[here, j] / a
             own += gap * gap
-        count = 0
-        for g in range(groups):
-            far[g] = np.inf
-            if g == here or sizes[g] == 0:
-                continue
-            distance = 0.0
-            for j in range(d):
-                gap = points[i, j] - sums[g, j] / sizes[g]
-                distance += gap * gap
-            far[g] = distance
-            if count < NEAR or distance < far[near[count - 1]]:
-                place = count if count < NEAR else NEAR - 1
-                while place > 0 and far[near[place - 1]] > distance:
-                    near[place] = near[place - 1]
-                    place -= 1
-                near[place] = g
-                count = min(count + 1, NEAR)
         best, best_saved = -1, tiny + GAIN * own
-        for place in range(count):
-            g = near[place]
+        for place in range(near.shape[1]):
+            g = near[i, place]
             b = sizes[g]
+            if g == here or b == 0:
+                continue
             other = first[g]
             while other >= 0:
                 # The sum of squares stays; what changes is the squared sums of both clusters.

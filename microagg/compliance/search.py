@@ -25,6 +25,9 @@ NAMES = (
     *("replaced_fits", "relocate", "exchange", "split", "measure", "take", "grow"),
 )
 
+NEAR = 16
+"""Clusters that a record is tried with: those with the nearest means."""
+
 STEPS = 20_000_000
 """Elementary steps between two looks at the clock, about a tenth of a second."""
 
@@ -211,26 +214,30 @@ class _State:
         """Try every record once, some at a time."""
         task, run = self.task, compiled()[name]
         n, d = task.points.shape
-        batch = max(1, STEPS // (len(self.sizes) * d))
+        near = self.nearest()
+        batch = max(1, STEPS // (near.shape[1] * d * max(int(self.sizes.max()), 1)))
         last = (task.k,) if name == "relocate" else ()
         changed = 0
         for start in range(0, n, batch):
             stop = min(start + batch, n)
             changed += run(
-                task.points,
-                task.shares,
-                *self.lists,
-                task.weights,
-                task.units,
-                self.tiny,
-                *last,
-                start,
-                stop,
-            )
+                task.points, task.shares, *self.lists, task.weights, task.units, self.tiny, near,
+                *last, start, stop,
+            )  # fmt: skip
             task.say(f"moving records, round {rounds}", stop / n)
             if task.late:
                 break
         return changed
+
+    def nearest(self) -> NDArray[np.int64]:
+        """Clusters with the nearest means for each record, shape (n, m)."""
+        from scipy.spatial import cKDTree
+
+        alive = np.flatnonzero(self.sizes > 0)
+        means = self.sums[alive] / self.sizes[alive, None]
+        _, places = cKDTree(means).query(self.task.points, k=min(NEAR, len(alive)))
+        found: NDArray[np.int64] = alive[places.reshape(len(self.labels), -1)]
+        return np.ascontiguousarray(found)
 
     def split(self) -> int:
         """Cut every cluster that can be cut safely and with gain."""
