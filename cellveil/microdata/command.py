@@ -254,8 +254,13 @@ def _names(
     from csp.columns import column_names
     from csp.errors import InputError
 
+    known = column_names(data)
+    for name in kept:
+        if name not in known:
+            msg = f"--keep: there is no column {name!r}; there are {', '.join(known[:10])}"
+            raise InputError(msg)
     if masked is None:
-        return tuple(n for n in column_names(data) if n not in kept) if kept else None
+        return tuple(name for name in known if name not in kept) if kept else None
     both = [name for name in kept if name in masked]
     if both:
         msg = f"column {both[0]!r} is in --attributes and in --keep; choose one"

@@ -88,3 +88,31 @@ def compliance(
     command = f"cellveil study compliance --data FOLDER --limit {limit:g}"
     write_page(out / "compliance-study.md", lines(found, uniform, hidden, command=command))
     say(f"Wrote {out / 'compliance-study.md'} and its rows (.csv).")
+
+
+@study.command()
+def aggregates(data: Data, *, out: Out = Path("studies")) -> None:
+    """Paper 002: anonymity against aggregate knowledge."""
+    from cellveil.progress import Meter
+    from cellveil.studies import aggregates_page as made
+    from cellveil.studies.figures import can_draw
+    from cellveil.studies.files import available, load
+    from cellveil.studies.writing import write_page, write_rows
+    from microagg.aggregates.study import study as measured
+
+    with Meter("reading") as meter:
+        records = load("IPUMS", data)
+        meter.phase("loss and time against k, records and d")
+        found = list(measured(records))
+        here = available(data)
+        names = [name for name in made.OTHERS if name in here]
+        beside = list(made.against(data, names=names, say=meter.phase))
+    out.mkdir(parents=True, exist_ok=True)
+    write_rows(out / "aggregates.csv", [m.row() for m in found])
+    write_rows(out / "aggregates-files.csv", [a.row() for a in beside])
+    figures = made.draw_figures(found, out) if can_draw() else ()
+    command = "cellveil study aggregates --data FOLDER"
+    write_page(
+        out / "aggregates-study.md", made.lines(found, beside, command=command, figures=figures)
+    )
+    say(f"Wrote {out / 'aggregates-study.md'}, its rows (.csv) and {len(figures)} figures.")

@@ -1,0 +1,184 @@
+"""The commands ``cellveil microaggregate`` and ``cellveil study``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+import microagg
+from cellveil.cli import app
+from tests.shared import shared_data
+
+HEAD = ["total", "wage", "other", "name"]
+ROWS = [
+    [30, 30, 0, "a"], [41, 40, 1, "b"], [25, 20, 5, "c"],
+    [70, 70, 0, "d"], [66, 60, 6, "e"], [907, 20, 887, "f"],
+    [80, 71, 9, "g"], [77, 69, 8, "h"], [488, 88, 400, "i"],
+    [120, 100, 20, "j"], [131, 111, 20, "k"], [809, 30, 779, "l"],
+]  # fmt: skip
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "income.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([HEAD, *ROWS])
+    return path
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["microaggregate", *map(str, words)])
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def numbers(path):
+    return {name: [row[name] for row in read(path)] for name in HEAD[:3]}
+
+
+def test_plain_masking_writes_means_and_says_that_nothing_was_judged(data, tmp_path):
+    out = tmp_path / "masked.csv"
+    result = run(data, "-k", 3, "--attributes", "total,wage,other", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "not judged" in result.output
+    rows = read(out)
+    assert len(rows) == 12
+    means = {tuple(row[name] for name in HEAD[:3]) for row in rows}
+    assert len(means) <= 4
+    assert sum(float(row["wage"]) for row in rows) == pytest.approx(sum(r[1] for r in ROWS))
+
+
+def test_unsafe_means_are_counted_and_not_written(data, tmp_path):
+    out, facts = tmp_path / "masked.csv", tmp_path / "facts.json"
+    result = run(data, "-k", 3, "--keep", "name", "--rules", "P(10)", "-o", out, "--summary", facts)
+    assert result.exit_code == 1
+    assert not out.exists()
+    found = json.loads(facts.read_text())["disclosure"]
+    assert found["sensitive"] > 0
+    assert f"Unsafe: {found['sensitive']} of" in result.output
+
+
+@pytest.mark.parametrize("method", ["suppress", "grow", "merge", "drop", "optimise"])
+def test_what_is_written_complies(data, tmp_path, method):
+    out, facts = tmp_path / "masked.csv", tmp_path / "facts.json"
+    result = run(
+        data, "-k", 3, "--keep", "name", "--rules", "P(10)", "--comply", method, "-o", out,
+        "--summary", facts,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    told = json.loads(facts.read_text())
+    assert told["method"] == method
+    assert told["unsafe_cells"] == 0
+    rows = read(out)
+    assert [row["name"] for row in rows] == sorted(row["name"] for row in rows)
+    assert len(rows) == told["records"]
+    # Records of a cluster share all means; their values pass the rule, or the mean is missing.
+    groups = {}
+    for row in rows:
+        original = next(r for r in ROWS if r[3] == row["name"])
+        groups.setdefault(tuple(row[name] for name in HEAD[:3]), []).append(original)
+    for means, members in groups.items():
+        assert len(members) >= 3
+        for j, mean in enumerate(means):
+            values = sorted((m[j] for m in members), reverse=True)
+            if mean:
+                assert float(mean) == pytest.approx(sum(values) / len(values))
+                assert 100 * sum(values[2:]) >= 10 * values[0]
+
+
+def test_suppressed_means_show_nowhere(data, tmp_path):
+    out, facts = tmp_path / "masked.csv", tmp_path / "facts.json"
+    result = run(
+        data, "-k", 3, "--keep", "name", "--rules", "P(10)", "--comply", "suppress", "-o", out,
+        "--summary", facts,
+    )  # fmt: skip
+    found = microagg.comply({n: [r[j] for r in ROWS] for j, n in enumerate(HEAD[:3])}, 3, "P(10)")
+    assert found.hidden.any()
+    shown = (
+        result.output
+        + out.read_text()
+        + json.dumps({k: v for k, v in json.loads(facts.read_text()).items() if k != "suppression"})
+    )
+    checked = 0
+    for g, j in zip(*found.hidden.nonzero(), strict=True):
+        mean = float(found.partition.centroids[g, j])
+        total = mean * found.partition.sizes[g]
+        if total > 99:  # smaller numbers may stand for something else
+            assert not {repr(mean), f"{total:.0f}"} & set(re.findall(r"[0-9.]+", shown))
+            checked += 1
+    assert checked
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["-k", "0"], "k must be"),
+        (["-k", "13"], "more than the 12 records"),
+        (["-k", "3", "--comply", "merge"], "needs --rules"),
+        (["-k", "3", "--rules", "P(60"], "P(60"),
+        (["-k", "2", "--rules", "P(60)", "--comply", "merge"], "at least 3"),
+        (["-k", "3", "--identity", "total = wage"], "fails in 10 of 12 records"),
+        (["-k", "3", "--identity", "total = wage", "--no-identities"], "exclude each other"),
+        (["-k", "3", "--keep", "nobody"], "no column 'nobody'"),
+        (["-k", "3", "--attributes", "total", "--keep", "total"], "choose one"),
+        (["-k", "3", "-o", "masked.txt"], "must end with"),
+    ],
+)
+def test_bad_input_is_code_2_and_writes_nothing(data, tmp_path, monkeypatch, words, told):
+    monkeypatch.chdir(tmp_path)
+    if "--identity" in words and "--no-identities" not in words:
+        words = [*words, "--rules", "P(10)", "--comply", "suppress"]
+    if "--keep" not in words:
+        words = [*words, "--keep", "name"]
+    result = run(data, *words, "--summary", "facts.json")
+    assert result.exit_code == 2, result.output
+    assert told in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["income.csv"]
+
+
+def test_impossible_rules_are_code_1(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("pay\n" + "\n".join(["0"] * 8 + ["500"]) + "\n")
+    result = run(path, "-k", 3, "--rules", "P(10)", "--comply", "merge", "-o", tmp_path / "o.csv")
+    assert result.exit_code == 1
+    assert "even the whole file as one cluster fails" in result.output
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_text_columns_ask_for_attributes(data):
+    result = run(data, "-k", 3)
+    assert result.exit_code == 2
+    assert "column 'name'" in result.output
+    assert "name the numerical attributes" in result.output
+
+
+def test_table_2_has_every_printed_count():
+    from cellveil.studies.disclosure import table_2
+
+    folder = shared_data("microdata", "uci_abalone.csv").parent
+    shared_data("microdata", "uci_iris.csv")
+    rows = list(table_2(folder))
+    pairs = [(row[f"{rule}_printed"], row) for row in rows for rule in ("dominance", "p")]
+    assert len(pairs) == 36
+    for way, wanted in (("float", 36), ("exact", 34)):
+        agree = sum(
+            row[f"{rule}_printed"] == row[f"{rule}_{way}"]
+            for row in rows
+            for rule in ("dominance", "p")
+        )
+        assert agree == wanted
+
+
+def test_missing_files_are_named(tmp_path):
+    words = ["study", "disclosure", "--data", str(tmp_path), "-o", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert "uci_iris.csv" in result.output
+    assert not (tmp_path / "out").exists()
