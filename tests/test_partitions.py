@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 from fractions import Fraction
+from functools import cache
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp.errors import InputError
-from microagg.partitions import sums
+from microagg.partitions import lanes, mdav, optimal, sums
 from microagg.partitions.mdav import compiled, mdav_labels
+from microagg.partitions.ranking import ranking_labels
+from microagg.partitions.vmdav import vmdav_labels
 from tests import oracles_microagg as oracles
-from tests.shared import shared_data
+from tests.shared import examples, shared_data
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -95,6 +99,58 @@ def test_mdav_is_the_definition(file):
     assert mdav_labels(points, k).tolist() == oracles.mdav(points, k)
 
 
+@cache
+def registers():
+    """Compiled callers of the vector instructions."""
+    import numba
+
+    made = lanes.vectors()
+    near_corners, far_corners, far_bounds, squares, at_most, at_least, lowest = (
+        made[name]
+        for name in (
+            *("near_corners", "far_corners", "far_bounds", "squares"),
+            *("at_most", "at_least", "lowest"),
+        )
+    )
+    return {
+        "near_corners": numba.njit(lambda low, high, p, out: near_corners(low, high, p, out)),
+        "far_corners": numba.njit(lambda low, high, p, out: far_corners(low, high, p, out)),
+        "far_bounds": numba.njit(lambda r, a, c, f, out: far_bounds(r, a, c, f, out)),
+        "squares": numba.njit(lambda block, p, out: squares(block, p, out)),
+        "at_most": numba.njit(lambda values, limit: at_most(values, limit)),
+        "at_least": numba.njit(lambda values, limit: at_least(values, limit)),
+        "lowest": numba.njit(lambda mask: lowest(mask)),
+    }
+
+
+def by_passes(points, k):
+    """MDAV without the tree."""
+    with mock.patch.object(mdav, "FEW", len(points)):
+        return mdav_labels(points, k)
+
+
+@given(files())
+def test_mdav_by_tree_is_the_definition(file):
+    points, k = file
+    with mock.patch.object(mdav, "FEW", 0):
+        assert mdav_labels(points, k).tolist() == oracles.mdav(points, k)
+
+
+@given(files(3000), st.integers(1, 30))
+def test_mdav_by_tree_is_mdav_by_passes(file, k):
+    points = file[0]
+    k = min(k, len(points))
+    with mock.patch.object(mdav, "FEW", 0):
+        assert (mdav_labels(points, k) == by_passes(points, k)).all()
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+@pytest.mark.parametrize("read", [census, eia])
+def test_mdav_of_public_files_by_tree_is_mdav_by_passes(read, k):
+    points = read()
+    assert (mdav_labels(points, k) == by_passes(points, k)).all()
+
+
 @pytest.mark.parametrize(
     ("read", "losses"),
     [
@@ -122,7 +178,168 @@ def test_mdav_refuses_what_has_no_distance(wrong):
         mdav_labels(points, 2)
 
 
-def test_mdav_reports_progress():
+@pytest.mark.parametrize("few", [0, 10**6])
+def test_mdav_reports_progress_and_stops(few):
+    points = np.random.default_rng(5).normal(size=(900, 2))
     calls = []
-    mdav_labels(np.arange(40.0).reshape(20, 2), 3, progress=lambda *at: calls.append(at))
-    assert calls[-1] == (20, 20)
+
+    def stop(done, n):
+        calls.append((done, n))
+        if done > 300:
+            raise KeyboardInterrupt
+
+    with mock.patch.multiple(mdav, FEW=few, ROUNDS=10, PASSES=10**5):
+        mdav_labels(points, 3, progress=lambda *at: calls.append(at))
+        dones = [done for done, _ in calls]
+        assert dones == sorted(dones)
+        assert len(set(dones)) > 5
+        assert calls[-1] == (900, 900)
+        with pytest.raises(KeyboardInterrupt):
+            mdav_labels(points, 3, progress=stop)
+        assert 300 < calls[-1][0] < 600
+
+
+@examples(12)
+@given(files(60))
+def test_mdav_in_plain_python_is_mdav_compiled(file):
+    points, k = file
+    with mock.patch.object(mdav, "FEW", 0):
+        labels = mdav_labels(points, k)
+        plain = {name: f for m in mdav.modules() for name, f in vars(m).items() if callable(f)}
+        with mock.patch.object(mdav, "compiled", return_value=plain):
+            assert (mdav_labels(points, k) == labels).all()
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5), st.booleans())
+def test_lanes_in_registers_are_lanes_in_plain_python(seed, d, whole):
+    random = np.random.default_rng(seed)
+    low = (
+        random.integers(-3, 4, (d, lanes.LANES)) if whole else random.normal(size=(d, lanes.LANES))
+    )
+    low = low.astype(float)
+    high = low + random.integers(0, 3, low.shape)
+    # Children that are not there.
+    low[:, -2:], high[:, -2:] = np.inf, -np.inf
+    point, factors = np.round(random.normal(size=d), 1), random.random(3)
+    inside = np.where(np.isfinite(low), low, 0.0)
+    reach = random.random(lanes.LANES)
+    found = []
+    for run in (registers(), vars(lanes)):
+        near, far, bounds, apart = np.empty((4, lanes.LANES))
+        run["near_corners"](low, high, point, near)
+        run["far_corners"](low, high, point, far)
+        run["far_bounds"](reach, near, far, factors, bounds)
+        run["squares"](inside, point, apart)
+        limit = near[3]
+        masks = [run[name](near, limit) for name in ("at_most", "at_least")]
+        masks += [run["at_most"](near, np.inf), run["at_least"](bounds, bounds[5])]
+        places = [run["lowest"](mask) for mask in masks]
+        found.append([near.tolist(), far.tolist(), bounds.tolist(), apart.tolist(), masks, places])
+    assert found[0] == found[1]
+    assert (near[:-2] <= apart[:-2]).all()
+    assert (apart[:-2] <= far[:-2]).all()
+
+
+# ---- V-MDAV ---------------------------------------------------------------------------------
+
+
+@given(files(25), st.sampled_from([0.0, 0.2, 0.5, 1.1, 3.0]))
+def test_vmdav_is_the_definition(file, gamma):
+    points, k = file
+    assert vmdav_labels(points, k, gamma).tolist() == oracles.vmdav(points, k, gamma)
+
+
+@pytest.mark.parametrize(
+    ("read", "k", "losses"),
+    [
+        (census, 3, {0: "5.662", 0.2: "5.662", 0.5: "5.675", 1.1: "7.065"}),
+        (census, 5, {0: "9.007", 0.2: "9.007", 0.5: "9.042", 1.1: "10.54"}),
+        (census, 10, {0: "14.07", 0.2: "14.07", 0.5: "14.04", 1.1: "15.50"}),
+        (eia, 5, {0.2: "1.729", 0.5: "1.145", 1.1: "1.304"}),
+        (eia, 10, {0: "3.55", 0.2: "3.64", 0.5: "3.24", 1.1: "2.80"}),
+    ],
+)
+def test_vmdav_loses_what_another_program_loses(read, k, losses):
+    points = read()
+    for gamma, printed in losses.items():
+        places = len(printed.split(".")[1])
+        assert f"{loss(points, vmdav_labels(points, k, gamma)):.{places}f}" == printed
+
+
+@pytest.mark.parametrize("gamma", [-0.1, np.nan, np.inf])
+def test_vmdav_refuses_gamma(gamma):
+    with pytest.raises(InputError, match="gamma"):
+        vmdav_labels(np.zeros((4, 2)), 2, gamma)
+
+
+# ---- one attribute --------------------------------------------------------------------------
+
+SHARP = st.sampled_from([0.0, 1.0, 3.0, 1e16, 1e16 + 2, -1e16, 0.1, 0.2, 0.3, 1e-170, 5e-324])
+COLUMNS = st.one_of(
+    st.lists(SHARP, min_size=1, max_size=30),
+    st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=40),
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40),
+)
+
+
+@given(COLUMNS, st.integers(1, 7))
+def test_ranking_by_mdav_is_mdav_of_one_attribute(numbers, k):
+    k = min(k, len(numbers))
+    column = np.array(numbers)
+    expected = oracles.mdav(column[:, None], k)
+    assert ranking_labels(column, k, method="mdav").tolist() == expected
+    assert mdav_labels(column[:, None], k).tolist() == expected
+
+
+@given(st.integers(1, 4000), st.integers(1, 20), st.integers(0, 2**32), st.booleans())
+def test_ranking_by_mdav_is_mdav_of_one_long_attribute(n, k, seed, whole):
+    random = np.random.default_rng(seed)
+    column = np.round(random.lognormal(sigma=2, size=n)) if whole else random.normal(size=n)
+    k = min(k, n)
+    labels = ranking_labels(column, k, method="mdav")
+    assert (labels == mdav_labels(column[:, None], k)).all()
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@given(COLUMNS.map(lambda numbers: numbers[:12]), st.integers(1, 5))
+def test_optimal_ranking_is_the_best_of_all(exact, numbers, k):
+    k = min(k, len(numbers))
+    column = np.array(numbers)
+    with mock.patch.object(optimal, "WHOLE", 0 if exact else optimal.WHOLE):
+        labels = ranking_labels(column, k, method="optimal")
+    order = sorted(range(len(numbers)), key=lambda row: (numbers[row], row))
+    assert np.bincount(labels).tolist() == oracles.optimal_groups(column[order], k)
+    assert (np.diff(labels[order]) >= 0).all()
+
+
+@given(st.integers(1, 300), st.integers(1, 12), st.integers(0, 2**32))
+def test_optimal_ranking_is_the_same_by_both_integers_and_in_plain_python(n, k, seed):
+    column = np.random.default_rng(seed).integers(0, 60, n) * 0.25
+    k = min(k, n)
+    labels = ranking_labels(column, k, method="optimal")
+    with mock.patch.object(optimal, "WHOLE", 0):
+        assert (ranking_labels(column, k, method="optimal") == labels).all()
+    with mock.patch.object(optimal, "compiled", return_value=vars(optimal)):
+        assert (ranking_labels(column, k, method="optimal") == labels).all()
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_optimal_ranking_loses_no_more_than_mdav(k):
+    for column in census().T:
+        best = ranking_labels(column, k, method="optimal")
+        assert loss(column[:, None], best) <= loss(
+            column[:, None], ranking_labels(column, k, method="mdav")
+        ) * (1 + 1e-12)
+        assert k <= np.bincount(best).min()
+        assert np.bincount(best).max() < 2 * k
+
+
+def test_cancellation_does_not_fool_optimal_ranking():
+    # In floating point, sums of squares near 1e16 hide the distances of one.
+    column = 1e8 + np.array([0.0, 1.0, 3.0, 4.0, 5.0, 9.0, 10.0, 10.0])
+    assert ranking_labels(column, 2, method="optimal").tolist() == [0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_ranking_refuses_methods():
+    with pytest.raises(InputError, match="optimal"):
+        ranking_labels(np.zeros(4), 2, method="best")

@@ -60,12 +60,12 @@ def fused(
         if m < 3 * k:
             break
         means(digits, base, m, spare, centre)
-        measure(columns, m, centre, distances)
+        distances_from(columns, m, centre, distances)
         one[:] = columns[:, farthest(distances, m)]
-        measure(columns, m, one, distances)
+        distances_from(columns, m, one, distances)
         other[:] = columns[:, farthest(distances, m)]
         for point in (one, other):
-            measure(columns, m, point, distances)
+            distances_from(columns, m, point, distances)
             nearest(distances, rows, m, k, near, near_rows)
             assign(near_rows, k, label, labels, bits, digits, base)
             m = close_up(columns, rows, m, labels)
@@ -73,9 +73,9 @@ def fused(
     if m < 3 * k:
         if m >= 2 * k:
             means(digits, base, m, spare, centre)
-            measure(columns, m, centre, distances)
+            distances_from(columns, m, centre, distances)
             one[:] = columns[:, farthest(distances, m)]
-            measure(columns, m, one, distances)
+            distances_from(columns, m, one, distances)
             nearest(distances, rows, m, k, near, near_rows)
             assign(near_rows, k, label, labels, bits, digits, base)
             m = close_up(columns, rows, m, labels)
@@ -87,7 +87,7 @@ def fused(
     state[LABEL] = label
 
 
-def measure(columns: Any, m: int, point: Any, distances: Any) -> None:
+def distances_from(columns: Any, m: int, point: Any, distances: Any) -> None:
     """Squared distances of m records from a point, summed attribute by attribute."""
     out = distances[:m]
     out[:] = 0.0

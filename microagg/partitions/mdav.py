@@ -14,14 +14,16 @@ records, whether farthest or nearest, the lowest row comes first.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from microagg.partitions import fused, nearest, sums
+from microagg.partitions import drift, fused, lanes, nearest, rounds, search, sums, tree
 from microagg.partitions.fused import LEFT
+from microagg.partitions.rounds import GROUPS
 from microagg.records import check_k
 
 __all__ = ["checked_points", "mdav_labels"]
@@ -29,12 +31,21 @@ __all__ = ["checked_points", "mdav_labels"]
 LARGEST = 2.0**500
 """Squares of larger coordinates, or their sums, might not be finite."""
 
-WORK = 100_000_000
-"""Distances computed between two calls of `progress`, about a tenth of a second."""
+PASSES = 100_000_000
+"""Squares computed by passes between two calls of `progress`, about a tenth of a second,"""
+ROUNDS = 500
+"""and rounds by tree."""
+
+FEW = 200
+"""So many records left are faster by passes than by tree."""
 
 _NAMES = (
-    *("add", "quotient", "means", "worse", "offer"),
-    *("measure", "farthest", "nearest", "assign", "close_up", "fused"),
+    *("add", "add_all", "quotient", "means", "worse", "offer"),
+    *("distances_from", "farthest", "nearest", "assign", "close_up", "fused"),
+    *("gather", "fill", "widest", "smallest", "largest", "halve", "rearrange", "measure"),
+    *("leave", "remove", "tighten", "k_nearest", "farthest_from", "opposite"),
+    *("measure_all", "move", "farthest_from_centre", "margin", "squared", "sink", "rise"),
+    *("begin", "enough", "rounds"),
 )
 _compiled: dict[str, Any] = {}
 
@@ -68,20 +79,51 @@ def mdav_labels(
     points = checked_points(points)
     n, d = points.shape
     k = check_k(k, n)
-    bits = points.view(np.int64)
-    base, digits = sums.digits_for(points)
     run = compiled()
-    for row in range(n):
-        sums.add(digits, base, bits[row], 1)
+    base, digits = sums.digits_for(points)
+    bits = points.view(np.int64)
+    run["add_all"](digits, base, bits)
     labels = np.full(n, -1, np.int64)
-    state = np.array([n, 0], np.int64)
-    columns, rows = np.array(points.T, order="C"), np.arange(n)
-    while state[LEFT]:
-        rounds = max(1, WORK // (4 * d * int(state[LEFT])))
-        run["fused"](columns, rows, bits, digits, base, k, state, labels, rounds)
+    state = np.array([n, 0, 0], np.int64)
+
+    def report() -> None:
         if progress is not None:
             progress(n - int(state[LEFT]), n)
+
+    if rounds.enough(n, k, FEW):
+        _by_tree(points, bits, digits, base, k, state, labels, report)
+    rows = np.flatnonzero(labels < 0)
+    columns = np.array(points[rows].T, order="C")
+    while state[LEFT]:
+        most = max(1, PASSES // (4 * d * int(state[LEFT])))
+        run["fused"](columns, rows, bits, digits, base, k, state, labels, most)
+        report()
     return labels
+
+
+def _by_tree(
+    points: NDArray[np.float64], bits: NDArray[np.int64], digits: Any, base: Any, k: int,
+    state: NDArray[np.int64], labels: NDArray[np.int64], report: Callable[[], None],
+) -> None:  # fmt: skip
+    """Form clusters until few records are left."""
+    run = compiled()
+    d = points.shape[1]
+    groups = tree.groups_of(points)
+    scratch = search.empty_search(d, k)
+    while rounds.enough(int(state[LEFT]), k, FEW):
+        # Whenever half of the groups are gone, a new tree is smaller and nearer to its centre.
+        members = np.flatnonzero(groups.head >= 0)
+        state[GROUPS] = len(members)
+        grown = tree.empty_tree(points, len(members))
+        heap = drift.empty_drift(len(members), d)
+        run["begin"](grown, heap, points, members, digits, base, int(state[LEFT]))
+        half = len(members) // 2 if len(members) > FEW else 0
+        while rounds.enough(int(state[LEFT]), k, FEW) and state[GROUPS] > half:
+            run["rounds"](
+                grown, heap, groups, scratch, points, bits, digits, base, k, state, labels,
+                ROUNDS, FEW, half,
+            )  # fmt: skip
+            report()
 
 
 def checked_points(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -111,10 +153,16 @@ def checked_points(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return found + 0.0
 
 
+def modules() -> tuple[ModuleType, ...]:
+    """Where the compiled functions are."""
+    return (sums, nearest, lanes, fused, tree, search, drift, rounds)
+
+
 def compiled() -> dict[str, Any]:
     """Compiled twins of the functions of MDAV, by name."""
     if not _compiled:
         from csp.solve.kernels import twins
 
-        _compiled.update(twins((sums, nearest, fused), _NAMES, {}))
+        given = lanes.vectors()
+        _compiled.update(given | twins(modules(), _NAMES, given))
     return _compiled

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_RECORDS", "add", "digits_for", "means"]
+__all__ = ["MOST_RECORDS", "add", "add_all", "digits_for", "means"]
 
 MOST_RECORDS = 2**30
 """Up to so many records a digit that was not normalised fits 64 bits, and so does a remainder."""
@@ -79,6 +79,12 @@ def add(digits: Any, base: Any, bits: Any, sign: int) -> None:
         digits[j, first] += s * (low & 0xFFFFFFFF)
         digits[j, first + 1] += s * ((low >> 32) + (high & 0xFFFFFFFF))
         digits[j, first + 2] += s * (high >> 32)
+
+
+def add_all(digits: Any, base: Any, bits: Any) -> None:
+    """Add all records, bits of shape (n, d)."""
+    for row in range(len(bits)):
+        add(digits, base, bits[row], 1)
 
 
 def means(digits: Any, base: Any, count: int, spare: Any, out: Any) -> None:
