@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from microagg.partitions.methods import mdav
     from microagg.partitions.partition import Partition, information_loss
     from microagg.records import Records, read_records
+    from microagg.swapping.correlations import CorrelationLoss, correlation_loss
+    from microagg.swapping.linkage import Linkage, Linkages, linkage_probability
+    from microagg.swapping.methods import ir_swap, mdav_id, mdav_swap
+    from microagg.swapping.swapped import Swapped
     from microagg.tables.clusters import ClusterTable, cells, cluster_table
     from microagg.tables.identities import Identity, detect_identities
     from microagg.tables.risk import Disclosure, corresponding_p, disclosure
@@ -38,6 +42,10 @@ _HOMES = {
     "microagg.partitions.methods": ("mdav",),
     "microagg.partitions.partition": ("Partition", "information_loss"),
     "microagg.records": ("Records", "read_records"),
+    "microagg.swapping.correlations": ("CorrelationLoss", "correlation_loss"),
+    "microagg.swapping.linkage": ("Linkage", "Linkages", "linkage_probability"),
+    "microagg.swapping.methods": ("ir_swap", "mdav_id", "mdav_swap"),
+    "microagg.swapping.swapped": ("Swapped",),
     "microagg.tables.clusters": ("ClusterTable", "cells", "cluster_table"),
     "microagg.tables.identities": ("Identity", "detect_identities"),
     "microagg.tables.risk": ("Disclosure", "corresponding_p", "disclosure"),
@@ -47,21 +55,30 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "ClusterTable",
     "Compliant",
+    "CorrelationLoss",
     "Disclosure",
     "Dropped",
     "Identity",
+    "Linkage",
+    "Linkages",
     "Partition",
     "Records",
     "Suppressed",
+    "Swapped",
     "cells",
     "cluster_problem",
     "cluster_table",
     "comply",
+    "correlation_loss",
     "corresponding_p",
     "detect_identities",
     "disclosure",
     "information_loss",
+    "ir_swap",
+    "linkage_probability",
     "mdav",
+    "mdav_id",
+    "mdav_swap",
     "paired",
     "read_records",
     "suppress_clusters",
