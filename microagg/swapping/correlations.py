@@ -97,7 +97,7 @@ def correlation_loss(
     names = (*(name for name in before.names if name not in chosen), *chosen)
     before = before.only(names)
     if isinstance(masked, Swapped):
-        masked = dict(zip(masked.names, masked.columns, strict=True))
+        masked = masked.to_columns()
     after = read_records(masked, names)
     if after.n != before.n:
         msg = f"the original has {before.n} records, the masked file {after.n}"

@@ -90,8 +90,11 @@ class Swapped:
         """
         from csp.frames import columns_to_frame
 
-        columns = dict(zip(self.names, self.columns, strict=True))
-        return columns_to_frame(columns, self.library if library is None else library)
+        return columns_to_frame(self.to_columns(), self.library if library is None else library)
+
+    def to_columns(self) -> dict[str, NDArray[Any]]:
+        """Masked file as columns by name, in the caller's order."""
+        return dict(zip(self.names, self.columns, strict=True))
 
     def summary(self, *, reveal: bool = False) -> dict[str, Any]:
         """Plain data for JSON.
