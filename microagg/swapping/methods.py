@@ -191,7 +191,7 @@ def ir_swap(
         As for `mdav_swap`.
     quasi_identifiers : sequence of str, optional
         They stay as they are, and are told apart from other columns in the report only; none by
-        default, unless ``confidential`` is left out.
+        default.
     groups : {"mdav", "optimal"}
         How the groups are made; see `microagg.partitions.ranking.ranking_labels`. Equal values
         are in random order.
@@ -212,9 +212,7 @@ def ir_swap(
     probability, whatever an intruder knows of the other attributes.
     """
     check_choice("groups", groups, GROUPS)
-    if confidential is not None and quasi_identifiers is None:
-        quasi_identifiers = ()
-    roles = Roles.of(X, quasi_identifiers, confidential)
+    roles = Roles.of(X, quasi_identifiers or (), confidential)
     _need_confidential(roles)
     check_k(k, roles.n)
     check_choice("constant", constant, ("error", "keep"))

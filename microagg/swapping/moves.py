@@ -2,7 +2,8 @@
 
 A run has one seed. Every permutation of it has a generator of its own, made of the seed and of the
 place of the attribute among the confidential ones, so no permutation tells anything about another
-one, and none depends on how many processes or threads there are.
+one, and none depends on how many processes or threads there are. The generators are numpy's PCG64,
+which is no cipher: an intruder with the means to reconstruct its state is not provided for.
 """
 
 from __future__ import annotations
@@ -211,9 +212,9 @@ def shuffled_ranking(
 ) -> NDArray[np.int64]:
     """Group records by one attribute, equal values in random order.
 
-    If the row decided between equal values, the row at which a value is found would tell where it
-    comes from: of 1, 1, 1, 2 in pairs the 2 would go to the last row or stay, so that a 2 in the
-    first row would be its own.
+    If rows decided between equal values, the row in which a value is found could tell where it
+    comes from: with 1, 1, 1, 2 in pairs the 2 has the first 1 for a partner, wherever it is, so
+    that a 2 that is published in the last row has always been there.
     """
     drawn = generator.permutation(len(column))
     labels = np.empty(len(column), np.int64)
