@@ -182,6 +182,22 @@ def test_ranking_by_row_betrays_ties():
     assert worst_link([column], 0, 0, "shuffled", 2, 9) <= Fraction(1, 2)
 
 
+def test_ties_are_broken_as_the_enumeration_says():
+    column = [1, 1, 1, 2]
+    runs = 800
+    found = Counter(
+        tuple(microagg.ir_swap({"x": column}, 2, seed=seed).column("x").tolist())
+        for seed in range(runs)
+    )
+    for place in range(4):
+        after = [1] * 4
+        after[place] = 2
+        wanted = float(oracles.shuffled_chance(column, after, 2))
+        assert wanted == pytest.approx(1 / 2 if place == 3 else 1 / 6)
+        noise = 5 * (wanted * (1 - wanted) / runs) ** 0.5
+        assert found[tuple(after)] / runs == pytest.approx(wanted, abs=noise)
+
+
 FILE = {"age": AGE, "pay": PAY, "tax": PAY**2 % 11, "rent": AGE**2 % 7}
 
 
