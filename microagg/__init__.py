@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from microagg.partitions.partition import Partition, information_loss
     from microagg.partitions.ranked import Ranked
     from microagg.records import Records, read_records
+    from microagg.swapping.correlations import CorrelationLoss, correlation_loss
+    from microagg.swapping.linkage import Linkage, Linkages, linkage_probability
+    from microagg.swapping.methods import ir_swap, mdav_id, mdav_swap
+    from microagg.swapping.swapped import Swapped
     from microagg.tables.clusters import ClusterTable, cells, cluster_table
     from microagg.tables.identities import Identity, detect_identities
     from microagg.tables.risk import Disclosure, corresponding_p, disclosure
@@ -54,6 +58,10 @@ _HOMES = {
         "is_aggregate_anonymous",
     ),
     "microagg.records": ("Records", "read_records"),
+    "microagg.swapping.correlations": ("CorrelationLoss", "correlation_loss"),
+    "microagg.swapping.linkage": ("Linkage", "Linkages", "linkage_probability"),
+    "microagg.swapping.methods": ("ir_swap", "mdav_id", "mdav_swap"),
+    "microagg.swapping.swapped": ("Swapped",),
     "microagg.tables.clusters": ("ClusterTable", "cells", "cluster_table"),
     "microagg.tables.identities": ("Identity", "detect_identities"),
     "microagg.tables.risk": ("Disclosure", "corresponding_p", "disclosure"),
@@ -63,28 +71,37 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "ClusterTable",
     "Compliant",
+    "CorrelationLoss",
     "Disclosure",
     "Dropped",
     "Generalised",
     "Identity",
+    "Linkage",
+    "Linkages",
     "Monotone",
     "Partition",
     "Ranked",
     "Records",
     "Suppressed",
+    "Swapped",
     "aggregate_anonymise",
     "candidate_counts",
     "cells",
     "cluster_problem",
     "cluster_table",
     "comply",
+    "correlation_loss",
     "corresponding_p",
     "detect_identities",
     "disclosure",
     "individual_ranking",
     "information_loss",
+    "ir_swap",
     "is_aggregate_anonymous",
+    "linkage_probability",
     "mdav",
+    "mdav_id",
+    "mdav_swap",
     "mondrian",
     "paired",
     "read_records",

@@ -1,0 +1,216 @@
+"""How likely an intruder is right: about whose a published value is, and about the value itself.
+
+The two differ. That a record is linked with probability one in k says nothing where the values of
+its group are equal: then the value is known, whichever of them is the record's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from microagg.swapping.swapped import Swapped, value_codes
+
+__all__ = ["Linkage", "Linkages", "group_linkage", "linkage_probability"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Linkage:
+    """What an intruder achieves who knows the groups, and that permutations are uniform.
+
+    Attributes
+    ----------
+    name : str
+        The attribute, or the quasi-identifiers joined by "+" where they are masked together.
+    sizes : (n,) int64
+        Records in the group of each record: it is linked rightly with probability 1 in so many,
+        whichever record of the group is guessed.
+    most : (n,) int64
+        How often the commonest value of its group occurs: that guess is right with probability
+        ``most / sizes``.
+    proved : bool
+        Whether nobody can do better: see `linkage_probability`.
+    """
+
+    name: str
+    sizes: NDArray[np.int64]
+    most: NDArray[np.int64]
+    proved: bool
+
+    def __repr__(self) -> str:
+        return (
+            f"Linkage({self.name!r}: record {self.worst} at worst, value {self.value_worst} at "
+            f"worst and {float(self.value_mean):.3f} on average)"
+        )
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """Probability that a record is linked rightly, shape (n,)."""
+        return 1.0 / self.sizes
+
+    @property
+    def value_probability(self) -> NDArray[np.float64]:
+        """Probability that a record's value is named rightly, shape (n,)."""
+        return self.most / self.sizes
+
+    @property
+    def worst(self) -> Fraction:
+        """Largest probability that a record is linked rightly."""
+        return Fraction(1, int(self.sizes.min()))
+
+    @property
+    def mean(self) -> Fraction:
+        """Expected share of the records that are linked rightly."""
+        return _mean(np.ones(len(self.sizes), np.int64), self.sizes)
+
+    @property
+    def value_worst(self) -> Fraction:
+        """Largest probability that a record's value is named rightly."""
+        ratios = {(int(a), int(b)) for a, b in zip(self.most, self.sizes, strict=True)}
+        return max(Fraction(a, b) for a, b in ratios)
+
+    @property
+    def value_mean(self) -> Fraction:
+        """Expected share of the records whose value is named rightly."""
+        return _mean(self.most, self.sizes)
+
+    @property
+    def known(self) -> int:
+        """Records whose value is certain, since their group has no other."""
+        return int((self.most == self.sizes).sum())
+
+    def row(self) -> dict[str, Any]:
+        """Plain data, for a frame or JSON."""
+        return {
+            "attribute": self.name,
+            "linkage_worst": float(self.worst),
+            "linkage_mean": float(self.mean),
+            "value_worst": float(self.value_worst),
+            "value_mean": float(self.value_mean),
+            "values_known": self.known,
+            "proved": self.proved,
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Linkages:
+    """Linkage of every confidential attribute of a masked file.
+
+    Attributes
+    ----------
+    parts : tuple of Linkage
+    """
+
+    parts: tuple[Linkage, ...]
+
+    def __repr__(self) -> str:
+        return f"Linkages({', '.join(one.name for one in self.parts)}: {self.worst} at worst)"
+
+    def __getitem__(self, name: str) -> Linkage:
+        return next(one for one in self.parts if one.name == name)
+
+    @property
+    def worst(self) -> Fraction:
+        """Largest probability that a record is linked rightly, over all attributes."""
+        return max(one.worst for one in self.parts)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the probabilities of all attributes are proved."""
+        return all(one.proved for one in self.parts)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Plain data, one row an attribute."""
+        return [one.row() for one in self.parts]
+
+
+def group_linkage(
+    labels: NDArray[Any], values: NDArray[Any], name: str = "", *, proved: bool = True
+) -> Linkage:
+    """Linkage of one attribute that is permuted uniformly within groups.
+
+    Parameters
+    ----------
+    labels : (n,) int
+        Group of each record.
+    values : (n,) array
+        The attribute, in the original file or in the masked one: groups have the same values.
+    name : str
+    proved : bool
+
+    Raises
+    ------
+    InputError
+        If there are no records, or not one value for each.
+    """
+    labels, values = np.asarray(labels), np.asarray(values)
+    if labels.ndim != 1 or labels.shape != values.shape or not len(labels):
+        msg = f"one value for each record is needed; got {values.shape} for {labels.shape}"
+        raise InputError(msg)
+    group = np.unique(labels, return_inverse=True)[1]
+    sizes = np.bincount(group)
+    codes = value_codes(values)
+    pairs, times = np.unique(group * (int(codes.max()) + 1) + codes, return_counts=True)
+    most = np.zeros(len(sizes), np.int64)
+    np.maximum.at(most, pairs // (int(codes.max()) + 1), times)
+    return Linkage(name, sizes[group].astype(np.int64), most[group], proved)
+
+
+def linkage_probability(swapped: Swapped) -> Linkages:
+    """Probability that the best linkage of a rational intruder is right, in closed form.
+
+    Parameters
+    ----------
+    swapped : Swapped
+
+    Returns
+    -------
+    Linkages
+        One for each swapped attribute. For MDAV-ID the records are the classes of equal
+        quasi-identifiers, with one entry for each confidential attribute (values named rightly),
+        or one for the quasi-identifiers if there is none.
+
+    Notes
+    -----
+    Soria-Comas and Domingo-Ferrer (2012), section IV-A: within a group of g records, each has
+    each published value with probability 1 / g. `Linkage.proved` says whether that is the
+    posterior probability of an intruder who also draws conclusions from how other attributes were
+    swapped. It is, unless groups of another attribute were made of this one as it was before it
+    was swapped, as MDAV-SWAP makes them in the orders "sequential" (all attributes but the first)
+    and "simultaneous" (all, if there are several); the order "forward" mends that.
+    """
+    if swapped.method == "MDAV-ID":
+        return _of_classes(swapped)
+    parts = []
+    for place, name in enumerate(swapped.confidential):
+        earlier = place > 0 if "sequential" in swapped.variant else len(swapped.confidential) > 1
+        exposed = earlier and not swapped.variant.startswith("uninformed")
+        safe = swapped.method == "IR-SWAP" or "forward" in swapped.variant or not exposed
+        labels = swapped.partitions[name].labels
+        parts.append(group_linkage(labels, swapped.column(name), name, proved=safe))
+    return Linkages(tuple(parts))
+
+
+def _of_classes(swapped: Swapped) -> Linkages:
+    """Linkage where quasi-identifiers are equal; groups with equal means are one class."""
+    means = np.column_stack([swapped.column(name) for name in swapped.quasi_identifiers])
+    labels = np.unique(means, axis=0, return_inverse=True)[1].reshape(-1)
+    parts = [group_linkage(labels, swapped.column(name), name) for name in swapped.confidential]
+    if not parts:
+        alone = np.arange(len(labels))
+        joined = "+".join(swapped.quasi_identifiers)
+        parts = [group_linkage(labels, alone, joined)]
+    return Linkages(tuple(parts))
+
+
+def _mean(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Fraction:
+    """Exact mean of ratios."""
+    total = Fraction(0)
+    for size in np.unique(sizes):
+        total += Fraction(int(counts[sizes == size].sum()), int(size))
+    return total / len(sizes)

@@ -1,0 +1,299 @@
+"""The three ways to mask: means of quasi-identifiers, swapping by MDAV, by individual ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from microagg.partitions.mdav import mdav_labels
+from microagg.partitions.partition import Partition
+from microagg.partitions.ranking import METHODS as GROUPS
+from microagg.records import Records, check_k
+from microagg.scaling import scaled
+from microagg.swapping.moves import (
+    Move,
+    Original,
+    checked_seed,
+    informed_moves,
+    joint_move,
+    ranking_moves,
+)
+from microagg.swapping.roles import Roles, refuse_constant
+from microagg.swapping.swapped import Swapped, value_codes
+
+__all__ = ["INTRUDERS", "ir_swap", "mdav_id", "mdav_swap"]
+
+INTRUDERS = {
+    "informed": "each knows all attributes but one confidential one, and they do not collude",
+    "uninformed": "they know the quasi-identifiers, and no confidential attribute",
+}
+"""Who a file is protected from."""
+
+
+def mdav_id(
+    X: Any,
+    k: int,
+    *,
+    quasi_identifiers: Sequence[str] | None = None,
+    confidential: Sequence[str] = (),
+    scale: str = "standardise",
+    constant: str = "error",
+) -> Swapped:
+    """Replace quasi-identifiers by the means of groups of k records: k-anonymity.
+
+    Parameters
+    ----------
+    X : data
+        As `microagg.read_records` takes it.
+    k : int
+        Least size of a group.
+    quasi_identifiers : sequence of str, optional
+        All that are not confidential by default.
+    confidential : sequence of str
+        Attributes that stay as they are.
+    scale : str
+        One of `microagg.scaling.SCALES`.
+    constant : {"error", "keep"}
+        Whether a quasi-identifier with one value only is refused or kept.
+
+    Returns
+    -------
+    Swapped
+
+    Raises
+    ------
+    InputError
+        If k is no whole number from 1 to n, an attribute is unknown, named twice, constant, or
+        holds anything but finite numbers.
+
+    Notes
+    -----
+    J. Domingo-Ferrer and V. Torra (2005), Ordinal, continuous and heterogeneous k-anonymity
+    through microaggregation.
+    """
+    roles = Roles.of(X, quasi_identifiers, confidential)
+    if not roles.quasi:
+        msg = "there is no quasi-identifier to replace by means; name at least one"
+        raise InputError(msg)
+    check_k(k, roles.n)
+    records = roles.records.only(roles.quasi)
+    labels = mdav_labels(scaled(records, scale, constant=constant), k)
+    partition = Partition.of(records, labels, k, "MDAV")
+    means = partition.masked
+    new: dict[str, NDArray[Any]] = {name: means[:, j] for j, name in enumerate(roles.quasi)}
+    partitions = dict.fromkeys(roles.quasi, partition)
+    return _result(roles, new, partitions, {}, k, ("MDAV-ID", "", scale, None))
+
+
+def mdav_swap(
+    X: Any,
+    k: int,
+    *,
+    confidential: Sequence[str] | None = None,
+    quasi_identifiers: Sequence[str] | None = None,
+    intruders: str = "informed",
+    order: str = "sequential",
+    scale: str = "standardise",
+    constant: str = "error",
+    seed: int | None = None,
+) -> Swapped:
+    """Swap confidential attributes within groups of k records that MDAV makes of the others.
+
+    Parameters
+    ----------
+    X : data
+        As `microagg.read_records` takes it. Columns without a part may hold anything.
+    k : int
+        Least size of a group.
+    confidential : sequence of str, optional
+        Attributes that are swapped, in this order; all that are no quasi-identifiers by default.
+    quasi_identifiers : sequence of str, optional
+        All that are not confidential by default.
+    intruders : {"informed", "uninformed"}
+        Informed ones each know all attributes but one confidential one: every attribute is
+        permuted on its own. Against uninformed ones, who know quasi-identifiers only, all
+        confidential attributes are permuted together, within groups of the quasi-identifiers.
+    order : {"sequential", "simultaneous", "forward"}
+        Against informed intruders, what the groups of an attribute are made of: all others as
+        they stand, with those before it swapped; all others in the original file; or the
+        quasi-identifiers and the attributes swapped before it. See Notes.
+    scale : str
+        One of `microagg.scaling.SCALES`.
+    constant : {"error", "keep"}
+        Whether an attribute with one value only is refused or kept.
+    seed : int, optional
+        For studies. Leave it out for a file to be published: 128 bits of the operating system are
+        taken, and kept in the result.
+
+    Returns
+    -------
+    Swapped
+
+    Raises
+    ------
+    InputError
+        If k is no whole number from 1 to n, a choice is unknown, an attribute is unknown, in both
+        kinds, named twice, constant, or holds anything but finite numbers, or there is nothing to
+        make groups of.
+
+    Notes
+    -----
+    J. Soria-Comas and J. Domingo-Ferrer (2012), Probabilistic k-anonymity through microaggregation
+    and data swapping, sections IV-A (uninformed) and IV-B (informed). With A and its groups made
+    of what the intruder knows, every arrangement of the published values of A within the groups is
+    equally likely, so none is linked with a probability above one in k. The same holds for several
+    attributes as long as no other permutation depends on A in any other form than the published
+    one. That is so for "uninformed" and "forward", and for the attribute swapped first in
+    "sequential". Otherwise groups of other attributes were made of A as it was; an intruder who
+    knows those attributes sees which of their values moved where, so that some A are ruled out,
+    and the bound of one in k is not a fact. In "sequential", which gives the figures of the paper,
+    and "simultaneous", which its text describes, it holds only against intruders who do not look
+    at the other attributes.
+    """
+    check_choice("intruders", intruders, tuple(INTRUDERS))
+    roles = Roles.of(X, quasi_identifiers, confidential)
+    _need_confidential(roles)
+    check_k(k, roles.n)
+    if intruders == "uninformed" and not roles.quasi:
+        msg = "uninformed intruders know quasi-identifiers, and there are none; name at least one"
+        raise InputError(msg)
+    seed = checked_seed(seed)
+    original = Original(scaled(roles.records, scale, constant=constant), k, {})
+    quasi, chosen = roles.places(roles.quasi), roles.places(roles.confidential)
+    if intruders == "uninformed":
+        moves = [joint_move(original, quasi, seed)] * len(chosen)
+        variant = intruders
+    else:
+        moves = informed_moves(original, quasi, chosen, order, seed)
+        variant = f"{intruders}, {order}"
+    return _swapped(roles, moves, k, ("MDAV-SWAP", variant, scale, seed))
+
+
+def ir_swap(
+    X: Any,
+    k: int,
+    *,
+    confidential: Sequence[str] | None = None,
+    quasi_identifiers: Sequence[str] | None = None,
+    groups: str = "mdav",
+    constant: str = "error",
+    seed: int | None = None,
+) -> Swapped:
+    """Swap each confidential attribute within groups of k neighbouring values of its own.
+
+    Parameters
+    ----------
+    X, k, confidential, constant, seed
+        As for `mdav_swap`.
+    quasi_identifiers : sequence of str, optional
+        They stay as they are, and are told apart from other columns in the report only; none by
+        default.
+    groups : {"mdav", "optimal"}
+        How the groups are made; see `microagg.partitions.ranking.ranking_labels`. Equal values
+        are in random order.
+
+    Returns
+    -------
+    Swapped
+
+    Raises
+    ------
+    InputError
+        As `mdav_swap`.
+
+    Notes
+    -----
+    Soria-Comas and Domingo-Ferrer (2012), section IV-C. No permutation depends on any other
+    attribute, so every published value of a group is any of its members' with the same
+    probability, whatever an intruder knows of the other attributes.
+    """
+    check_choice("groups", groups, GROUPS)
+    roles = Roles.of(X, quasi_identifiers or (), confidential)
+    _need_confidential(roles)
+    check_k(k, roles.n)
+    check_choice("constant", constant, ("error", "keep"))
+    chosen = roles.records.only(roles.confidential)
+    if constant == "error":
+        refuse_constant(chosen)
+    seed = checked_seed(seed)
+    moves = ranking_moves(chosen.values, k, groups, seed)
+    places = roles.places(roles.confidential)
+    moves = [Move(m.labels, m.source, (j,)) for m, j in zip(moves, places, strict=True)]
+    return _swapped(roles, moves, k, ("IR-SWAP", groups, "none", seed))
+
+
+def check_choice(what: str, given: str, choices: Sequence[str]) -> None:
+    """Refuse a word that is none of those that mean something.
+
+    Raises
+    ------
+    InputError
+    """
+    if given not in choices:
+        msg = f"{what} {given!r} is not one of {', '.join(choices)}"
+        raise InputError(msg)
+
+
+def _need_confidential(roles: Roles) -> None:
+    if not roles.confidential:
+        msg = "there is no confidential attribute to swap; name at least one"
+        raise InputError(msg)
+
+
+def _swapped(
+    roles: Roles, moves: Sequence[Move], k: int, how: tuple[str, str, str, int | None]
+) -> Swapped:
+    """Carry out the permutations of the confidential attributes, in their order."""
+    now = dict(zip(roles.names, roles.columns, strict=True))
+    original = dict(now)
+    new, partitions, sources = {}, {}, {}
+    simultaneous = "simultaneous" in how[1]
+    made: dict[int, Partition] = {}
+    for name, move in zip(roles.confidential, moves, strict=True):
+        if id(move) not in made:
+            by = tuple(roles.records.names[j] for j in move.by)
+            table = original if simultaneous else now
+            basis = Records(by, tuple(table[one] for one in by), roles.records.decimals)
+            method = "individual ranking" if by == (name,) else "MDAV"
+            made[id(move)] = Partition.of(basis, move.labels, k, method)
+        partitions[name] = made[id(move)]
+        sources[name] = move.source
+        new[name] = now[name] = original[name][move.source]
+    return _result(roles, new, partitions, sources, k, how)
+
+
+def _result(
+    roles: Roles,
+    new: dict[str, NDArray[Any]],
+    partitions: dict[str, Partition],
+    sources: dict[str, NDArray[np.int64]],
+    k: int,
+    how: tuple[str, str, str, int | None],
+) -> Swapped:
+    method, variant, scale, seed = how
+    unchanged, homogeneous = {}, {}
+    columns = []
+    for name, column in zip(roles.names, roles.columns, strict=True):
+        columns.append(new.get(name, column))
+        if name not in new:
+            continue
+        labels = partitions[name].labels
+        codes = value_codes(column)
+        if name in sources:
+            same = codes[sources[name]] == codes
+        else:
+            same = new[name] == roles.records.only([name]).values[:, 0]
+        unchanged[name] = float(same.mean())
+        pairs = np.unique(np.column_stack([labels, codes]), axis=0)
+        homogeneous[name] = int((np.bincount(pairs[:, 0]) == 1).sum())
+    for column in new.values():
+        column.flags.writeable = False
+    return Swapped(
+        roles.names, tuple(columns), roles.quasi, roles.confidential, tuple(unchanged),
+        k, method, variant, scale, seed, partitions, sources, unchanged, homogeneous,
+        roles.library,
+    )  # fmt: skip

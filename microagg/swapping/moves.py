@@ -1,0 +1,222 @@
+"""Permutations within groups: which record's value each record is given.
+
+A run has one seed. Every permutation of it has a generator of its own, made of the seed and of the
+place of the attribute among the confidential ones, so no permutation tells anything about another
+one, and none depends on how many processes or threads there are. The generators are numpy's PCG64,
+which is no cipher: an intruder with the means to reconstruct its state is not provided for.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from microagg.partitions.mdav import mdav_labels
+from microagg.partitions.ranking import ranking_labels
+
+__all__ = [
+    "ORDERS",
+    "Move",
+    "Original",
+    "checked_seed",
+    "informed_moves",
+    "joint_move",
+    "permuted",
+    "ranking_moves",
+    "stream",
+]
+
+ORDERS = {
+    "sequential": "groups of all other attributes, those swapped before it as they now are",
+    "simultaneous": "groups of all other attributes as they were in the original file",
+    "forward": "groups of the quasi-identifiers and of the attributes swapped before it",
+}
+"""What the groups of a confidential attribute are made of."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Move:
+    """One permutation.
+
+    Attributes
+    ----------
+    labels : (n,) int64
+        Group of each record.
+    source : (n,) int64
+        Record whose value each record is given; always one of its own group.
+    by : tuple of int
+        Attributes that the groups were made of, as columns of the points.
+    """
+
+    labels: NDArray[np.int64]
+    source: NDArray[np.int64]
+    by: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Original:
+    """Scaled points of the original file, and the groups made of them, kept for further runs.
+
+    Attributes
+    ----------
+    points : (n, d) float64
+    k : int
+    known : dict
+        Labels by the attributes that they were made of.
+    """
+
+    points: NDArray[np.float64]
+    k: int
+    known: dict[tuple[int, ...], NDArray[np.int64]]
+
+    def labels(self, by: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return the groups that MDAV makes of some attributes."""
+        if by not in self.known:
+            self.known[by] = mdav_labels(self.points[:, list(by)], self.k)
+        return self.known[by]
+
+
+def checked_seed(seed: int | None) -> int:
+    """Return the seed; without one, 128 bits from the operating system.
+
+    Raises
+    ------
+    InputError
+        If it is no whole number from 0 on.
+    """
+    if seed is None:
+        return secrets.randbits(128)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        msg = f"the seed must be a whole number from 0 on, or None; not a {type(seed).__name__}"
+        raise InputError(msg)
+    return int(seed)
+
+
+def stream(seed: int, place: int) -> np.random.Generator:
+    """Return the generator of one permutation of a run.
+
+    Parameters
+    ----------
+    seed : int
+        Of the run.
+    place : int
+        Of the attribute among the confidential ones, from 0.
+    """
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(place,))))
+
+
+def permuted(labels: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a permutation of each group, uniform over all of them and independent of the others.
+
+    Parameters
+    ----------
+    labels : (n,) int64
+    generator : numpy.random.Generator
+
+    Returns
+    -------
+    (n,) int64
+        Record whose value each record is given.
+
+    Notes
+    -----
+    The members of a group come in a uniform order in a uniform order of all records, whatever the
+    order of the others. Fixed points are left in: without them the value that a record shows
+    would be known not to be its own, and the others would be likelier than 1 in k.
+    """
+    drawn = generator.permutation(len(labels))
+    source = np.empty(len(labels), np.int64)
+    source[np.argsort(labels, kind="stable")] = drawn[np.argsort(labels[drawn], kind="stable")]
+    return source
+
+
+def joint_move(original: Original, quasi: Sequence[int], seed: int) -> Move:
+    """One permutation for all confidential attributes, within groups of the quasi-identifiers."""
+    labels = original.labels(tuple(quasi))
+    return Move(labels, permuted(labels, stream(seed, 0)), tuple(quasi))
+
+
+def informed_moves(
+    original: Original, quasi: Sequence[int], confidential: Sequence[int], order: str, seed: int
+) -> list[Move]:
+    """One permutation for each confidential attribute, against those who know all the others.
+
+    Parameters
+    ----------
+    original : Original
+        Points of all attributes. Scaling and swapping commute: neither means nor spreads move.
+    quasi, confidential : sequence of int
+        Columns of the points; confidential attributes are swapped in the order given.
+    order : str
+        One of `ORDERS`. A first attribute that has nothing to be grouped by has the groups of
+        its individual ranking.
+    seed : int
+
+    Raises
+    ------
+    InputError
+        If the order is unknown, or there is one attribute only.
+    """
+    if order not in ORDERS:
+        msg = f"order {order!r} is not one of {', '.join(ORDERS)}"
+        raise InputError(msg)
+    if len(quasi) + len(confidential) < 2:
+        msg = "groups are made of the other attributes, and there are none; give one, or ir_swap"
+        raise InputError(msg)
+    now = original.points.copy() if order != "simultaneous" else original.points
+    moves: list[Move] = []
+    for place, j in enumerate(confidential):
+        random = stream(seed, place)
+        before = confidential[:place] if order == "forward" else confidential
+        by = tuple(sorted({*quasi, *before} - {j}))
+        if not by:
+            by = (j,)
+            labels = shuffled_ranking(now[:, j], original.k, "mdav", random)
+        elif order == "simultaneous" or place == 0:
+            labels = original.labels(by)
+        else:
+            labels = mdav_labels(now[:, list(by)], original.k)
+        moves.append(Move(labels, permuted(labels, random), by))
+        if order != "simultaneous":
+            now[:, j] = now[moves[-1].source, j]
+    return moves
+
+
+def ranking_moves(points: NDArray[np.float64], k: int, groups: str, seed: int) -> list[Move]:
+    """One permutation for each attribute, within groups of its individual ranking.
+
+    Parameters
+    ----------
+    points : (n, d) float64
+        The confidential attributes alone.
+    k : int
+    groups : {"mdav", "optimal"}
+        See `microagg.partitions.ranking.ranking_labels`.
+    seed : int
+    """
+    moves = []
+    for j in range(points.shape[1]):
+        random = stream(seed, j)
+        labels = shuffled_ranking(points[:, j], k, groups, random)
+        moves.append(Move(labels, permuted(labels, random), (j,)))
+    return moves
+
+
+def shuffled_ranking(
+    column: NDArray[np.float64], k: int, groups: str, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Group records by one attribute, equal values in random order.
+
+    If rows decided between equal values, the row in which a value is found could tell where it
+    comes from: with 1, 1, 1, 2 in pairs the 2 has the first 1 for a partner, wherever it is, so
+    that a 2 that is published in the last row has always been there.
+    """
+    drawn = generator.permutation(len(column))
+    labels = np.empty(len(column), np.int64)
+    labels[drawn] = ranking_labels(column[drawn], k, method=groups)
+    return labels

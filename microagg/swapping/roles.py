@@ -1,0 +1,131 @@
+"""What the attributes of a file are: quasi-identifiers, confidential, neither."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.columns import column_names, read_columns
+from csp.errors import InputError
+from microagg.records import Records, read_records
+
+__all__ = ["Roles", "refuse_constant"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Roles:
+    """A whole file, and the part its attributes have in masking.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All columns, in the caller's order.
+    columns : tuple of (n,) arrays
+        As the caller gave them.
+    records : Records
+        The quasi-identifiers, then the confidential attributes, as numbers.
+    quasi : tuple of str
+    confidential : tuple of str
+    library : str
+        Library of the caller's frame, "" if there was none.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[NDArray[Any], ...]
+    records: Records
+    quasi: tuple[str, ...]
+    confidential: tuple[str, ...]
+    library: str
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        quasi: Sequence[str] | None = None,
+        confidential: Sequence[str] | None = (),
+    ) -> Roles:
+        """Read a file.
+
+        Parameters
+        ----------
+        data : data
+            As `read_records` takes it; columns without a part may hold anything.
+        quasi, confidential : sequence of str, optional
+            Names of attributes; None takes all that are not of the other kind.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, occurs twice or in both kinds, no attribute is left, or one
+            holds something that is no finite number.
+        """
+        names, columns, library = whole(data)
+        if quasi is None and confidential is None:
+            msg = "name the quasi-identifiers or the confidential attributes; both are missing"
+            raise InputError(msg)
+        parts = []
+        for chosen, other in ((quasi, confidential), (confidential, quasi)):
+            if isinstance(chosen, str):
+                msg = f"attributes must be a sequence of names, not the text {chosen!r}"
+                raise InputError(msg)
+            left = [name for name in names if name not in set(other or ())]
+            parts.append(tuple(left if chosen is None else chosen))
+        both = [name for name in parts[0] if name in parts[1]]
+        if both:
+            msg = (
+                f"attribute {both[0]!r} is both a quasi-identifier and confidential; name it once: "
+                "that informed intruders may know confidential attributes is understood"
+            )
+            raise InputError(msg)
+        table = dict(zip(names, columns, strict=True))
+        if not parts[0] + parts[1]:
+            msg = "there is no attribute to mask; name the quasi-identifiers, or the confidential"
+            raise InputError(msg)
+        records = read_records(table, (*parts[0], *parts[1]))
+        return cls(names, columns, records, parts[0], parts[1], library)
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return self.records.n
+
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Columns of `records` that some attributes are in."""
+        return [self.records.names.index(name) for name in names]
+
+
+def whole(data: Any) -> tuple[tuple[str, ...], tuple[NDArray[Any], ...], str]:
+    """Names and columns of some data, and the library of its frame."""
+    if isinstance(data, (np.ndarray, list, tuple)):
+        data = read_records(data)
+    if isinstance(data, Records):
+        return data.names, data.columns, data.library
+    if not isinstance(data, (Mapping, str, PathLike)) and callable(getattr(data, "collect", None)):
+        data = data.collect()  # a lazy frame is run once, not once for its names
+    names = column_names(data)
+    found = read_columns(data, names)
+    return names, found.arrays, found.library
+
+
+def refuse_constant(records: Records) -> None:
+    """Refuse attributes of one value, which no permutation hides.
+
+    Raises
+    ------
+    InputError
+        Naming the first.
+    """
+    values = records.values
+    flat = values.min(axis=0) == values.max(axis=0)
+    if flat.any():
+        name = records.names[int(np.argmax(flat))]
+        msg = (
+            f"attribute {name!r} is constant ({int(flat.sum())} such), so swapping hides nothing; "
+            "leave it out, or keep it with constant='keep'"
+        )
+        raise InputError(msg)

@@ -1,0 +1,137 @@
+"""A masked file: what may be published, and how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.columns import text_codes
+from microagg.partitions.partition import Partition
+
+__all__ = ["Swapped", "value_codes"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Swapped:
+    """A file of which some attributes were swapped within groups, or replaced by group means.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All columns, in the caller's order.
+    columns : tuple of (n,) arrays
+        The masked file. Swapped attributes hold the caller's own entries in other rows, means are
+        floats, all else is as it was.
+    quasi_identifiers, confidential : tuple of str
+    masked : tuple of str
+        Attributes that were swapped, or replaced by means.
+    k : int
+    method : {"MDAV-ID", "MDAV-SWAP", "IR-SWAP"}
+    variant : str
+        Further choices: intruders and order, or the way of ranking; "" if there are none.
+    scale : str
+        How attributes were made comparable; "none" if only one was looked at at a time.
+    seed : int or None
+        Not for publication: with it permutations can be undone. None if nothing is random.
+    partitions : mapping of str to Partition
+        Groups of each masked attribute. Not for publication.
+    sources : mapping of str to (n,) int64
+        Record whose entry each record was given, for each swapped attribute. Not for publication.
+    unchanged : mapping of str to float
+        Share of the records that still have their own value of each masked attribute, be it by
+        the permutation or because values of a group are equal.
+    homogeneous : mapping of str to int
+        Groups of each masked attribute in which it has one value only: there the value of every
+        member is published, whatever the permutation.
+    library : str
+        Library of the caller's frame, "" if there was none.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[NDArray[Any], ...]
+    quasi_identifiers: tuple[str, ...]
+    confidential: tuple[str, ...]
+    masked: tuple[str, ...]
+    k: int
+    method: str
+    variant: str
+    scale: str
+    seed: int | None
+    partitions: Mapping[str, Partition]
+    sources: Mapping[str, NDArray[np.int64]]
+    unchanged: Mapping[str, float]
+    homogeneous: Mapping[str, int]
+    library: str = ""
+
+    def __repr__(self) -> str:
+        how = f"{self.method} ({self.variant})" if self.variant else self.method
+        return (
+            f"Swapped({len(self.columns[0])} records, {len(self.masked)} of {len(self.names)} "
+            f"attributes masked by {how}, k={self.k})"
+        )
+
+    def column(self, name: str) -> NDArray[Any]:
+        """One column of the masked file; KeyError if there is none of that name."""
+        if name not in self.names:
+            raise KeyError(name)
+        return self.columns[self.names.index(name)]
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Masked file in the caller's kind of frame, with all its columns.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            That of the caller's data by default, or the first that is installed.
+        """
+        from csp.frames import columns_to_frame
+
+        return columns_to_frame(self.to_columns(), self.library if library is None else library)
+
+    def to_columns(self) -> dict[str, NDArray[Any]]:
+        """Masked file as columns by name, in the caller's order."""
+        return dict(zip(self.names, self.columns, strict=True))
+
+    def summary(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Plain data for JSON.
+
+        Parameters
+        ----------
+        reveal : bool
+            Put in the seed, with which permutations can be undone.
+        """
+        from microagg.swapping.linkage import linkage_probability
+
+        facts = {
+            "method": self.method,
+            "variant": self.variant,
+            "scale": self.scale,
+            "k": self.k,
+            "records": len(self.columns[0]),
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "confidential": list(self.confidential),
+            "masked": list(self.masked),
+            "left_alone": [name for name in self.names if name not in self.masked],
+            "groups": {name: len(self.partitions[name].sizes) for name in self.masked},
+            "largest_group": max(int(self.partitions[name].sizes.max()) for name in self.masked),
+            "unchanged": dict(self.unchanged),
+            "homogeneous_groups": dict(self.homogeneous),
+            "linkage": linkage_probability(self).rows(),
+        }
+        return facts | {"seed": self.seed} if reveal else facts
+
+
+def value_codes(column: NDArray[Any]) -> NDArray[np.int64]:
+    """Whole numbers from 0 that are equal where entries are: as numbers, or else as text."""
+    if column.dtype.kind in "iuf":
+        return np.unique(column, return_inverse=True)[1].astype(np.int64)
+    try:
+        numbers = np.array([float(item) for item in column.tolist()])
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
+    entries = numbers if np.isfinite(numbers).all() else np.array(text_codes(column))
+    return np.unique(entries, return_inverse=True)[1].astype(np.int64)
