@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -116,3 +116,40 @@ def aggregates(data: Data, *, out: Out = Path("studies")) -> None:
         out / "aggregates-study.md", made.lines(found, beside, command=command, figures=figures)
     )
     say(f"Wrote {out / 'aggregates-study.md'}, its rows (.csv) and {len(figures)} figures.")
+
+
+@study.command()
+def swapping(
+    data: Data,
+    *,
+    out: Out = Path("studies"),
+    runs: Annotated[int, typer.Option(metavar="NUMBER", help="Runs of each method and k.")] = 100,
+    seed: Annotated[int, typer.Option(help="Of the first run; run r has this plus r.")] = 0,
+    jobs: Annotated[int, typer.Option(metavar="NUMBER", help="Processes; -1 for all cores.")] = 1,
+) -> None:
+    """Paper 004: probabilistic k-anonymity by swapping."""
+    from cellveil.progress import Meter
+    from cellveil.studies import swapping_page as made
+    from cellveil.studies.files import load
+    from cellveil.studies.writing import write_page, write_rows
+    from microagg.swapping.reproducing import correlation_rows, loss_rows
+
+    files = {"X": load("census", data), "XI": load("EIA", data)}
+    losses: dict[str, list[dict[str, Any]]] = {}
+    with Meter("correlations") as meter:
+        tables = {
+            name: correlation_rows(files["X"], name, runs=1 if name in ("VI", "VII") else runs)
+            for name in ("VI", "VII", "VIII", "IX")
+        }
+        for name, records in files.items():
+            losses[name] = []
+            for row in loss_rows(
+                records, name, methods=made.METHODS, runs=runs, seed=seed, n_jobs=jobs
+            ):
+                losses[name].append(row)
+                meter.phase(f"Table {name}: {row['method']}, k = {row['k']}")
+    out.mkdir(parents=True, exist_ok=True)
+    write_rows(out / "swapping.csv", [row for rows in losses.values() for row in rows])
+    command = f"cellveil study swapping --data FOLDER --runs {runs} --seed {seed}"
+    write_page(out / "swapping-study.md", made.lines(tables, losses, command=command))
+    say(f"Wrote {out / 'swapping-study.md'} and its rows (.csv).")

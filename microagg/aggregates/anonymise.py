@@ -68,7 +68,7 @@ def aggregate_anonymise(
         Decimal places of the data, where they are not to be found from it.
     method : {"best", "aggranon", "mondrian", "hybrid", "narrow"}
         * ``"aggranon"``: algorithm aggrAnon, groups of k consecutive records by f.
-        * ``"mondrian"``: k-anonymity by Mondrian, the better of its nearest and relaxed cuts.
+        * ``"mondrian"``: k-anonymity by Mondrian, the best of its three cuts.
         * ``"hybrid"``: records with k records within their reach stay as they are, Mondrian
           makes the others k-anonymous.
         * ``"narrow"``: several groupings, of all records and of those that need it, each
@@ -146,7 +146,7 @@ def aggregate_anonymise(
 
 
 _DOMAINS = ("common", "attribute")
-_CUTS = ("nearest", "relaxed")
+_CUTS = ("nearest", "relaxed", "median")
 
 
 @dataclass(frozen=True, eq=False)
