@@ -153,3 +153,19 @@ def swapping(
     command = f"cellveil study swapping --data FOLDER --runs {runs} --seed {seed}"
     write_page(out / "swapping-study.md", made.lines(tables, losses, command=command))
     say(f"Wrote {out / 'swapping-study.md'} and its rows (.csv).")
+
+
+@study.command()
+def timings(data: Data, *, out: Out = Path("studies")) -> None:
+    """Time of MDAV, V-MDAV and Mondrian, up to a million records."""
+    from cellveil.progress import Meter
+    from cellveil.studies import timings as made
+    from cellveil.studies.writing import write_page, write_rows
+
+    with Meter("reading") as meter:
+        rows = list(made.timings(data, say=meter.phase))
+    out.mkdir(parents=True, exist_ok=True)
+    write_rows(out / "microaggregation-timings.csv", rows)
+    command = "cellveil study timings --data FOLDER"
+    write_page(out / "microaggregation-timings.md", made.lines(rows, command=command))
+    say(f"Wrote {out / 'microaggregation-timings.md'} and its rows (.csv).")
