@@ -271,6 +271,24 @@ def test_a_passed_deadline_gives_no_unsafe_result(monkeypatch):
         microagg.comply(data, 3, "P(60)", method="merge", time_limit=0.0)
 
 
+@pytest.mark.parametrize("method", ["merge", "grow", "optimise"])
+@pytest.mark.parametrize("words", ["moving", "shaking", "generating"])
+def test_an_interrupt_keeps_the_safe_partition_at_hand(method, words):
+    heard = []
+
+    def interrupt(said, share):
+        if said.startswith(words) and not heard:
+            heard.append(said)
+            raise KeyboardInterrupt
+
+    units = np.random.default_rng(7).lognormal(3, 1, (60, 2)).astype(int)
+    found = microagg.comply(units, 3, "P(30)", method=method, progress=interrupt)
+    assert bool(heard) == (words == "moving" or method == "optimise")
+    assert not unsafe_cells(units, found.partition.labels.tolist(), [("P", 30)])
+    if found.bound is not None:
+        assert found.bound <= found.information_loss * (1 + 1e-9)
+
+
 # Information losses reached by prototypes before; less is better.
 REACHED = [("sdcMicro_CASCrefmicrodata", 5, 10.1), ("uci_concrete", 5, 7.4)]
 

@@ -13,7 +13,15 @@ from csp.errors import InputError, OutOfTime, Unprotectable
 from csp.rules import Rule
 from csp.rules.base import Number, as_rule
 from microagg.compliance.result import Compliant, certified
-from microagg.compliance.search import Progress, Task, grown, improved, joined, renumbered
+from microagg.compliance.search import (
+    Interrupted,
+    Progress,
+    Task,
+    grown,
+    improved,
+    joined,
+    renumbered,
+)
 from microagg.partitions.partition import Partition
 from microagg.records import Records, check_k, read_records
 from microagg.scaling import scaled
@@ -82,7 +90,7 @@ def comply(
     identities, share, cost, unions
         For "suppress": see `microagg.cells` and `cluster_problem`.
     time_limit : float, optional
-        Seconds. The best safe result so far is returned then.
+        Seconds. The best safe result so far is returned then, and likewise on Ctrl-C.
     progress : callable, optional
         For "suppress" as `csp.suppress` calls it; otherwise called with words and a share.
 
@@ -163,7 +171,10 @@ def comply(
     labels = renumbered(grown(task)) if method == "grow" else start.labels
     labels = _safe(task, joined(task, labels))
     if moves:
-        labels = improved(task, labels)
+        try:
+            labels = improved(task, labels)
+        except Interrupted as stop:
+            labels = stop.labels
     return certified(method, records, labels, k, forms, negative, facts)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from microagg.compliance.generating import CLOSE, Columns, Pricing, generate
-from microagg.compliance.search import Task, improved, renumbered
+from microagg.compliance.search import Interrupted, Task, improved, renumbered
 from microagg.compliance.starting import first_partition, squared_error
 from microagg.tables.forms import Forms
 
@@ -61,14 +61,17 @@ def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
         msg = f"method 'optimise' takes at most {MOST} records, not {n}; use 'merge'"
         raise InputError(msg)
     columns = Columns(task)
-    labels = first_partition(task, start, columns.add_partition)
     bound = 0.0
+    try:
+        labels = first_partition(task, start, columns.add_partition)
+    except Interrupted as stop:
+        return stop.labels, bound
     try:
         bound = _free_bound(task, labels)
         base, prices, pricing = generate(task, columns, labels)
         labels, closed = _closed(task, columns, pricing, prices, labels, base)
         bound = max(bound, closed)
-    except KeyboardInterrupt:  # what is known so far is worth keeping
+    except (KeyboardInterrupt, Interrupted):  # what is known so far is worth keeping
         task.say("interrupted", 1.0)
         labels, _ = _whole(task, columns, labels)
     total = float(((task.points - task.points.mean(axis=0)) ** 2).sum())

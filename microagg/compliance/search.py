@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from microagg.compliance import growing, joining, judge, moving
 from microagg.tables.forms import Forms
 
-__all__ = ["Task", "faults_of", "grown", "improved", "joined", "renumbered"]
+__all__ = ["Interrupted", "Task", "faults_of", "grown", "improved", "joined", "renumbered"]
 
 Progress = Callable[[str, float], None]
 
@@ -41,6 +41,20 @@ def compiled() -> dict[str, Any]:
 
         _compiled.update(twins((judge, joining, moving, growing), NAMES, {}))
     return _compiled
+
+
+class Interrupted(Exception):
+    """Ctrl-C while a partition was improved; what it had become by then is worth keeping.
+
+    Attributes
+    ----------
+    labels : (n,) int64
+        As safe as the partition that was to be improved.
+    """
+
+    def __init__(self, labels: NDArray[np.int64]) -> None:
+        super().__init__("interrupted")
+        self.labels = labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,16 +153,23 @@ def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def improved(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Move, exchange and split while the squared error shrinks; safe clusters stay safe."""
+    """Move, exchange and split while the squared error shrinks; safe clusters stay safe.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C, with the partition at hand.
+    """
     state = _State.of(task, labels)
-    rounds = 0
-    while not task.late:
-        rounds += 1
-        changed = state.split()
-        for name in ("relocate", "exchange"):
-            changed += state.sweep(name, rounds)
-        if not changed:
-            break
+    rounds, changed = 0, 1
+    try:
+        while changed and not task.late:
+            rounds += 1
+            changed = state.split()
+            for name in ("relocate", "exchange"):
+                changed += state.sweep(name, rounds)
+    except KeyboardInterrupt:  # it is heard between compiled calls, when every cluster is whole
+        raise Interrupted(renumbered(state.labels)) from None
     return renumbered(state.labels)
 
 

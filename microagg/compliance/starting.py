@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import OutOfTime
-from microagg.compliance.search import Task, faults_of, grown, improved, joined, renumbered
+from microagg.compliance.search import (
+    Interrupted,
+    Task,
+    faults_of,
+    grown,
+    improved,
+    joined,
+    renumbered,
+)
 
 __all__ = ["first_partition", "shared_error", "squared_error"]
 
@@ -33,6 +41,8 @@ def first_partition(
     ------
     OutOfTime
         If the time was over before there was one.
+    Interrupted
+        On Ctrl-C after there was one.
     """
     best: NDArray[np.int64] | None = None
     for labels in (start, renumbered(grown(task))):
@@ -46,14 +56,17 @@ def first_partition(
             best = safe
     assert best is not None
     random = np.random.default_rng(20231125)
-    for shake in range(SHAKES):
-        if task.late:
-            break
-        other = improved(task, _shaken(task, best, random))
-        seen(other)
-        if squared_error(task, other) < squared_error(task, best):
-            best = other
-        task.say("shaking the best partition", (shake + 1) / SHAKES)
+    try:
+        for shake in range(SHAKES):
+            if task.late:
+                break
+            other = improved(task, _shaken(task, best, random))
+            seen(other)
+            if squared_error(task, other) < squared_error(task, best):
+                best = other
+            task.say("shaking the best partition", (shake + 1) / SHAKES)
+    except KeyboardInterrupt:
+        raise Interrupted(best) from None
     return best
 
 
