@@ -183,6 +183,11 @@ def test_bounds_are_those_of_the_records_times_the_size():
     with pytest.raises(InputError, match="row 2, attribute 'x': the value is negative"):
         microagg.cells(signed, whole)
     assert microagg.cells(signed, whole, negative="abs").lower.tolist() == [-UNBOUNDED] * 2
+    # That the other attribute has no negative value is known, whatever the mode.
+    both = {"x": [1, -3, 1], "y": [1, 2, 3]}
+    whole = microagg.Partition.of(microagg.read_records(both), [0, 0, 0], 3, "whole")
+    table = microagg.cells(both, whole, negative="abs", totals=False)
+    assert table.lower.tolist() == [-UNBOUNDED, 0]
 
 
 # ---- suppression ---------------------------------------------------------------------------------

@@ -238,6 +238,7 @@ def test_dropped_records_are_named_with_their_attribute():
         ({"k": 0}, "k must be"),
         ({"k": 99}, "more than the 9 records"),
         ({"k": 2, "method": "merge"}, "at least 3"),
+        ({"k": 3, "method": "suppress", "rule": "NK(2,60)"}, "at least 4"),
         ({"rule": "ZERO(5)", "method": "merge"}, "cannot steer a clustering"),
         ({"rule": "P(60)|FREQ(5,10)", "method": "grow"}, "at least 5"),
         ({"negative": "split", "method": "drop", "rule": "P(60"}, "P"),

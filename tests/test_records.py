@@ -58,7 +58,12 @@ def test_what_is_no_number_is_named(data, words):
         read_records(data)
 
 
-def test_names_occur_once_and_exist():
+def test_names_occur_once_and_exist(tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text("a,a\n1,2\n")
+    for twice in (pd.DataFrame([[1, 2]], columns=["a", "a"]), path):
+        with pytest.raises(InputError, match="a"):
+            read_records(twice)
     with pytest.raises(InputError, match="'a' occurs twice"):
         read_records(COLUMNS, ["a", "a"])
     with pytest.raises(InputError, match="no column 'z'"):

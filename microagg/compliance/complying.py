@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, OutOfTime, Unprotectable
 from csp.rules import Rule
-from csp.rules.base import Number, as_rule
+from csp.rules.base import AnyOf, Number, as_rule
 from microagg.compliance.result import Compliant, certified
 from microagg.compliance.search import (
     Interrupted,
@@ -139,6 +139,7 @@ def comply(
         raise InputError(msg)
     points = scaled(records, scale, constant=constant)
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    _check_passable(whole, k)
     if method == "suppress":
         start = partition or _mdav(records, points, k)
         return _suppress(
@@ -146,12 +147,6 @@ def comply(
             {"identities": identities, "share": share}, {"cost": cost, "unions": unions}, progress,
         )  # fmt: skip
     forms = forms_of(whole)
-    if forms.least > k:
-        msg = (
-            f"no cluster of {k} records passes {whole}: it takes at least {forms.least}, even if "
-            f"their values are equal; give k={forms.least} or more, or a milder rule"
-        )
-        raise InputError(msg)
     sides = sides_of_units(records.units, records.names, negative)
     shares = np.ascontiguousarray(np.hstack(sides))
     forms.check_range(shares)
@@ -188,6 +183,21 @@ def _check_start(partition: Partition, records: Records, k: int, method: str) ->
     if partition.k < k:
         msg = f"the partition has clusters of {partition.k} records, fewer than k = {k}"
         raise InputError(msg)
+
+
+def _check_passable(rule: Rule, k: int) -> None:
+    """Refuse rules that no cluster of k records passes; those of the user's own may do anything."""
+    for part in rule.rules if isinstance(rule, AnyOf) else (rule,):
+        try:
+            least = forms_of(part).least
+        except InputError:
+            continue
+        if least > k:
+            msg = (
+                f"no cluster of {k} records passes {part}: it takes at least {least}, even if "
+                f"their values are equal; give k={least} or more, or a milder rule"
+            )
+            raise InputError(msg)
 
 
 def _mdav(records: Records, points: NDArray[np.float64], k: int) -> Partition:

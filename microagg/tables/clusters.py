@@ -99,7 +99,7 @@ def cells(
         hold the sums as they are.
     bounds : mapping of str to (Number, Number), optional
         Least and largest value that anybody knows a record can have in an attribute. Without it,
-        0 and no upper bound where negative="error", and no bounds otherwise.
+        nobody knows more than that an attribute without a negative value has none.
     top : int
         How many of the largest contributions of a cell are kept for the rules.
     decimals : int, optional
@@ -218,7 +218,7 @@ class _Draft:
         labels, sizes = partition.labels, partition.sizes
         people = contributions(records.units, labels, records.names, negative=negative, top=top)
         sums = cluster_sums(records.units, labels)
-        low, high = _bounds(records, negative, bounds)
+        low, high = _bounds(records, bounds)
         names = [(str(c), a) for c in range(len(sizes)) for a in records.names]
         return cls(
             records, sizes, sums, people, low, high, names, sums.ravel().tolist(),
@@ -305,11 +305,11 @@ def _levels(groups: ArrayLike | None, clusters: int) -> list[tuple[int | None, N
 
 
 def _bounds(
-    records: Records, negative: str, given: Mapping[str, tuple[Number, Number]] | None
+    records: Records, given: Mapping[str, tuple[Number, Number]] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Least and largest value of a record in each attribute, as far as anybody knows."""
     d = len(records.names)
-    low = np.full(d, 0 if negative == "error" else -UNBOUNDED, np.int64)
+    low = np.where(records.units.min(axis=0) >= 0, 0, -UNBOUNDED)
     high = np.full(d, UNBOUNDED, np.int64)
     for name, ends in (given or {}).items():
         if name not in records.names:
