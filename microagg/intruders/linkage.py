@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.columns import column_names
 from csp.errors import InputError
 from microagg.records import Records, read_records
 from microagg.scaling import SCALES
@@ -158,7 +159,8 @@ def link_records(
     original : (n, d) array, data frame, mapping of columns, or path
         What the intruder knows; one record a person.
     masked : (m, d) array, data frame, mapping of columns, path, Partition or Compliant
-        What is published. Attributes are found by name; those of arrays by position.
+        What is published. Attributes are found by name; an array has the columns of the original
+        file, or those of `attributes`, in their order.
     attributes : sequence of str, optional
         What the intruder knows and compares; all attributes of the original by default.
     scale : str
@@ -196,7 +198,7 @@ def link_records(
     Linkage(6 persons on pay: 0.3333 of links expected to be right, 0 certain)
     """
     known = read_records(original, attributes)
-    found = _published(masked, known.names)
+    found = _published(masked, known.names, original)
     behind = _rows(rows, known.n, found.n)
     spread = spreads(known, scale)
     published, which = np.unique(found.values, axis=0, return_inverse=True)
@@ -290,7 +292,7 @@ def _closest(
     return tuple(c for c, square in zip(candidates, squares, strict=True) if square == least)
 
 
-def _published(masked: Any, names: tuple[str, ...]) -> Records:
+def _published(masked: Any, names: tuple[str, ...], original: Any) -> Records:
     """Masked file as records of the attributes named."""
     from microagg.compliance.result import Compliant
     from microagg.partitions.partition import Partition
@@ -305,11 +307,31 @@ def _published(masked: Any, names: tuple[str, ...]) -> Records:
         partition = masked.partition if isinstance(masked, Compliant) else masked
         values = partition.masked
         masked = {name: values[:, j] for j, name in enumerate(partition.names)}
+    elif isinstance(masked, (np.ndarray, list, tuple)):
+        array = np.asarray(masked)
+        every = _names_of(original)
+        columns = every if array.shape[-1] == len(every) else names
+        if array.ndim != 2 or array.shape[1] != len(columns):
+            msg = (
+                f"masked file: {array.shape[-1]} columns for {len(every)} of the original; give "
+                "those or the attributes that are compared"
+            )
+            raise InputError(msg)
+        masked = {name: array[:, j] for j, name in enumerate(columns)}
     try:
         return read_records(masked, names)
     except InputError as error:
         msg = f"masked file: {error}"
         raise InputError(msg) from None
+
+
+def _names_of(data: Any) -> tuple[str, ...]:
+    """Names of all attributes of a file; those of arrays are a1, a2, ..."""
+    if isinstance(data, Records):
+        return data.names
+    if isinstance(data, (np.ndarray, list, tuple)):
+        return tuple(f"a{j + 1}" for j in range(np.asarray(data).shape[1]))
+    return column_names(data)
 
 
 def _rows(rows: ArrayLike | None, persons: int, records: int) -> NDArray[np.int64]:
