@@ -26,6 +26,7 @@ from microagg.intruders import (
     identity_attack,
     insiders,
     link_records,
+    rank_disclosure,
 )
 from microagg.tables.forms import forms_of
 from tests.oracles_clusters import sensitive
@@ -150,6 +151,29 @@ def test_files_that_cannot_be_linked_are_refused():
     ):
         with pytest.raises(InputError, match=words):
             call()
+
+
+@examples(100)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5)), min_size=1, max_size=12),
+    st.sampled_from([0, 10, "33.3", 50, 100]), st.randoms(use_true_random=False),
+)  # fmt: skip
+def test_ranks_around_a_masked_value_by_hand(pairs, percent, random):
+    order = list(range(len(pairs)))
+    random.shuffle(order)
+    data = {"x": [x for x, _ in pairs]}
+    masked = {"x": [pairs[i][1] for i in order]}
+    found = rank_disclosure(data, masked, percent=percent, rows=order)
+    reach = Fraction(str(percent)) * len(pairs) / 100
+    for row, (i, y) in enumerate(zip(order, masked["x"], strict=True)):
+        # Values whose rank is near that of some record with the same masked value.
+        ranked = sorted(masked["x"])
+        places = [r for r, v in enumerate(ranked) if v == y]
+        near = [v for r, v in enumerate(ranked) if min(abs(r - p) for p in places) <= reach]
+        assert found.inside[row, 0] == (min(near) <= pairs[i][0] <= max(near))
+    assert found.summary()["share"] == found.inside.mean()
+    with pytest.raises(InputError, match="percent must be from 0 to 100"):
+        rank_disclosure(data, masked, percent=101)
 
 
 # ---- insiders ------------------------------------------------------------------------------------

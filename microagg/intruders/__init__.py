@@ -5,6 +5,7 @@ from microagg.intruders.contributors import Insiders, insiders
 from microagg.intruders.homogeneous import Homogeneity, homogeneity
 from microagg.intruders.identity import VERDICTS, IdentityAttack, identity_attack
 from microagg.intruders.linkage import Linkage, link_records
+from microagg.intruders.ranks import RankDisclosure, rank_disclosure
 
 __all__ = [
     "VERDICTS",
@@ -13,10 +14,12 @@ __all__ = [
     "IdentityAttack",
     "Insiders",
     "Linkage",
+    "RankDisclosure",
     "aggregate_attack",
     "candidates_of",
     "homogeneity",
     "identity_attack",
     "insiders",
     "link_records",
+    "rank_disclosure",
 ]

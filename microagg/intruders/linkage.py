@@ -15,7 +15,14 @@ from csp.errors import InputError
 from microagg.records import Records, read_records
 from microagg.scaling import SCALES
 
-__all__ = ["Linkage", "link_records", "nearest_records", "spreads"]
+__all__ = [
+    "Linkage",
+    "link_records",
+    "nearest_records",
+    "published_records",
+    "record_rows",
+    "spreads",
+]
 
 CLOSE = 1e-9
 """Relative difference of distances below which they are compared exactly."""
@@ -198,8 +205,8 @@ def link_records(
     Linkage(6 persons on pay: 0.3333 of links expected to be right, 0 certain)
     """
     known = read_records(original, attributes)
-    found = _published(masked, known.names, original)
-    behind = _rows(rows, known.n, found.n)
+    found = published_records(masked, known.names, original)
+    behind = record_rows(rows, known.n, found.n)
     spread = spreads(known, scale)
     published, which = np.unique(found.values, axis=0, return_inverse=True)
     which = np.asarray(which, np.int64).ravel()
@@ -292,8 +299,14 @@ def _closest(
     return tuple(c for c, square in zip(candidates, squares, strict=True) if square == least)
 
 
-def _published(masked: Any, names: tuple[str, ...], original: Any) -> Records:
-    """Masked file as records of the attributes named."""
+def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Records:
+    """Read the attributes named of a masked file.
+
+    Raises
+    ------
+    InputError
+        If one is missing, or not published for every record.
+    """
     from microagg.compliance.result import Compliant
     from microagg.partitions.partition import Partition
 
@@ -334,7 +347,14 @@ def _names_of(data: Any) -> tuple[str, ...]:
     return column_names(data)
 
 
-def _rows(rows: ArrayLike | None, persons: int, records: int) -> NDArray[np.int64]:
+def record_rows(rows: ArrayLike | None, persons: int, records: int) -> NDArray[np.int64]:
+    """Original row behind each masked record, shape (records,).
+
+    Raises
+    ------
+    InputError
+        If rows are not given and the files differ in length, or do not fit.
+    """
     if rows is None:
         if persons != records:
             msg = (
