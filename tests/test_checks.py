@@ -230,7 +230,7 @@ def test_closeness_beyond_int64_takes_pythons_integers(monkeypatch):
 
 
 def test_the_example_of_t_closeness():
-    # Li et al. (2007), sections 4.2 and 4.3: salaries 3k to 11k, two classes of three, and the
+    # The example of Li et al. (2007) for the ordered distance: salaries 3k to 11k, two classes of three, and the
     # whole with each of the nine once: distances 0.375 and 0.167.
     salaries = [3, 4, 5, 6, 11, 8, 7, 9, 10]
     classes = [0, 0, 0, 1, 1, 1, 2, 2, 2]

@@ -378,6 +378,23 @@ def test_a_pattern_made_for_the_identity_gives_nothing_away():
     assert identity_attack(suppress_clusters(known, "P(60)")).count("exact") == 0
 
 
+def test_an_interval_is_within_p_percent_of_every_value_in_it():
+    # a = 9 - b with b between 0 and 3: between 6 and 9, so 7.5 is off by a quarter of 6 at most.
+    data = {"x": [4, 5, 0, 3], "y": [1, 1, 1, 1]}
+    part = partition_of(data, [0, 0, 1, 1])
+    built = microagg.cluster_table(data, part, identities=None, bounds={"x": (0, 6)})
+    found = identity_attack(built, [[True, False], [True, False]])
+    assert found.ends == ((Fraction(0), Fraction(12)),) * 2
+    narrow = microagg.cluster_table(data, part, identities=None, bounds={"x": (0, 5)})
+    found = identity_attack(narrow, [[True, False], [True, False]])
+    assert found.ends == ((Fraction(2), Fraction(10)),) * 2  # 6 is off by 4, twice the least value
+    assert found.within(200).all()
+    assert not found.within("199.99").any()
+    assert found.summary(200)["within_percent"] == 2
+    signed = microagg.cluster_table(data, part, identities=None, negative="abs")
+    assert not identity_attack(signed, [[True, False], [True, False]]).within(10**9).any()
+
+
 def test_rounding_of_an_identity_is_seen_by_nobody():
     data = {"all": [4, 5, 7, 9], "a": [1, 2, 3, 4], "b": [2, 3, 4, 4]}
     part = partition_of(data, [0, 0, 1, 1])
@@ -489,6 +506,20 @@ def test_paul_of_paper_002_and_his_other_income():
     assert "sum" in found.to_frame("pandas", reveal=True)
     frame = pd.DataFrame(rows, columns=list("xyz"))
     assert aggregate_attack(frame, aggregate_anonymise(frame, 2)).k >= 2
+
+
+def test_disclosed_sums_are_in_the_measure_of_the_data():
+    rows = np.array([[10, 20, 100], [15, 15, 105], [30, 40, 200], [40, 30, 210]]) / 10
+    weights = ("0.5", "0.5", "0.5")
+    published = aggregate_anonymise(rows, 2, weights, method="aggranon")
+    found = aggregate_attack(rows, published, weights)
+    assert found.sums.any()
+    exact = [[Fraction(str(x)) * Fraction(str(w)) for x, w in zip(row, weights, strict=True)]
+             for row in rows.tolist()]  # fmt: skip
+    wide = published.lower < published.upper
+    for t in np.flatnonzero(found.sums):
+        assert found.disclosed[t] == sum(e for e, m in zip(exact[t], wide[t], strict=True) if m)
+        assert t in candidates_of(published, sum(exact[t]), weights)
 
 
 def test_several_aggregates_and_functions_are_counted():
