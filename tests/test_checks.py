@@ -230,8 +230,8 @@ def test_closeness_beyond_int64_takes_pythons_integers(monkeypatch):
 
 
 def test_the_example_of_t_closeness():
-    # The example of Li et al. (2007) for the ordered distance: salaries 3k to 11k, two classes of three, and the
-    # whole with each of the nine once: distances 0.375 and 0.167.
+    # Li et al. (2007) on the ordered distance: salaries 3k to 11k once each, two classes of three
+    # of them: distances 0.375 and 0.167.
     salaries = [3, 4, 5, 6, 11, 8, 7, 9, 10]
     classes = [0, 0, 0, 1, 1, 1, 2, 2, 2]
     found = ordered_distances(np.array(classes), np.array(salaries) - 3)
