@@ -1,0 +1,138 @@
+"""One whole-number table that agrees with a release: where attacks of an outsider begin.
+
+Any completion will do: what can be inferred from a release does not depend on it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError, SolverError
+from csp.numbers import UNBOUNDED
+from csp.release import Release
+from csp.table import Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["complete"]
+
+_ROUNDS = 6
+
+
+def complete(release: Release) -> Table:
+    """Find a table that agrees with everything published.
+
+    Parameters
+    ----------
+    release : Release
+
+    Returns
+    -------
+    Table
+        Without contributors.
+
+    Raises
+    ------
+    InputError
+        If nothing is suppressed, a published cell contradicts its bounds or a relation, or no
+        table of whole numbers fits.
+    SolverError
+        If the solver's answer could not be made exact.
+    """
+    from scipy.sparse import csr_array
+
+    hidden = np.flatnonzero(release.pattern)
+    _check_published(release)
+    matrix = csr_array(release.relations[:, hidden])
+    right = -(release.relations @ np.where(release.pattern, 0, release.published))
+    rows = np.flatnonzero(np.diff(matrix.indptr))
+    matrix, right = csr_array(matrix[rows]), right[rows]
+    lower, upper = release.lower[hidden], release.upper[hidden]
+    x = np.clip(np.zeros(len(hidden), dtype=np.int64), lower, upper)
+    # A float answer to large numbers is off by a few units: solve again for what is missing.
+    for _ in range(_ROUNDS):
+        missing = right - matrix @ x
+        if not missing.any():
+            return release.table(x)
+        step = _whole_step(matrix, missing, lower, upper, x)
+        if step is None:
+            raise _no_table(matrix, right, lower, upper)
+        x = np.clip(x + step, lower, upper)
+    msg = "the solver found no exact completion of the release; scale the values down"
+    raise SolverError(msg)
+
+
+def _check_published(release: Release) -> None:
+    if not release.pattern.any():
+        msg = "the release has no suppressed cell, so there is nothing to attack"
+        raise InputError(msg)
+    open_cells = ~release.pattern
+    wrong = open_cells & ((release.published < release.lower) | (release.published > release.upper))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        msg = f"published cell {release.labels[i]} lies outside its own bounds; mend the release"
+        raise InputError(msg)
+    off = release.relations @ np.where(release.pattern, 0, release.published)
+    counts = np.diff(release.relations[:, np.flatnonzero(release.pattern)].indptr)
+    for row in np.flatnonzero((counts == 0) & (off != 0)).tolist():
+        msg = (
+            f"the published values of relation {row + 1} contradict each other by {abs(off[row])} "
+            f"units: {_words(release, row)}; mend the release"
+        )
+        raise InputError(msg)
+
+
+def _words(release: Release, row: int) -> str:
+    start, stop = release.relations.indptr[row : row + 2]
+    cells = release.relations.indices[start:stop].tolist()
+    return ", ".join(str(release.labels[c]) for c in cells[:4]) + (" ..." if len(cells) > 4 else "")
+
+
+def _whole_step(
+    matrix: csr_array, missing: NDArray[np.int64], lower: NDArray[np.int64],
+    upper: NDArray[np.int64], x: NDArray[np.int64],
+) -> NDArray[np.int64] | None:  # fmt: skip
+    """Whole-number step that makes up what is missing, in floats; None if there is none."""
+    found = _solve(matrix, missing, lower, upper, x, whole=True)
+    return None if found is None else np.rint(found).astype(np.int64)
+
+
+def _no_table(
+    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64]
+) -> InputError:
+    none = np.zeros(len(lower), dtype=np.int64)
+    if _solve(matrix, right, lower, upper, none, whole=False) is not None:
+        return InputError(
+            "no table of whole numbers fits the release, only fractions do; a published value or "
+            "the scale must be wrong"
+        )
+    return InputError(
+        "no table fits the release: its published values contradict the relations or bounds of "
+        "the suppressed cells; a published margin must be wrong"
+    )
+
+
+def _solve(
+    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
+    upper: NDArray[np.int64], x: NDArray[np.int64], *, whole: bool,
+) -> NDArray[np.float64] | None:  # fmt: skip
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    low = np.where(lower <= -UNBOUNDED, -np.inf, lower - x)
+    high = np.where(upper >= UNBOUNDED, np.inf, upper - x)
+    answer: Any = milp(
+        np.zeros(len(x)),
+        constraints=LinearConstraint(matrix.astype(np.float64), right, right),
+        bounds=Bounds(low, high),
+        integrality=np.full(len(x), int(whole)),
+    )
+    if answer.status == 2:
+        return None
+    if answer.x is None:
+        msg = f"the solver stopped without a completion of the release: {answer.message}"
+        raise SolverError(msg)
+    return np.asarray(answer.x, dtype=np.float64)

@@ -1,0 +1,305 @@
+"""Checks of any masked file: k-anonymity, p-sensitivity, l-diversity, t-closeness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from microagg.checks.closeness import equal_distances, ordered_distances
+from microagg.checks.diversity import Profiles
+from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
+from microagg.checks.result import Anonymity, Diversity, whole_number
+
+__all__ = [
+    "DISTANCES",
+    "DIVERSITIES",
+    "MISSING",
+    "anonymity",
+    "is_k_anonymous",
+    "is_l_diverse",
+    "is_p_sensitive",
+    "is_t_close",
+]
+
+MISSING = {
+    "value": "a missing value equals a missing value and nothing else",
+    "any": "a missing value may be any value, and the target's may be one that no record shows",
+}
+"""How missing quasi-identifiers form classes or candidates."""
+
+DISTANCES = {
+    "ordered": "neighbouring values of the file are equally far apart",
+    "equal": "any two values are equally far apart",
+}
+"""Ground distances of t-closeness."""
+
+DIVERSITIES = ("distinct", "entropy", "recursive")
+"""Kinds of l-diversity."""
+
+
+def anonymity(
+    data: Any,
+    quasi_identifiers: Sequence[str] | None = None,
+    confidential: Sequence[str] | str = (),
+    *,
+    missing: str = "value",
+    c: Any = 3,
+    distances: Mapping[str, str] | None = None,
+) -> Anonymity:
+    """Measure the anonymity of a masked file.
+
+    Parameters
+    ----------
+    data : (n, d) array, data frame, mapping of columns, or path
+        The file as it is published. An array names its attributes a1, a2, ...
+    quasi_identifiers : sequence of str, optional
+        What an intruder may know of a person; all that is not confidential, by default.
+    confidential : sequence of str
+    missing : {"value", "any"}
+        See Notes.
+    c : number
+        Of recursive (c, l)-diversity.
+    distances : mapping of str to {"ordered", "equal"}, optional
+        Ground distance of t-closeness by attribute: ordered for numbers and equal for others, by
+        default.
+
+    Returns
+    -------
+    Anonymity
+
+    Raises
+    ------
+    InputError
+        If an attribute is unknown or in two roles, a number is infinite, a distance does not fit,
+        or values of quasi-identifiers are missing under ``missing="any"`` while confidential
+        attributes are to be judged.
+
+    Notes
+    -----
+    Quasi-identifiers are equal if they are published alike: numbers by their value, text by its
+    characters without surrounding spaces. Confidential text that writes numbers is read as
+    numbers. Both err towards less anonymity.
+
+    With ``missing="value"``, classes are formed by equal published values and missing ones are
+    equal to each other. An intruder who knows more of a person than is published must take all
+    records of its class into account, and perhaps others, so k is a lower bound.
+
+    With ``missing="any"``, an intruder also takes a record into account whose missing values may
+    be the person's. For a person with a missing value the worst is assumed, a value that no other
+    record shows: then only records with the same value missing are left. Candidates of two
+    persons overlap, so there are no classes whose diversity could be judged: that is refused.
+    Counting every record that agrees with the published values instead, as is often done, can
+    promise more than holds.
+
+    References
+    ----------
+    P. Samarati and L. Sweeney (1998) for k-anonymity; T. M. Truta and B. Vinay (2006) for
+    p-sensitivity; A. Machanavajjhala et al. (2006) for l-diversity; N. Li et al. (2007) for
+    t-closeness.
+
+    Examples
+    --------
+    >>> from microagg.checks import anonymity
+    >>> data = {"age": [30, 30, 40, 40], "illness": ["flu", "flu", "flu", "cold"]}
+    >>> anonymity(data, ["age"], "illness")
+    Anonymity(4 records, 2 classes, k=2, Diversity(illness: p=1, entropy l=1, recursive (3, 1), \
+t=0.25))
+    """
+    if missing not in MISSING:
+        msg = f"missing {missing!r} is not one of {', '.join(MISSING)}"
+        raise InputError(msg)
+    ratio = fraction_of(c, "c")
+    if ratio <= 0:
+        msg = f"c must be above 0, not {c!r}"
+        raise InputError(msg)
+    keys, hidden = read_roles(data, quasi_identifiers, confidential)
+    names = [attribute.name for attribute in hidden]
+    unknown = [name for name in distances or {} if name not in names]
+    if unknown:
+        msg = f"distances names {unknown[0]!r}, which is not among the confidential attributes"
+        raise InputError(msg)
+    classes = classes_of(keys)
+    sizes = np.bincount(classes).astype(np.int64)
+    gaps = np.any([key.codes < 0 for key in keys], axis=0)
+    if missing == "any" and hidden and gaps.any():
+        msg = (
+            f"{int(gaps.sum())} records miss a quasi-identifier (the first in row "
+            f"{int(np.argmax(gaps)) + 1}); with missing='any' their candidates overlap, and "
+            "diversity is one of classes: leave the confidential attributes out, or take "
+            "missing='value'"
+        )
+        raise InputError(msg)
+    counts = sizes if missing == "value" else _open_candidates(keys, classes, sizes)
+    few = int(np.argmin(counts))
+    found = tuple(
+        _diversity(attribute, classes, ratio, (distances or {}).get(attribute.name))
+        for attribute in hidden
+    )
+    arrays = classes, sizes, counts[classes], np.flatnonzero(classes == few)
+    for array in arrays:
+        array.flags.writeable = False
+    return Anonymity(
+        tuple(key.name for key in keys), missing, *arrays[:3], int(counts[few]), arrays[3],
+        int(gaps.sum()), found,
+    )  # fmt: skip
+
+
+def is_k_anonymous(
+    data: Any, k: int, quasi_identifiers: Sequence[str] | None = None, *, missing: str = "value"
+) -> bool:
+    """Tell whether every record has at least k candidates; see `anonymity`.
+
+    Raises
+    ------
+    InputError
+        As for `anonymity`, or if k is no whole number from 1 on.
+    """
+    least = whole_number(k, "k")
+    return anonymity(data, quasi_identifiers, missing=missing).k >= least
+
+
+def is_p_sensitive(
+    data: Any, p: int, quasi_identifiers: Sequence[str] | None, confidential: Sequence[str] | str
+) -> bool:
+    """Tell whether every class has at least p values of every confidential attribute.
+
+    Raises
+    ------
+    InputError
+        As for `anonymity`, or if p is no whole number from 1 on, or nothing is confidential.
+    """
+    least = whole_number(p, "p")
+    found = anonymity(data, quasi_identifiers, _some(confidential)).p
+    return found is not None and found >= least
+
+
+def is_l_diverse(
+    data: Any,
+    l: Any,  # noqa: E741
+    quasi_identifiers: Sequence[str] | None,
+    confidential: Sequence[str] | str,
+    *,
+    kind: str = "distinct",
+    c: Any = 3,
+) -> bool:
+    """Tell whether every class is l-diverse in every confidential attribute.
+
+    Parameters
+    ----------
+    data, quasi_identifiers, confidential
+        As for `anonymity`.
+    l : number
+        Whole unless the kind is "entropy".
+    kind : {"distinct", "entropy", "recursive"}
+        At least l values; entropy of at least log(l); or the most frequent value occurs less
+        than c times as often as the l-th and all rarer ones together.
+    c : number
+        For "recursive".
+
+    Raises
+    ------
+    InputError
+        As for `anonymity`, or if l or the kind is wrong.
+    """
+    if kind not in DIVERSITIES:
+        msg = f"kind {kind!r} is not one of {', '.join(DIVERSITIES)}"
+        raise InputError(msg)
+    least = fraction_of(l, "l")
+    if least < 1 or (kind != "entropy" and least.denominator != 1):
+        msg = f"l must be a {'' if kind == 'entropy' else 'whole '}number of at least 1, not {l!r}"
+        raise InputError(msg)
+    if kind == "entropy":
+        keys, hidden = read_roles(data, quasi_identifiers, _some(confidential))
+        classes = classes_of(keys)
+        return all(Profiles(classes, a.codes).entropy_diverse(least).all() for a in hidden)
+    found = anonymity(data, quasi_identifiers, _some(confidential), c=c).confidential
+    return all((part.p if kind == "distinct" else part.recursive) >= least for part in found)
+
+
+def is_t_close(
+    data: Any,
+    t: Any,
+    quasi_identifiers: Sequence[str] | None,
+    confidential: Sequence[str] | str,
+    *,
+    distances: Mapping[str, str] | None = None,
+) -> bool:
+    """Tell whether every class is within t of the file in every confidential attribute.
+
+    Raises
+    ------
+    InputError
+        As for `anonymity`, or if t is not from 0 to 1, or confidential values are missing.
+    """
+    most = fraction_of(t, "t")
+    if not 0 <= most <= 1:
+        msg = f"t must be from 0 to 1, not {t!r}"
+        raise InputError(msg)
+    found = anonymity(data, quasi_identifiers, _some(confidential), distances=distances)
+    for part in found.confidential:
+        if part.t is None:
+            msg = (
+                f"{part.missing} values of {part.name!r} are missing, so that its distribution is "
+                "not known; t-closeness is one of complete attributes"
+            )
+            raise InputError(msg)
+    return found.t is not None and found.t <= most
+
+
+def _diversity(
+    attribute: Attribute, classes: NDArray[np.int64], c: Fraction, distance: str | None
+) -> Diversity:
+    kind = distance or ("ordered" if attribute.numeric else "equal")
+    if kind not in DISTANCES:
+        msg = f"distance {kind!r} is not one of {', '.join(DISTANCES)}"
+        raise InputError(msg)
+    if kind == "ordered" and not attribute.numeric:
+        msg = f"{attribute.name!r} holds text, which has no order; take the equal distance"
+        raise InputError(msg)
+    profiles = Profiles(classes, attribute.codes)
+    distinct, entropy, recursive = profiles.distinct, profiles.entropy, profiles.recursive(c)
+    t, far = None, np.empty(0, np.int64)
+    if not attribute.gaps:
+        measure = ordered_distances if kind == "ordered" else equal_distances
+        distances = measure(classes, attribute.codes)
+        t = max(distances)
+        far = np.flatnonzero(classes == distances.index(t))
+    few, flat, skew = (
+        np.flatnonzero(classes == int(np.argmin(found))) for found in (distinct, entropy, recursive)
+    )
+    for array in (few, flat, skew, far):
+        array.flags.writeable = False
+    return Diversity(
+        attribute.name, int(distinct.min()), float(entropy.min()), int(recursive.min()), c, t,
+        kind, attribute.gaps, few, flat, skew, far,
+    )  # fmt: skip
+
+
+def _open_candidates(
+    keys: Sequence[Attribute], classes: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Fewest candidates of a person of each class, where a missing value may be any value.
+
+    A record is one if it shows the person's value or none wherever the person's is published,
+    and none wherever it is not: then it stays one whatever the person's value is.
+    """
+    first = np.unique(classes, return_index=True)[1]
+    codes = np.column_stack([key.codes[first] for key in keys])
+    found = sizes.copy()
+    for other in np.flatnonzero((codes < 0).any(axis=1)).tolist():
+        fits = ((codes[other] < 0) | (codes == codes[other])).all(axis=1)
+        fits[other] = False
+        found[fits] += sizes[other]
+    return found
+
+
+def _some(confidential: Sequence[str] | str) -> Sequence[str] | str:
+    if not confidential:
+        msg = "there is no confidential attribute; name at least one"
+        raise InputError(msg)
+    return confidential

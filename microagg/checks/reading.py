@@ -1,0 +1,228 @@
+"""Masked files read for a check: which published values are equal, and which are missing.
+
+Nothing here is shared with what makes masked files, so that one mistake cannot hide another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.columns import column_names, read_columns
+from csp.errors import InputError
+from csp.numbers import exact
+from csp.units import is_missing
+
+__all__ = ["Attribute", "classes_of", "fraction_of", "read_attributes", "read_roles"]
+
+BLANKS = frozenset({"", "na", "nan", "<na>", "nat", "null", "none"})
+"""Text that stands for a missing value, as the readers of numbers take it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Attribute:
+    """One attribute of a published file.
+
+    Attributes
+    ----------
+    name : str
+    codes : (n,) int64
+        Equal for equal values; -1 where the value is missing. For numbers, codes ascend with the
+        values.
+    values : tuple
+        Value of each code: exact numbers (Fraction), or text.
+    numeric : bool
+        Whether every value that is there is a number.
+    """
+
+    name: str
+    codes: NDArray[np.int64]
+    values: tuple[Any, ...]
+    numeric: bool
+
+    def __repr__(self) -> str:
+        kind = "numbers" if self.numeric else "text"
+        return f"Attribute({self.name}: {kind}, {len(self.values)} values)"
+
+    @property
+    def gaps(self) -> int:
+        """Number of missing values."""
+        return int((self.codes < 0).sum())
+
+
+def read_roles(
+    data: Any, quasi_identifiers: Sequence[str] | None, confidential: Sequence[str] | str
+) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...]]:
+    """Read quasi-identifiers and confidential attributes of a published file.
+
+    Parameters
+    ----------
+    data : (n, d) array, data frame, mapping of columns, or path
+    quasi_identifiers : sequence of str, optional
+        All that are not confidential, by default.
+    confidential : sequence of str, or str
+
+    Raises
+    ------
+    InputError
+        If an attribute is unknown, named twice or in both roles, or there is none, or no record.
+    """
+    if not isinstance(data, (np.ndarray, list, tuple, Mapping, str, PathLike)):
+        collect = getattr(data, "collect", None)
+        data = collect() if callable(collect) else data
+    names = _names(data)
+    hidden = _listed(confidential, "confidential")
+    if quasi_identifiers is None:
+        keys = tuple(name for name in names if name not in hidden)
+    else:
+        keys = _listed(quasi_identifiers, "quasi_identifiers")
+    both = [name for name in keys if name in hidden]
+    if both:
+        msg = f"{both[0]!r} is named as quasi-identifier and as confidential; choose one role"
+        raise InputError(msg)
+    if not keys:
+        msg = "there is no quasi-identifier; name at least one"
+        raise InputError(msg)
+    found = read_attributes(data, [*keys, *hidden], numbers=hidden)
+    return found[: len(keys)], found[len(keys) :]
+
+
+def read_attributes(
+    data: Any, names: Sequence[str], *, numbers: Sequence[str] = ()
+) -> tuple[Attribute, ...]:
+    """Read attributes of a published file.
+
+    Parameters
+    ----------
+    data : (n, d) array, data frame, mapping of columns, or path
+        An array names its attributes a1, a2, ...
+    names : sequence of str
+    numbers : sequence of str
+        Attributes in which text that is a number counts as the number. Elsewhere two texts are
+        two published values, also if they write the same number.
+
+    Raises
+    ------
+    InputError
+        If an attribute is unknown or there are no records.
+    """
+    if isinstance(data, (np.ndarray, list, tuple)):
+        array = np.asarray(data)
+        known = _names(array)
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            msg = f"there is no attribute {unknown[0]!r}; an array has {known[0]} to {known[-1]}"
+            raise InputError(msg)
+        columns = tuple(array[:, known.index(name)] for name in names)
+    else:
+        columns = read_columns(data, names).arrays
+    if len(columns[0]) == 0:
+        msg = "the file has no records"
+        raise InputError(msg)
+    pairs = zip(names, columns, strict=True)
+    return tuple(_attribute(name, column, parse=name in numbers) for name, column in pairs)
+
+
+def classes_of(attributes: Sequence[Attribute]) -> NDArray[np.int64]:
+    """Class of each record, shape (n,): equal published values, missing equal to missing.
+
+    Classes are numbered in the order of their first records.
+    """
+    codes = np.column_stack([attribute.codes for attribute in attributes])
+    _, first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    place = np.empty(len(first), np.int64)
+    place[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(place[which.ravel()], np.int64)
+
+
+def _names(data: Any) -> tuple[str, ...]:
+    if isinstance(data, (np.ndarray, list, tuple)):
+        array = np.asarray(data)
+        if array.ndim != 2:
+            msg = f"an array of records has two axes, records and attributes; this has {array.ndim}"
+            raise InputError(msg)
+        return tuple(f"a{j + 1}" for j in range(array.shape[1]))
+    return column_names(data)
+
+
+def _listed(names: Sequence[str] | str, role: str) -> tuple[str, ...]:
+    chosen = (names,) if isinstance(names, str) else tuple(names)
+    twice = [name for i, name in enumerate(chosen) if name in chosen[:i]]
+    if twice:
+        msg = f"{role} names {twice[0]!r} twice; name each attribute once"
+        raise InputError(msg)
+    return chosen
+
+
+def _attribute(name: str, column: NDArray[Any], *, parse: bool) -> Attribute:
+    if column.dtype.kind in "iuf":
+        gone = np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), bool)
+        if column.dtype.kind == "f" and np.isinf(column).any():
+            raise _infinite(int(np.argmax(np.isinf(column))), name)
+        values, which = np.unique(column[~gone], return_inverse=True)
+        codes = np.full(len(column), -1, np.int64)
+        codes[~gone] = which
+        return _frozen(name, codes, tuple(exact(v) for v in values.tolist()), numeric=True)
+    known: dict[Any, int] = {}
+    codes = np.empty(len(column), np.int64)
+    for i, item in enumerate(column.tolist()):
+        if is_missing(item) or (isinstance(item, str) and item.strip().lower() in BLANKS):
+            codes[i] = -1
+            continue
+        key = item.strip() if isinstance(item, str) else _number(item, i, name)
+        codes[i] = known.setdefault(key, len(known))
+    items: list[Any] = list(known)
+    numeric = not any(isinstance(item, str) for item in items)
+    if parse and not numeric:
+        try:
+            items, numeric = [exact(item) for item in items], True
+        except InputError:
+            items = [str(item) for item in items]
+    elif not numeric:  # text and numbers in one column are told apart as they are
+        return _frozen(name, codes, tuple(str(item) for item in items), numeric=False)
+    ranked = sorted(set(items))
+    place = {value: code for code, value in enumerate(ranked)}
+    new = np.array([place[item] for item in items] + [-1], np.int64)
+    return _frozen(name, new[codes], tuple(ranked), numeric=numeric)
+
+
+def _number(item: Any, row: int, name: str) -> Any:
+    """Exact number of an object, or its text if it is none."""
+    try:
+        return exact(int(item) if isinstance(item, (bool, np.bool_)) else item)
+    except InputError:
+        pass
+    if str(item).lower() in {"inf", "-inf", "infinity", "-infinity"}:
+        raise _infinite(row, name)
+    return str(item).strip()
+
+
+def _infinite(row: int, name: str) -> InputError:
+    return InputError(f"row {row + 1}, column {name!r}: the number is infinite; correct the file")
+
+
+def _frozen(
+    name: str, codes: NDArray[np.int64], values: tuple[Any, ...], *, numeric: bool
+) -> Attribute:
+    codes.flags.writeable = False
+    return Attribute(name, codes, values, numeric)
+
+
+def fraction_of(number: Any, what: str) -> Fraction:
+    """Exact number of a threshold.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    if isinstance(number, bool):
+        msg = f"{what} must be a number, not {number!r}"
+        raise InputError(msg)
+    return exact(number)

@@ -1,0 +1,299 @@
+"""The insider of papers 000 and 001: who knows its own value and the mean of its cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.numbers import UNBOUNDED, exact
+from csp.rules.base import Number, number_text
+from microagg.partitions.partition import Partition, cluster_sums
+from microagg.records import Records, read_records
+from microagg.tables.contributions import largest
+
+__all__ = ["Insiders", "insiders"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Insiders:
+    """What each record's person can infer of the others in its cluster.
+
+    Attributes
+    ----------
+    names : tuple of str
+    labels : (n,) int64
+        Cluster of each record.
+    lower, upper : (n, d) float64
+        What the person behind each record can say of any other value in its cell, in the measure
+        of the data: it lies between the two. Infinite where nothing is known; for who is alone in
+        a cluster, NaN.
+    sizes : (c,) int64
+    victim, intruder : (c, d) int64
+        Records with the largest and the second largest value of each cell; -1 for the second in a
+        cluster of one. Nobody estimates anybody of the cell more closely than this pair.
+    excess, contribution : (c, d) int64
+        By how much the intruder's upper end exceeds the victim's value, and that value above its
+        known lower bound, both in units of ``10**-scale``.
+    point : (c, d) bool
+        Cells in which some person knows another value exactly.
+    scale : int
+    rest : (n, d) int64
+        By how much the best upper end of others exceeds each record's value, in units.
+    above : (n, d) int64
+        Each record's value above its known lower bound, in units.
+    library : str
+    """
+
+    names: tuple[str, ...]
+    labels: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+    victim: NDArray[np.int64]
+    intruder: NDArray[np.int64]
+    excess: NDArray[np.int64]
+    contribution: NDArray[np.int64]
+    point: NDArray[np.bool_]
+    scale: int
+    rest: NDArray[np.int64]
+    above: NDArray[np.int64]
+    library: str = ""
+
+    def __repr__(self) -> str:
+        c, d = self.excess.shape
+        return (
+            f"Insiders({len(self.labels)} records, {c} x {d} cells, "
+            f"{int(self.point.sum())} with a value known exactly)"
+        )
+
+    @property
+    def error(self) -> NDArray[np.float64]:
+        """Smallest relative error of an estimate in each cell, shape (c, d).
+
+        That of the second largest contributor's estimate of the largest; infinite where all
+        contributions are 0.
+        """
+        some = self.contribution > 0
+        found = np.full(self.excess.shape, np.inf)
+        found[some] = self.excess[some] / self.contribution[some]
+        return found
+
+    def disclosed(self, percent: Number) -> NDArray[np.bool_]:
+        """Cells in which somebody estimates another within less than p percent, shape (c, d).
+
+        Exactly the cells that are sensitive to the p% rule.
+        """
+        return _within(self.excess, self.contribution, percent)
+
+    def exposed(self, percent: Number) -> NDArray[np.bool_]:
+        """Values that another record's person estimates within less than p percent, (n, d)."""
+        return _within(self.rest, self.above, percent)
+
+    def to_frame(self, percent: Number, library: str | None = None, *, reveal: bool = False) -> Any:
+        """One row a cell: cluster, attribute, records of the pair, disclosed.
+
+        For internal files only.
+
+        Parameters
+        ----------
+        percent : Number
+        library : {"pandas", "polars", "pyarrow"}, optional
+        reveal : bool
+            Whether to add the relative error of the best estimate.
+        """
+        from csp.frames import columns_to_frame
+
+        c, d = self.excess.shape
+        columns: dict[str, Any] = {
+            "cluster": np.repeat(np.arange(c), d),
+            "attribute": list(self.names) * c,
+            "victim": self.victim.ravel(),
+            "intruder": self.intruder.ravel(),
+            "disclosed": self.disclosed(percent).ravel(),
+            "exact": self.point.ravel(),
+        }
+        if reveal:
+            columns["error"] = self.error.ravel()
+        return columns_to_frame(columns, self.library if library is None else library)
+
+    def summary(self, percent: Number = 60) -> dict[str, Any]:
+        """Plain data for JSON: counts, no values.
+
+        Parameters
+        ----------
+        percent : Number
+            How close an estimate must be.
+        """
+        cells, values = self.disclosed(percent), self.exposed(percent)
+        return {
+            "percent": number_text(exact(percent)),
+            "cells": int(cells.size),
+            "cells_disclosed": int(cells.sum()),
+            "share_of_cells": float(cells.mean()),
+            "by_attribute": dict(zip(self.names, cells.sum(axis=0).tolist(), strict=True)),
+            "values_disclosed": int(values.sum()),
+            "records_disclosed": int(values.any(axis=1).sum()),
+            "intruders": len(np.unique(self.intruder[cells & (self.intruder >= 0)])),
+            "cells_with_a_value_known_exactly": int(self.point.sum()),
+        }
+
+
+def insiders(
+    X: Any,
+    partition: Partition,
+    *,
+    bounds: Mapping[str, tuple[Number | None, Number | None]] | None = None,
+    decimals: int | None = None,
+) -> Insiders:
+    """Find what every contributor to a cluster mean learns of the other contributors.
+
+    The intruder knows its own value, the published mean and size of its cluster (so their
+    product, the sum), that it is in the cluster, and bounds that anybody knows. It knows no other
+    value, and needs none: what it can say of another value is the same for all of them.
+
+    Parameters
+    ----------
+    X : data
+        The original records, as `microagg.read_records` takes them.
+    partition : Partition
+    bounds : mapping of str to (Number or None, Number or None), optional
+        Least and largest value that anybody knows a record can have in an attribute; None where
+        nothing is known. By default 0 and no upper bound, if no value is negative.
+    decimals : int, optional
+
+    Returns
+    -------
+    Insiders
+
+    Raises
+    ------
+    InputError
+        If the data does not fit the partition, a value lies outside its bounds, or an attribute
+        has negative values and no lower bound: without one, nothing follows from a sum.
+
+    Notes
+    -----
+    With s records, sum T and known bounds a <= x <= b, the person with value x_i knows that any
+    other value is between ``T - x_i - (s-2) b`` and ``T - x_i - (s-2) a``, and within a and b.
+    The upper end exceeds the value by what the others have above a, so the second largest
+    estimates the largest most closely. For a = 0 that is within p percent exactly if the cell is
+    sensitive to the p% rule (paper 001, equation 2); errors are relative to ``x - a``. Means are
+    taken as exact: a rounded mean leaves a little more room.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> from microagg.intruders import insiders
+    >>> data = {"pay": [10, 11, 12, 10, 11, 95]}
+    >>> halves = microagg.Partition.of(microagg.read_records(data), [0, 0, 0, 1, 1, 1], 3, "halves")
+    >>> insiders(data, halves).disclosed(60).tolist()
+    [[False], [True]]
+    """
+    records = read_records(X, partition.names, decimals=decimals)
+    if records.n != len(partition.labels):
+        msg = (
+            f"the partition is of {len(partition.labels)} records and the data has {records.n}; "
+            "give the data that was partitioned"
+        )
+        raise InputError(msg)
+    least, most = _bounds(records, bounds or {})
+    labels, sizes = partition.labels, partition.sizes
+    above = records.units - least
+    totals = cluster_sums(above, labels)
+    d = len(records.names)
+    best, who = (a.reshape(len(sizes), d, 2) for a in largest(above, labels, 2))
+    first, second = best[:, :, 0], best[:, :, 1]
+    # Above the lower bound, every other contribution is at most what the sum leaves.
+    left = totals[labels] - above
+    alone = (sizes == 1)[labels]
+    rivals = np.where(who[labels, :, 0] == np.arange(records.n)[:, None], second[labels],
+                      first[labels])  # fmt: skip
+    low, high = _ends(left, sizes[labels], least, most)
+    lower, upper = low / 10.0**records.scale, high / 10.0**records.scale
+    lower[alone], upper[alone] = np.nan, np.nan
+    point = np.zeros(first.shape, dtype=bool)
+    rows, columns = np.nonzero((low == high) & ~alone[:, None])
+    point[labels[rows], columns] = True
+    found = Insiders(
+        records.names, labels, lower, upper, sizes, who[:, :, 0], who[:, :, 1],
+        totals - first - second, first, point, records.scale, left - rivals, above,
+        records.library,
+    )  # fmt: skip
+    for array in (
+        found.lower, found.upper, found.victim, found.intruder, found.excess, found.contribution,
+        found.point, found.rest, found.above,
+    ):  # fmt: skip
+        array.flags.writeable = False
+    return found
+
+
+def _within(
+    excess: NDArray[np.int64], size: NDArray[np.int64], percent: Number
+) -> NDArray[np.bool_]:
+    """Whether an excess is less than p percent of a size."""
+    p = exact(percent)
+    if p <= 0:
+        msg = f"percent must be above 0, not {percent!r}"
+        raise InputError(msg)
+    ratio = p / 100
+    largest_number = max(int(excess.max(initial=0)), int(size.max(initial=0)))
+    kind: Any = np.int64
+    if largest_number * max(ratio.numerator, ratio.denominator) >= 2**62:
+        kind = object
+    return np.asarray(
+        excess.astype(kind) * ratio.denominator < size.astype(kind) * ratio.numerator, bool
+    )
+
+
+def _ends(
+    left: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    least: NDArray[np.int64],
+    most: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Lower and upper end of other values for every person, in units, shape (n, d) each."""
+    open_end = most >= UNBOUNDED
+    room = np.where(open_end, 0, most - least)
+    others = np.maximum(sizes[:, None] - 2, 0)
+    high = np.where(open_end, left, np.minimum(left, room))
+    # What exceeds the room of all others must be in the one value.
+    fits = others.astype(np.float64) * room < 2.0**62
+    forced = np.where(fits, left - others * np.where(fits, room, 0), 0)
+    low = np.where(open_end & (others > 0), 0, np.maximum(forced, 0))
+    return low + least, high + least
+
+
+def _bounds(
+    records: Records, given: Mapping[str, tuple[Number | None, Number | None]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Known least and largest values in units."""
+    d = len(records.names)
+    least, most = np.zeros(d, np.int64), np.full(d, UNBOUNDED, np.int64)
+    unknown = [name for name in given if name not in records.names]
+    if unknown:
+        msg = f"bounds: no attribute {unknown[0]!r}; there are {', '.join(records.names)}"
+        raise InputError(msg)
+    unit = 10**records.scale
+    for j, name in enumerate(records.names):
+        low, high = given.get(name, (0, None))
+        column = records.units[:, j]
+        if low is None:
+            msg = f"bounds of {name!r}: without a lower bound nothing follows from a sum; give one"
+            raise InputError(msg)
+        least[j] = int(-(-exact(low) * unit // 1))
+        most[j] = UNBOUNDED if high is None else int(Fraction(exact(high) * unit) // 1)
+        wrong = (column < least[j]) | (column > most[j])
+        if wrong.any():
+            what = "lies outside the bounds given" if name in given else "is negative"
+            msg = (
+                f"row {int(np.argmax(wrong)) + 1}, attribute {name!r}: the value {what} "
+                f"({int(wrong.sum())} such rows); give bounds that hold for every record"
+            )
+            raise InputError(msg)
+    return least, most
