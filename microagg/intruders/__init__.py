@@ -4,7 +4,7 @@ from microagg.intruders.aggregate import AggregateAttack, aggregate_attack, cand
 from microagg.intruders.contributors import Insiders, insiders
 from microagg.intruders.homogeneous import Homogeneity, homogeneity
 from microagg.intruders.identity import VERDICTS, IdentityAttack, identity_attack
-from microagg.intruders.linkage import Linkage, link_records
+from microagg.intruders.linkage import RecordLinkage, link_records
 from microagg.intruders.ranks import RankDisclosure, rank_disclosure
 
 __all__ = [
@@ -13,8 +13,8 @@ __all__ = [
     "Homogeneity",
     "IdentityAttack",
     "Insiders",
-    "Linkage",
     "RankDisclosure",
+    "RecordLinkage",
     "aggregate_attack",
     "candidates_of",
     "homogeneity",

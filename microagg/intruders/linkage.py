@@ -16,7 +16,7 @@ from microagg.records import Records, read_records
 from microagg.scaling import SCALES
 
 __all__ = [
-    "Linkage",
+    "RecordLinkage",
     "link_records",
     "nearest_records",
     "published_records",
@@ -29,7 +29,7 @@ CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Linkage:
+class RecordLinkage:
     """Links of persons to masked records.
 
     Attributes
@@ -61,7 +61,7 @@ class Linkage:
 
     def __repr__(self) -> str:
         return (
-            f"Linkage({len(self.right)} persons on {', '.join(self.names)}: "
+            f"RecordLinkage({len(self.right)} persons on {', '.join(self.names)}: "
             f"{float(self.expected):.4f} of links expected to be right, {self.certain} certain)"
         )
 
@@ -154,7 +154,7 @@ def link_records(
     attributes: Sequence[str] | None = None,
     scale: str = "standardise",
     rows: ArrayLike | None = None,
-) -> Linkage:
+) -> RecordLinkage:
     """Link persons to masked records by distance.
 
     The intruder knows the original values of the attributes of each person and has the masked
@@ -179,7 +179,7 @@ def link_records(
 
     Returns
     -------
-    Linkage
+    RecordLinkage
 
     Raises
     ------
@@ -202,7 +202,7 @@ def link_records(
     >>> data = {"pay": [10, 11, 12, 30, 31, 35]}
     >>> halves = microagg.Partition.of(microagg.read_records(data), [0, 0, 0, 1, 1, 1], 3, "halves")
     >>> link_records(data, halves)
-    Linkage(6 persons on pay: 0.3333 of links expected to be right, 0 certain)
+    RecordLinkage(6 persons on pay: 0.3333 of links expected to be right, 0 certain)
     """
     known = read_records(original, attributes)
     found = published_records(masked, known.names, original)
@@ -218,7 +218,7 @@ def link_records(
     right = np.fromiter((g in pool for g, pool in zip(own, pools, strict=True)), bool, known.n)
     for array in (nearest, right, which, own):
         array.flags.writeable = False
-    return Linkage(known.names, scale, nearest, right, which, pools, own, known.library)
+    return RecordLinkage(known.names, scale, nearest, right, which, pools, own, known.library)
 
 
 def spreads(records: Records, scale: str) -> NDArray[np.float64]:
