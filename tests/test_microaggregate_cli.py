@@ -116,6 +116,16 @@ def test_suppressed_means_show_nowhere(data, tmp_path):
     assert checked
 
 
+def test_kept_values_that_follow_from_their_cluster_are_counted(tmp_path):
+    path, facts = tmp_path / "x.csv", tmp_path / "facts.json"
+    path.write_text("x,ill\n1,yes\n2,yes\n3,yes\n91,no\n92,yes\n93,no\n")
+    result = run(path, "-k", 3, "--keep", "ill", "--summary", facts)
+    assert result.exit_code == 0, result.output
+    assert json.loads(facts.read_text())["kept"] == {"ill": 3}
+    assert "ill of 3 records" in result.output
+    assert "yes" not in result.output
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

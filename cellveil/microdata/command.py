@@ -167,10 +167,15 @@ def microaggregate(
         }
         rows = found.rows.tolist() if found.dropped else None
         lines = _compliant_words(found)
+    beside = _kept_columns(data, kept, rows)
+    if beside:
+        told = _told(columns, beside)
+        facts["kept"] = told
+        lines += _kept_words(told)
     if summary is not None:
         write_json(summary, facts)
     if output is not None and safe:
-        write_columns(output, columns | _kept_columns(data, kept, rows))
+        write_columns(output, columns | beside)
     for line in lines:
         say(line)
     if output is not None and not safe:
@@ -281,6 +286,24 @@ def _kept_columns(
         codes = text_codes(column)
         found[name] = codes if rows is None else [codes[i] for i in rows]
     return found
+
+
+def _told(columns: dict[str, Any], beside: dict[str, list[Any]]) -> dict[str, int]:
+    """Count records whose kept value follows from their cluster: all of it have the same."""
+    import microagg
+
+    found = microagg.homogeneity(columns | beside, list(columns), list(beside))
+    counts = found.disclosed.sum(axis=0).tolist()
+    return dict(zip(found.names, map(int, counts), strict=True))
+
+
+def _kept_words(told: dict[str, int]) -> list[str]:
+    open_ones = [f"{name} of {count}" for name, count in told.items() if count]
+    if not open_ones:
+        return []
+    return [
+        f"Kept as they are, values follow from their cluster alone: {', '.join(open_ones)} records."
+    ]
 
 
 def _plain_facts(partition: Partition, judged: Disclosure | None) -> dict[str, Any]:

@@ -60,6 +60,7 @@ class Suppressing:
     exact: int
     secondary: int
     proven: bool
+    gap: float
     pairs: int
     pairs_exposed: int
     identities: str
@@ -168,6 +169,7 @@ def suppressing(
             yield Suppressing(
                 name, k, c * d, primary, int(columns.hidden.sum()) - primary, exposed, exact,
                 int(found.hidden.sum()) - primary, found.suppression.proven,
+                found.suppression.gap,
                 int(pairs[: c * d].sum()) - primary, _exposed(problem, pairs)[0],
                 "; ".join(map(str, known.identities)), spent,
             )  # fmt: skip

@@ -46,8 +46,8 @@ def _ways(found: Sequence[Way]) -> Iterator[str]:
         "Information loss in percent (CPU seconds in brackets). MDAV is the plain partition, with "
         "its unsafe cells. *merge*: unsafe clusters join others; *moved*: then records move, "
         "change places, and clusters are cut where that saves error. *drop* keeps clusters and "
-        "leaves out records (how many); the records of a cluster that would fall below k join "
-        "others where they can. *optimise* is set partitioning by column generation, with the "
+        "leaves out records (how many); the records of clusters that would fall below k form new "
+        "ones or join others. *optimise* is set partitioning by column generation, with the "
         "least loss that any compliant partition can have; for files of more than 1,200 records "
         "it was not asked."
     )
@@ -128,7 +128,8 @@ def _suppression(hidden: Sequence[Suppressing]) -> Iterator[str]:
         (
             [
                 h.data, h.k, h.cells, h.primary, h.blind, f"{h.exposed} ({h.exact})",
-                f"{h.secondary}{' (proven)' if h.proven else ''}", h.pairs, h.pairs_exposed,
+                f"{h.secondary} ({'proven' if h.proven else f'gap {100 * h.gap:.0f} %'})",
+                h.pairs, h.pairs_exposed,
                 h.identities or "none", number(h.seconds, 2),
             ]
             for h in hidden

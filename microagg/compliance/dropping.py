@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.compliance.result import Dropped
-from microagg.compliance.search import Task
+from microagg.compliance.search import Task, faults_of, grown, renumbered
 from microagg.tables.forms import Form
 
 __all__ = ["drop_records", "fewest"]
@@ -17,8 +19,9 @@ def drop_records(
 ) -> tuple[NDArray[np.int64], tuple[Dropped, ...]]:
     """Make each cluster safe by leaving out as few of its records as possible.
 
-    A cluster that cannot keep k records that way is given up: each of its records joins the
-    nearest cluster that stays safe with it, and is dropped if there is none.
+    Clusters that cannot keep k records that way are given up. Their records form new clusters by
+    growth among themselves; a record that is still without a safe cluster joins the nearest one
+    that stays safe with it, and is dropped if there is none.
 
     Parameters
     ----------
@@ -49,8 +52,9 @@ def drop_records(
             found[row] = -1
             dropped.append(Dropped(row, names[column % len(names)]))
         task.say("leaving records out", (g + 1) / clusters)
+    left = _regrown(task, found, np.array(sorted(loose), dtype=np.int64))
     homes = _Homes(task, found)
-    for row in sorted(loose):
+    for row in left.tolist():
         home = homes.nearest_safe(row)
         if home is None:
             dropped.append(Dropped(row, ""))
@@ -116,6 +120,18 @@ def _first_sensitive(task: Task, members: NDArray[np.int64]) -> tuple[int, Form]
         if len(bad):
             return int(bad[0]), form
     return None
+
+
+def _regrown(task: Task, found: NDArray[np.int64], loose: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give loose records new clusters, as far as those are safe; return the others."""
+    if len(loose) < task.k:
+        return loose
+    part = replace(task, points=task.points[loose], shares=task.shares[loose])
+    labels = renumbered(grown(part))
+    safe = (faults_of(part, labels) == 0)[labels]
+    found[loose[safe]] = labels[safe] + int(found.max(initial=-1)) + 1
+    rest: NDArray[np.int64] = loose[~safe]
+    return rest
 
 
 class _Homes:

@@ -31,6 +31,9 @@ LAST_NODES = 50_000_000
 PULL = 0.6
 """Weight of the best prices so far in the prices of a round."""
 
+FEW = 0.01
+"""Share of new groups in a quick round below which searches begin."""
+
 FIRST_NODES = 500
 """Nodes of one search in the first exact round of pricing."""
 
@@ -104,6 +107,8 @@ def generate(
         task.say("generating groups", min(1.0, best / value if value else 1.0))
         if task.late or best >= value * (1.0 - CLOSE) or (complete and not added and not pull):
             return best, best_prices, pricing
+        if not nodes and added < FEW * len(columns.groups):
+            nodes = FIRST_NODES  # quick groups have done what they can
         if added:
             master.take(columns)
             value, prices = master.solve()

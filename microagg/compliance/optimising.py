@@ -27,7 +27,7 @@ MOST = 20_000
 WHOLE_SECONDS = 60.0
 """Most seconds for the integer program over the groups found."""
 
-FREE_SHARE = 0.35
+FREE_SHARE = 0.5
 """Share of the time for the bound of all partitions."""
 
 LISTED = 100_000

@@ -205,7 +205,7 @@ def cheap_groups(
     cost[1] = -prices[root]
     adds_root = far[later] / t - prices[later]
     keys_root = adds_root + near[t - 2][later] / (2.0 * t)
-    order = np.argsort(keys_root)
+    order = np.argsort(keys_root, kind="mergesort")
     count[1] = len(later)
     for place in range(len(later)):
         who[1, place] = later[order[place]]
@@ -266,7 +266,7 @@ def cheap_groups(
             size += 1
         if size < rest - 1:
             continue
-        ranked = np.argsort(keys[level + 1, :size])
+        ranked = np.argsort(keys[level + 1, :size], kind="mergesort")
         who[level + 1, :size] = who[level + 1, :size][ranked]
         adds[level + 1, :size] = adds[level + 1, :size][ranked]
         keys[level + 1, :size] = keys[level + 1, :size][ranked]
