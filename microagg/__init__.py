@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     from microagg.swapping.methods import ir_swap, mdav_id, mdav_swap
     from microagg.swapping.swapped import Swapped
     from microagg.tables.clusters import ClusterTable, cells, cluster_table
-    from microagg.tables.identities import Identity, detect_identities
+    from microagg.tables.detecting import detect_identities
+    from microagg.tables.identities import Identity
     from microagg.tables.risk import Disclosure, corresponding_p, disclosure
 
 # No module may share its name with a function of the package: importing it would hide the function.
@@ -111,7 +112,8 @@ _HOMES = {
     "microagg.swapping.methods": ("ir_swap", "mdav_id", "mdav_swap"),
     "microagg.swapping.swapped": ("Swapped",),
     "microagg.tables.clusters": ("ClusterTable", "cells", "cluster_table"),
-    "microagg.tables.identities": ("Identity", "detect_identities"),
+    "microagg.tables.detecting": ("detect_identities",),
+    "microagg.tables.identities": ("Identity",),
     "microagg.tables.risk": ("Disclosure", "corresponding_p", "disclosure"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -20,7 +20,7 @@ from csp.problem import Problem
 
 __all__ = [
     "Cut", "Cutter", "Side", "all_but", "broken", "least_weight", "needy", "no_good",
-    "over_budget", "round_up", "smallest_step",
+    "other_than", "over_budget", "round_up", "smallest_step",
 ]  # fmt: skip
 
 
@@ -246,6 +246,14 @@ def no_good(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
     """
     cells = np.flatnonzero(problem.free & ~pattern)
     return Cut(cells, np.ones(len(cells)), 1.0, "cover")
+
+
+def other_than(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
+    """Cut off one pattern and no other."""
+    cells = np.flatnonzero(problem.free)
+    inside = pattern[cells]
+    weights = np.where(inside, -1.0, 1.0)
+    return Cut(cells, weights, 1.0 - float(inside.sum()), "union")
 
 
 def over_budget(chosen: NDArray[np.bool_], weights: NDArray[np.int64], most: int) -> Cut:

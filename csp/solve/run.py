@@ -14,7 +14,16 @@ from csp.auditing import Audit, audit
 from csp.certificate import Claim
 from csp.errors import SolverError
 from csp.problem import Problem
-from csp.solve.cuts import Cut, Cutter, no_good, over_budget, round_up, smallest_step
+from csp.solve.cuts import (
+    Cut,
+    Cutter,
+    no_good,
+    other_than,
+    over_budget,
+    round_up,
+    smallest_step,
+)
+from csp.solve.explain import no_union_safe_pattern
 from csp.solve.master import Answer, Master
 from csp.solve.mincut import FlowSeparator
 from csp.solve.neighbourhood import Neighbourhood
@@ -288,9 +297,15 @@ def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
     if run.master.add(cuts):
         return None
     # The solver's tolerances let a pattern pass that a cut excludes, or there was no cut. What an
-    # unsafe pattern lacks, all its parts lack too (not so for sums), and that is a sharp cut.
-    by_sums_alone = all(v.kind == "union" for v in result.violations)
-    if by_sums_alone or not run.master.add([no_good(run.problem, pattern)]):
+    # unsafe pattern lacks, all its parts lack too, and that is a sharp cut; not so for sums, where
+    # only this pattern is known to be unsafe.
+    if all(v.kind == "union" for v in result.violations):
+        if not run.problem.free.any():
+            raise no_union_safe_pattern(run.problem)
+        sharp = other_than(run.problem, pattern)
+    else:
+        sharp = no_good(run.problem, pattern)
+    if not run.master.add([sharp]):
         msg = "an unsafe pattern came back although it had been cut off"
         raise SolverError(msg)
     return None

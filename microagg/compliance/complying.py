@@ -138,6 +138,12 @@ def comply(
         )
         raise InputError(msg)
     points = scaled(records, scale, constant=constant)
+    if time_limit is not None and not (isinstance(time_limit, int | float) and time_limit >= 0):
+        msg = f"time_limit {time_limit!r} is not a number of seconds, 0 or more"
+        raise InputError(msg)
+    if method != "suppress" and (identities not in ("detect", None) or share is not None):
+        msg = f"method {method!r} suppresses no mean, so identities= and share= have no use"
+        raise InputError(msg)
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     _check_passable(whole, k)
     if method == "suppress":

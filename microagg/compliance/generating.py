@@ -7,6 +7,7 @@ round of pricing gives a lower bound, complete or not.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,7 @@ CLOSE = 1e-9
 SEARCHED = 12
 """Sizes searched for groups even beyond 2k - 1, which only rules make worth while."""
 
-LAST_NODES = 50_000_000
+LAST_NODES = 5_000_000
 """Nodes of one search when groups are listed."""
 
 PULL = 0.6
@@ -92,12 +93,15 @@ def generate(
         Those that gave it.
     pricing : Pricing
     """
-    master, pricing = Master(len(task.points)), Pricing(task)
+    master, pricing = Master(task), Pricing(task)
     pricing.neighbours(columns)
     master.take(columns)
-    value, prices = master.solve()
     best, best_prices, nodes, pull = 0.0, shared_error(task, labels), 0, PULL
+    solved = master.solve()
     while True:
+        if solved is None or task.late:
+            return best, best_prices, pricing
+        value, prices = solved
         # Prices near the best ones so far swing less from round to round (Wentges 1997).
         added, bound, complete = pricing.round(
             pull * best_prices + (1.0 - pull) * prices, columns, nodes
@@ -111,7 +115,7 @@ def generate(
             nodes = FIRST_NODES  # quick groups have done what they can
         if added:
             master.take(columns)
-            value, prices = master.solve()
+            solved = master.solve()
             pull = PULL
         elif pull:
             pull = 0.0
@@ -123,12 +127,13 @@ def generate(
 class Master:
     """Linear relaxation of the set partition, solved anew as columns come."""
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, task: Task) -> None:
         from csp.highs import new_model
 
         self.model = new_model()
+        self.deadline = task.deadline
         nothing = np.zeros(0, np.int32)
-        for _ in range(n):
+        for _ in range(len(task.points)):
             self.model.addRow(1.0, 1.0, 0, nothing, np.zeros(0))
         self.taken = 0
 
@@ -141,11 +146,14 @@ class Master:
             self.model.addCol(cost, 0.0, np.inf, len(group), places, np.ones(len(group)))
         self.taken = len(columns.groups)
 
-    def solve(self) -> tuple[float, NDArray[np.float64]]:
-        """Return the least cost and the prices of the records."""
+    def solve(self) -> tuple[float, NDArray[np.float64]] | None:
+        """Return the least cost and the prices of the records; None if the time is over."""
         from csp.highs import optimise
 
-        ended = optimise(self.model)
+        left = self.deadline - time.monotonic()
+        ended = optimise(self.model, time_limit=max(left, 0.01) if np.isfinite(left) else None)
+        if ended == "limit":
+            return None
         if ended != "optimal":
             msg = f"the relaxed set partition ended with {ended!r}"
             raise SolverError(msg)
@@ -183,11 +191,15 @@ class Pricing:
 
     def neighbours(self, columns: Columns) -> None:
         """Add the groups of each record and its nearest, as far as they are safe."""
+        from scipy.spatial import cKDTree
+
         task = self.task
-        for i in range(len(task.points)):
-            far = ((task.points - task.points[i]) ** 2).sum(axis=1)
-            order = np.argsort(far, kind="stable")[: 2 * task.k]
-            for t in range(task.k, min(2 * task.k, len(order) + 1)):
+        most = min(2 * task.k - 1, len(task.points))
+        _, near = cKDTree(task.points).query(task.points, k=most)
+        for order in near.reshape(len(task.points), -1):
+            if task.late:
+                return
+            for t in range(task.k, most + 1):
                 group = order[:t]
                 top = -np.sort(-task.shares[group], axis=0).T
                 if not task.forms.sensitive(top, top.sum(axis=1)).any():
@@ -198,7 +210,7 @@ class Pricing:
     ) -> tuple[int, float, bool]:
         """Price once: groups added, a lower bound, and whether the searches were complete.
 
-        Sizes from 2k on, which only rules can make worth while, are bounded but not searched.
+        Sizes beyond `exact`, which only rules can make worth while, are bounded but not searched.
         """
         task, run = self.task, compiled()
         n = len(prices)
@@ -238,7 +250,8 @@ class Pricing:
             least[root] = min(0.0, float(bounds.min()))
         groups = n // task.k
         bound = float(prices.sum() + np.sort(least)[:groups].sum())
-        return added, bound - CLOSE * abs(bound), complete
+        slack = CLOSE * abs(bound) + 1e-12 * float(np.abs(prices).sum())  # sums are rounded
+        return added, bound - slack, complete
 
     def search(
         self,
@@ -292,8 +305,11 @@ class Pricing:
 def _nearest_sums(points: NDArray[np.float64], depths: NDArray[Any]) -> list[NDArray[np.float64]]:
     """Sum squared distances of each record to its nearest others, for several numbers of those."""
     n = len(points)
+    most = int(depths.max())
     found = np.empty((len(depths), n))
     for i in range(n):
-        far = np.sort(((points - points[i]) ** 2).sum(axis=1))  # its own 0 comes first
-        found[:, i] = np.cumsum(far)[depths]
+        far = ((points - points[i]) ** 2).sum(axis=1)
+        if most + 1 < n:
+            far = np.partition(far, most)[: most + 1]
+        found[:, i] = np.cumsum(np.sort(far))[depths]  # its own 0 comes first
     return list(found)

@@ -166,8 +166,9 @@ def improved(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         while changed and not task.late:
             rounds += 1
             changed = state.split()
+            near = state.nearest()
             for name in ("relocate", "exchange"):
-                changed += state.sweep(name, rounds)
+                changed += state.sweep(name, near, rounds)
     except KeyboardInterrupt:  # it is heard between compiled calls, when every cluster is whole
         raise Interrupted(renumbered(state.labels)) from None
     return renumbered(state.labels)
@@ -179,12 +180,14 @@ def grown(task: Task) -> NDArray[np.int64]:
     labels = np.full(n, -1, np.int64)
     state = np.array([n, 0], np.int64)
     run, weights, units = compiled()["grow"], task.weights, task.units
-    while state[0] >= task.k:
+    while state[0] >= task.k and not task.late:
         rounds = max(1, STEPS // (4 * n * d))
         run(task.points, task.shares, labels, state, weights, units, task.k, rounds)
         task.say("growing clusters", 1.0 - int(state[0]) / n)
     rest = np.flatnonzero(labels < 0)
-    if len(rest):
+    if len(rest) >= task.k:  # the time is over
+        labels[rest] = state[1]
+    elif len(rest):
         # Too few for a cluster: each joins the cluster with the nearest mean.
         count = int(state[1])
         sums = np.zeros((count, d))
@@ -231,11 +234,10 @@ class _State:
         """Squared error that is none: far below that of a record, far above rounding."""
         return 1e-10 * float((self.task.points**2).sum(axis=1).mean())
 
-    def sweep(self, name: str, rounds: int) -> int:
-        """Try every record once, some at a time."""
+    def sweep(self, name: str, near: NDArray[np.int64], rounds: int) -> int:
+        """Try every record once with the clusters near to it, some at a time."""
         task, run = self.task, compiled()[name]
         n, d = task.points.shape
-        near = self.nearest()
         batch = max(1, STEPS // (near.shape[1] * d * max(int(self.sizes.max()), 1)))
         last = (task.k,) if name == "relocate" else ()
         changed = 0

@@ -19,12 +19,9 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.numbers import exact
 from csp.rules.base import Number, number_text
-from microagg.records import Records, read_records
+from microagg.records import Records
 
-__all__ = ["Identity", "as_identities", "detect_identities"]
-
-TRIALS = 64
-"""Samples of records whose identities are tried on the whole file."""
+__all__ = ["Identity", "as_identities"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +74,18 @@ class Identity:
         """Share of the records that obey it, where it says something.
 
         The smallest share over its attributes, each among the records where that attribute is not
-        0: an identity that holds only where an attribute is 0 says nothing of the attribute.
+        0: a sum that holds only where an attribute is 0 says nothing of the attribute. With a
+        constant it says something of every record.
         """
         holds = ~self.off(records)
-        shares = []
-        for name, _ in self.terms:
-            used = records.units[:, records.names.index(name)] != 0
-            shares.append(float(holds[used].mean()) if used.any() else 0.0)
-        return min(shares)
+        if self.constant:
+            return float(holds.mean())
+        return min((self._among(records, holds, name) for name, _ in self.terms), default=0.0)
+
+    def _among(self, records: Records, holds: NDArray[np.bool_], name: str) -> float:
+        """Share among the records in which an attribute is not 0; 0 if there is none."""
+        used = records.units[:, records.names.index(name)] != 0
+        return float(holds[used].mean()) if used.any() else 0.0
 
     def _residual(self, records: Records) -> NDArray[Any]:
         column = self.column(records.names)
@@ -123,6 +124,8 @@ def as_identities(
         if given != "detect":
             msg = f"identities {given!r}: give 'detect', None, or a list of equations"
             raise InputError(msg)
+        from microagg.tables.detecting import detect_identities
+
         return detect_identities(records, share="0.95" if share is None else share)
     least = Fraction(1) if share is None else exact(share)
     found = tuple(_parse(g, records.names) if isinstance(g, str) else g for g in given)
@@ -141,126 +144,6 @@ def as_identities(
             )
             raise InputError(msg)
     return found
-
-
-def detect_identities(
-    X: Any,
-    *,
-    attributes: Sequence[str] | None = None,
-    share: Number = "0.95",
-    decimals: int | None = None,
-) -> tuple[Identity, ...]:
-    """Find the linear identities that the records obey, by exact elimination.
-
-    The identities of small samples of records are computed exactly and tried on the whole file,
-    so that a few records that break one do not hide it. Where too few records obey one exactly,
-    it may hold up to rounding.
-
-    Parameters
-    ----------
-    X : data
-        As `read_records` takes it.
-    attributes : sequence of str, optional
-    share : Number
-        Least share of records that must obey an identity; see `Identity.share`.
-    decimals : int, optional
-
-    Returns
-    -------
-    tuple of Identity
-        Linearly independent, with small coefficients, in a fixed order. The same for the same
-        records in the same order.
-
-    Examples
-    --------
-    >>> import microagg
-    >>> data = {"all": [5, 9, 4, 8], "a": [2, 9, 1, 3], "b": [3, 0, 3, 5]}
-    >>> [str(identity) for identity in microagg.detect_identities(data)]
-    ['all = a + b']
-    """
-    records = read_records(X, attributes, decimals=decimals)
-    least = exact(share)
-    if not 0 < least <= 1:
-        msg = f"share must be above 0 and at most 1, not {share!r}"
-        raise InputError(msg)
-    kept: dict[Identity, float] = {}
-    tried: set[Identity] = set()
-    for sample in _samples(records):
-        for identity in _kernel(records, sample):
-            if identity in tried:
-                continue
-            tried.add(identity)
-            for candidate in (identity, identity.rounded(records.scale)):
-                reached = candidate.share(records)
-                if reached >= least:
-                    kept[candidate] = reached
-                    break
-    return _independent(kept, records.names)
-
-
-def _samples(records: Records) -> Iterator[NDArray[np.int64]]:
-    """Yield records to try: at random, but the same in every run."""
-    size = min(records.n, 2 * (len(records.names) + 1))
-    random = np.random.default_rng(20231125)
-    for _ in range(TRIALS if size < records.n else 1):
-        yield random.choice(records.n, size, replace=False)
-
-
-def _kernel(records: Records, sample: NDArray[np.int64]) -> list[Identity]:
-    """Identities of a sample of records, with small coefficients."""
-    from flint import fmpz_mat
-
-    rows = np.unique(records.units[sample], axis=0).tolist()
-    unit = 10**records.scale
-    kernel, rank = fmpz_mat([[*row, -unit] for row in rows]).nullspace()
-    if rank == 0:
-        return []
-    basis = fmpz_mat([[int(kernel[i, j]) for i in range(kernel.nrows())] for j in range(rank)])
-    short = basis.lll()
-    found = []
-    for i in range(rank):
-        vector = [int(short[i, j]) for j in range(short.ncols())]
-        identity = _identity(vector, records.names)
-        if identity is not None:
-            found.append(identity)
-    return found
-
-
-def _identity(vector: Sequence[int], names: Sequence[str]) -> Identity | None:
-    """Identity of coefficients with the constant last; None if it says nothing of an attribute."""
-    *coefficients, constant = vector
-    size = math.gcd(*coefficients)
-    if size == 0:
-        return None
-    # The total stands alone on its side, so that it reads like a sum.
-    signs = [c for c in coefficients if c]
-    flip = sum(c < 0 for c in signs) > sum(c > 0 for c in signs) or (
-        sum(c < 0 for c in signs) == sum(c > 0 for c in signs) and signs[0] > 0
-    )
-    size = -size if flip else size
-    terms = [(name, c // size) for name, c in zip(names, coefficients, strict=True) if c]
-    terms.sort(key=lambda term: (term[1] > 0, names.index(term[0])))
-    return Identity(tuple(terms), Fraction(constant, size))
-
-
-def _independent(kept: dict[Identity, float], names: Sequence[str]) -> tuple[Identity, ...]:
-    """Drop identities that follow from others: those that hold more often and are shorter stay."""
-    from flint import fmpq, fmpq_mat
-
-    def order(identity: Identity) -> tuple[Any, ...]:
-        sizes = sum(abs(c) for _, c in identity.terms)
-        places = tuple((names.index(name), c) for name, c in identity.terms)
-        return (-kept[identity], len(identity.terms), sizes, places, identity.constant)
-
-    chosen: list[Identity] = []
-    rows: list[list[Any]] = []
-    for identity in sorted(kept, key=order):
-        constant = fmpq(identity.constant.numerator, identity.constant.denominator)
-        row = [fmpq(int(c)) for c in identity.column(names)] + [constant]
-        if fmpq_mat([*rows, row]).rank() > len(rows):
-            rows.append(row)
-            chosen.append(identity)
-    return tuple(chosen)
 
 
 def _parse(text: str, names: Sequence[str]) -> Identity:
@@ -293,23 +176,32 @@ def _terms(
     known = sorted(names, key=len, reverse=True)
     place, first = 0, True
     while side[place:].strip():
-        match = re.match(r"\s*([+-])?\s*(?:([0-9]+(?:\.[0-9]+)?)\s*\*?\s*)?", side[place:])
-        assert match is not None
-        rest = side[place + match.end() :]
-        name = next((n for n in known if rest.startswith(n)), None)
-        if (match[1] is None and not first) or (name is None and match[2] is None):
+        sign = re.match(r"\s*([+-])?\s*", side[place:])
+        assert sign is not None
+        rest = side[place + sign.end() :]
+        # A name may be a number too, a year for instance: names come first.
+        factor = (
+            None if _name_at(rest, known) else re.match(r"([0-9]+(?:\.[0-9]+)?)\s*\*?\s*", rest)
+        )
+        rest = rest[factor.end() :] if factor else rest
+        name = _name_at(rest, known)
+        if (sign[1] is None and not first) or (name is None and factor is None):
             word = rest.split()[0] if rest.split() else side.strip()
             msg = (
                 f"identity {text!r} cannot be read at {word!r}; attributes are "
                 f"{', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
             )
             raise InputError(msg)
-        yield (-1 if match[1] == "-" else 1), exact(match[2] or 1), name
-        place += match.end() + len(name or "")
+        yield (-1 if sign[1] == "-" else 1), exact(factor[1] if factor else 1), name
+        place = len(side) - len(rest) + len(name or "")
         first = False
     if first:
         msg = f"identity {text!r} has an empty side; write 0"
         raise InputError(msg)
+
+
+def _name_at(text: str, known: Sequence[str]) -> str | None:
+    return next((name for name in known if text.startswith(name)), None)
 
 
 def _side(terms: Sequence[tuple[str, Any]]) -> str:
