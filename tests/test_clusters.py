@@ -78,6 +78,43 @@ def test_rounding_is_told_from_error():
     assert not identity.off(microagg.read_records(data)).any()
 
 
+@pytest.mark.parametrize("width", [3, 13, 40])
+def test_rounded_sums_are_found_among_many_attributes(width):
+    random = np.random.default_rng(width)
+    parts = random.lognormal(5, 1, (500, width - 1))
+    data = np.column_stack([np.rint(parts), np.rint(parts[:, 0] + parts[:, 1])])
+    found = [str(identity) for identity in microagg.detect_identities(data)]
+    assert found == [f"a{width} = a1 + a2 ± 1"]
+
+
+def test_sparse_or_few_records_make_no_wild_identities():
+    random = np.random.default_rng(0)
+    sparse = random.lognormal(5, 1, (1000, 13)).astype(int)
+    sparse[random.random(sparse.shape) < 0.8] = 0
+    assert microagg.detect_identities(sparse) == ()
+    assert microagg.detect_identities(random.integers(0, 10**5, (6, 6))) == ()
+
+
+def test_names_that_are_numbers_are_names():
+    data = {"total": [3, 5], "2019": [1, 2], "2020": [2, 3]}
+    whole = microagg.Partition.of(microagg.read_records(data), [0, 0], 2, "whole")
+    table = microagg.cells(data, whole, identities=["total = 2019 + 2020"], totals=False)
+    assert table.relations.toarray().tolist() == [[-1, 1, 1]]
+
+
+def test_groups_whose_sums_stay_sensitive_cannot_be_protected():
+    a = [1, 100, 0, 20, 0, 2, 0, 2, 0, 20, 49, 2, 5, 100, 0, 20, 100, 2]
+    b = [40, 0, 3, 3, 1, 0, 3, 1, 40, 40, 40, 8, 40, 1, 8, 47, 1, 8]
+    data = parts_and_total(list(zip(a, b, strict=True)))
+    labels = [i // 3 for i in range(18)]
+    partition = microagg.Partition.of(microagg.read_records(data), labels, 3, "by hand")
+    options = {"identities": ["all = a + b"], "groups": [0, 1] * 3}
+    built = microagg.cluster_table(data, partition, **options)
+    with pytest.raises(Unprotectable, match="sensitive sum"):
+        suppress_clusters(built, "P(60)")
+    assert suppress_clusters(built, "P(60)", unions=False).audit.safe
+
+
 def test_an_attribute_that_is_mostly_zero_is_no_identity():
     rare = np.zeros(100, dtype=int)
     rare[[3, 70]] = 40

@@ -101,6 +101,23 @@ def test_optimal_partitions_are_the_best_of_all(units, k, rule):
         assert found.bound == pytest.approx(loss, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("far", [10**5, 10**7, 10**9])
+def test_far_outliers_do_not_blur_the_optimum(far):
+    near = [[625, 378], [0, 6], [0, 669], [89, 4], [58, 0], [31, 63], [439, 305]]
+    units = np.array([[far + 53, far + 324], [far + 7, far + 1], *near])
+    points = scaled(microagg.read_records(units), "standardise")
+    rule = ("NK", 1, 99)
+    best = min(
+        squared_error(points, blocks)
+        for blocks in partitions(range(9), 2)
+        if not any(sensitive([int(units[i, j]) for i in b], rule) for b in blocks for j in (0, 1))
+    )
+    found = comply(units, 2, rule, "optimise")
+    error = squared_error(points, blocks_of(found.partition.labels.tolist()))
+    assert float(error) == pytest.approx(float(best), rel=1e-6)
+    assert found.bound <= found.information_loss * (1 + 1e-6)
+
+
 @examples(40)
 @given(files(12), st.integers(3, 4), RULE, st.sampled_from([1, 2, 3]))
 def test_bounds_of_the_relaxation_hold_for_any_prices(units, k, rule, seed):
@@ -243,6 +260,8 @@ def test_dropped_records_are_named_with_their_attribute():
         ({"rule": "P(60)|FREQ(5,10)", "method": "grow"}, "at least 5"),
         ({"negative": "split", "method": "drop", "rule": "P(60"}, "P"),
         ({"scale": "range", "method": "optimise"}, "standardise"),
+        ({"time_limit": -1, "method": "merge"}, "number of seconds"),
+        ({"identities": ["pay = pay"], "method": "merge"}, "suppresses no mean"),
         ({"attributes": ["pay", "pay"]}, "occurs twice"),
     ],
 )

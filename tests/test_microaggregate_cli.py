@@ -139,6 +139,9 @@ def test_kept_values_that_follow_from_their_cluster_are_counted(tmp_path):
         (["-k", "3", "--keep", "nobody"], "no column 'nobody'"),
         (["-k", "3", "--attributes", "total", "--keep", "total"], "choose one"),
         (["-k", "3", "-o", "masked.txt"], "must end with"),
+        (["-k", "3", "--cost", "value"], "is for --comply suppress"),
+        (["-k", "3", "--rules", "P(9)", "--comply", "grow", "--clusters", "vmdav"], "its own"),
+        (["-k", "3", "--time-limit", "5"], "is for --comply"),
     ],
 )
 def test_bad_input_is_code_2_and_writes_nothing(data, tmp_path, monkeypatch, words, told):
@@ -186,9 +189,18 @@ def test_table_2_has_every_printed_count():
         assert agree == wanted
 
 
-def test_missing_files_are_named(tmp_path):
-    words = ["study", "disclosure", "--data", str(tmp_path), "-o", str(tmp_path / "out")]
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("disclosure", "uci_iris.csv"),
+        ("compliance", "uci_iris.csv"),
+        ("aggregates", "uci_ipums_la_income7.csv.gz"),
+        ("swapping", "sdcMicro_EIA.csv"),
+    ],
+)
+def test_studies_name_the_files_they_miss(tmp_path, name, file):
+    words = ["study", name, "--data", str(tmp_path), "-o", str(tmp_path / "out")]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 2
-    assert "uci_iris.csv" in result.output
+    assert file in result.output
     assert not (tmp_path / "out").exists()

@@ -100,8 +100,11 @@ def microaggregate(
         bool, typer.Option("--no-identities", help="Nobody knows any identity of attributes.")
     ] = False,
     cost: Annotated[
-        Cost, typer.Option(help="With --comply suppress: few cells, or little value.")
-    ] = Cost.UNIT,
+        Cost | None,
+        typer.Option(
+            help="With --comply suppress: few cells, or little value.", show_default="unit"
+        ),
+    ] = None,
     decimals: Annotated[
         int | None,
         typer.Option(metavar="PLACES", help="Decimal places of values.", show_default="as found"),
@@ -137,6 +140,10 @@ def microaggregate(
     if identity and no_identities:
         msg = "--identity and --no-identities exclude each other; leave one out"
         raise InputError(msg)
+    _check_use(
+        comply, {"--identity": identity, "--no-identities": no_identities or None, "--cost": cost},
+        clusters, time_limit,
+    )  # fmt: skip
     check_outputs(
         {"-o": output, "--summary": summary}, [data], {"-o": RESULTS, "--summary": (".json",)}
     )
@@ -147,7 +154,7 @@ def microaggregate(
     records = read_records(data, names, decimals=decimals)
     work = _Work(
         records, k, str(clusters), str(scale), str(constant), str(negative),
-        None if no_identities else identity or "detect", str(cost), time_limit,
+        None if no_identities else identity or "detect", str(cost or Cost.UNIT), time_limit,
     )  # fmt: skip
     if rule is None or comply is None:
         partition, judged = work.judged(rule)
@@ -172,10 +179,10 @@ def microaggregate(
         told = _told(columns, beside)
         facts["kept"] = told
         lines += _kept_words(told)
-    if summary is not None:
-        write_json(summary, facts)
     if output is not None and safe:
         write_columns(output, columns | beside)
+    if summary is not None:
+        write_json(summary, facts)
     for line in lines:
         say(line)
     if output is not None and not safe:
@@ -224,7 +231,6 @@ class _Work:
     def compliant(self, rule: Any, method: str) -> Compliant:
         """Cluster so that the rule is obeyed."""
         import microagg
-        from cellveil.front import explained
         from cellveil.progress import Meter
         from csp.errors import Unprotectable
 
@@ -243,13 +249,36 @@ class _Work:
                     time_limit=self.time_limit, **options,
                 )  # fmt: skip
             except Unprotectable as error:
-                if method != "suppress" or start is None:
+                if method != "suppress" or not error.cell:
                     raise
-                table = microagg.cells(
-                    self.records, start, negative=self.negative, identities=self.identities
+                cluster, attribute = error.cell
+                msg = (
+                    f"the mean of {attribute!r} in cluster {cluster} cannot be protected, even "
+                    "with everything suppressed that may be; make the clusters comply instead "
+                    "(--comply merge), or give a larger k or a milder rule"
                 )
-                with explained(table, reveal=False):
-                    raise error from None
+                raise Unprotectable(msg, cell=error.cell) from None
+
+
+def _check_use(
+    comply: Comply | None,
+    relations: dict[str, Any],
+    clusters: Clusters,
+    time_limit: float | None,
+) -> None:
+    """Refuse options that the way to compliance has no use for."""
+    from csp.errors import InputError
+
+    msg = ""
+    for option, given in relations.items():
+        if given is not None and comply is not Comply.SUPPRESS:
+            msg = f"{option} is for --comply suppress; leave it out"
+    if comply is Comply.GROW and clusters is not Clusters.MDAV:
+        msg = "--comply grow makes its own clusters; leave --clusters out"
+    if time_limit is not None and comply is None:
+        msg = "--time-limit is for --comply; leave it out"
+    if msg:
+        raise InputError(msg)
 
 
 def _names(

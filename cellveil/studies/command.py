@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,27 @@ study = typer.Typer(
     rich_markup_mode=None,
     help="Make the experiments of the papers on microdata again: rows, a page, figures.",
 )
+
+
+def _ready(data: Path, out: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Files that are there, of those wanted; refuse before any work if there is none."""
+    from cellveil.studies.files import FILES, available
+    from csp.errors import InputError
+
+    here = available(data)
+    found = tuple(name for name in names if name in here)
+    wanted = ", ".join(dict.fromkeys(FILES[name].file for name in names))
+    if not found:
+        msg = f"there is none of {wanted} in {str(data)!r}; give --data FOLDER"
+        raise InputError(msg)
+    if out.exists() and not out.is_dir():
+        msg = f"-o {str(out)!r} is a file; give a folder"
+        raise InputError(msg)
+    missing = [FILES[name].file for name in names if name not in found]
+    if missing:
+        say(f"Left out, since not in {data}: {', '.join(dict.fromkeys(missing))}.")
+    return found
+
 
 Data = Annotated[
     Path,
@@ -36,21 +58,18 @@ def disclosure(data: Data, *, out: Out = Path("studies")) -> None:
     from cellveil.studies import disclosure as made
     from cellveil.studies.disclosure_page import draw_figures, lines
     from cellveil.studies.figures import can_draw
-    from cellveil.studies.files import FILES
     from cellveil.studies.writing import write_page, write_rows
 
-    sets = tuple(name for name in made.SETS if (data / FILES[name].file).is_file())
-    missing = [FILES[name].file for name in made.SETS if name not in sets]
-    if missing:
-        say(f"Left out, since not in {data}: {', '.join(missing)}.")
-    table = list(made.table_2(data))
+    sets = _ready(data, out, made.SETS)
+    table = list(made.table_2(data)) if {"iris", "abalone"} <= set(sets) else []
     with Bar("partitions") as bar:
         found = list(made.counts(data, sets=sets, progress=bar))
     with Bar("first attributes") as bar:
         few = tuple(name for name in ("1080", "concrete") if name in sets)
         narrow = list(made.prefixes(data, sets=few, progress=bar))
     out.mkdir(parents=True, exist_ok=True)
-    write_rows(out / "disclosure-table-2.csv", table)
+    if table:
+        write_rows(out / "disclosure-table-2.csv", table)
     write_rows(out / "disclosure.csv", [c.row() for c in (*found, *narrow)])
     figures = draw_figures(found, narrow, out) if can_draw() else ()
     page = lines(table, found, command="cellveil study disclosure --data FOLDER", figures=figures)
@@ -74,13 +93,12 @@ def compliance(
     from cellveil.studies.files import available
     from cellveil.studies.writing import write_page, write_rows
 
-    here = available(data)
-    sets = tuple(name for name in made.SETS if name in here)
+    sets = _ready(data, out, made.SETS)
     with Meter("reading") as meter:
         found = list(made.ways(data, sets=sets, limit=limit, say=meter.phase))
         meter.phase("searching the least k")
         uniform = {name: made.uniform_k(data, name) for name in sets if name != "adult"}
-        several = tuple(name for name in made.SUPPRESSED if name in here)
+        several = tuple(name for name in made.SUPPRESSED if name in available(data))
         hidden = list(made.suppressing(data, sets=several, limit=limit, say=meter.phase))
     out.mkdir(parents=True, exist_ok=True)
     write_rows(out / "compliance.csv", [way.row() for way in found])
@@ -100,12 +118,12 @@ def aggregates(data: Data, *, out: Out = Path("studies")) -> None:
     from cellveil.studies.writing import write_page, write_rows
     from microagg.aggregates.study import study as measured
 
+    _ready(data, out, ["IPUMS"])
     with Meter("reading") as meter:
         records = load("IPUMS", data)
         meter.phase("loss and time against k, records and d")
         found = list(measured(records))
-        here = available(data)
-        names = [name for name in made.OTHERS if name in here]
+        names = [name for name in made.OTHERS if name in available(data)]
         beside = list(made.against(data, names=names, say=meter.phase))
     out.mkdir(parents=True, exist_ok=True)
     write_rows(out / "aggregates.csv", [m.row() for m in found])
@@ -134,6 +152,7 @@ def swapping(
     from cellveil.studies.writing import write_page, write_rows
     from microagg.swapping.reproducing import correlation_rows, loss_rows
 
+    _ready(data, out, ["census", "EIA"])
     files = {"X": load("census", data), "XI": load("EIA", data)}
     losses: dict[str, list[dict[str, Any]]] = {}
     with Meter("correlations") as meter:

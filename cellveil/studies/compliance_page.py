@@ -68,6 +68,8 @@ def _ways(found: Sequence[Way]) -> Iterator[str]:
         best = here.get("optimise")
         if best is None or best.bound is None:
             row.append("-")
+        elif best.bound <= 0:
+            row.append("none in this time")
         else:
             gap = 1 - best.bound / best.information_loss if best.information_loss else 0.0
             proven = "proven" if gap < 1e-6 else f"gap {100 * gap:.1f} %"

@@ -32,8 +32,9 @@ def lines(
     yield ""
     yield f"Made by `{command}`. {machine()}."
     yield ""
-    yield from _table_2(table)
-    yield ""
+    if table:
+        yield from _table_2(table)
+        yield ""
     yield from _shares(found)
     yield ""
     yield from _rises(found)

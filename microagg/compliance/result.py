@@ -41,6 +41,10 @@ class Dropped:
 class Compliant:
     """Microaggregated records in which no published cell is sensitive.
 
+    What may be published is `masked` and `to_frame`. The partition holds all means, suppressed
+    ones too, and is not for publication. Where records were dropped, the totals of the whole file
+    must not be published with the masked one: their difference is the dropped records.
+
     Attributes
     ----------
     method : str
@@ -128,8 +132,11 @@ class Compliant:
             "smallest_cluster": int(sizes.min()),
             "largest_cluster": int(sizes.max()),
             "unsafe_cells": 0,
-            "information_loss": self.information_loss,
-            "before": {"unsafe_cells": self.start_unsafe, "information_loss": self.start_loss},
+            "information_loss": round(self.information_loss, 6),  # more digits tell of means
+            "before": {
+                "unsafe_cells": self.start_unsafe,
+                "information_loss": round(self.start_loss, 6),
+            },
         }
         if self.method == "drop":
             facts["dropped_records"] = len(self.dropped)
