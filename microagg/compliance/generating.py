@@ -55,9 +55,18 @@ def compiled() -> dict[str, Any]:
 
 @dataclass(slots=True, eq=False)
 class Columns:
-    """Safe groups and their squared errors."""
+    """Safe groups and their squared errors.
+
+    Attributes
+    ----------
+    task : Task
+    most : float
+        Groups that cost more are left out: no partition better than one of that error has them,
+        and costs many orders of magnitude apart are more than the solver's tolerances bear.
+    """
 
     task: Task
+    most: float = np.inf
     place: dict[tuple[int, ...], int] = field(default_factory=dict)
     groups: list[NDArray[np.int64]] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
@@ -66,12 +75,13 @@ class Columns:
         """Add a group; say whether it is new."""
         members = np.sort(group)
         key = tuple(members.tolist())
-        if key in self.place:
+        points = self.task.points[members]
+        cost = float(((points - points.mean(axis=0)) ** 2).sum())
+        if key in self.place or cost > self.most:
             return False
         self.place[key] = len(self.groups)
         self.groups.append(members)
-        points = self.task.points[members]
-        self.costs.append(float(((points - points.mean(axis=0)) ** 2).sum()))
+        self.costs.append(cost)
         return True
 
     def add_partition(self, labels: NDArray[np.int64]) -> None:

@@ -27,6 +27,9 @@ MOST = 20_000
 WHOLE_SECONDS = 60.0
 """Most seconds for the integer program over the groups found."""
 
+ROOM = 1e-6
+"""Share by which a group may cost more than the best partition, for rounding."""
+
 LEAST_SECONDS = 1.0
 """Seconds that it gets even if the time is over."""
 
@@ -73,7 +76,7 @@ def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
         return labels, 0.0
     # Solvers have absolute tolerances: a few far outliers must not make all other errors vanish.
     task = replace(task, points=task.points * np.sqrt(n / error))
-    columns = Columns(task)
+    columns = Columns(task, n * (1.0 + ROOM))
     for other in seen:
         columns.add_partition(other)
     bound = 0.0
@@ -102,7 +105,7 @@ def _free_bound(task: Task, labels: NDArray[np.int64]) -> float:
     left = task.deadline - time.monotonic()
     until = time.monotonic() + FREE_SHARE * left if np.isfinite(left) else np.inf
     free = replace(task, forms=Forms(task.forms.rule, (), 1), deadline=until)
-    columns = Columns(free)
+    columns = Columns(free, len(task.points) * (1.0 + ROOM))
     columns.add_partition(improved(free, labels))
     return generate(free, columns, labels)[0]
 
