@@ -215,6 +215,9 @@ def test_bounds_are_those_of_the_records_times_the_size():
         microagg.cells(data, whole, bounds={"y": (0, 5)})
     with pytest.raises(InputError, match="no attribute 'z'"):
         microagg.cells(data, whole, bounds={"z": (0, 5)})
+    for wrong in ((5, 1), (0, 1, 2)):
+        with pytest.raises(InputError, match="bounds of 'y' must be the least and the largest"):
+            microagg.cells(data, whole, bounds={"y": wrong})
     signed = {"x": [1, -3, 1]}
     whole = microagg.Partition.of(microagg.read_records(signed), [0, 0, 0], 3, "whole")
     with pytest.raises(InputError, match="row 2, attribute 'x': the value is negative"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import microagg
-from csp import InputError
+from csp import InputError, parse_rules
 from microagg.tables.forms import forms_of
 from tests.oracles_clusters import sensitive, text, unsafe_cells
 from tests.shared import examples, shared_data
@@ -116,6 +116,8 @@ def test_vacuous_rules_are_marked():
     assert microagg.disclosure(data, pairs, "P(60)").vacuous
     assert microagg.disclosure(data, pairs, "P(60)").count == 2
     assert not microagg.disclosure(data, pairs, "NK(1,60)").vacuous
+    own = parse_rules("P(60)") | (lambda table: table.values < 0)
+    assert microagg.disclosure(data, pairs, own).vacuous
 
 
 def test_bad_input_is_refused():

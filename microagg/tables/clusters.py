@@ -316,6 +316,9 @@ def _bounds(
             msg = f"bounds: there is no attribute {name!r}; there are {', '.join(records.names)}"
             raise InputError(msg)
         j = records.names.index(name)
+        if len(ends) != 2 or exact(ends[0]) > exact(ends[1]):
+            msg = f"bounds of {name!r} must be the least and the largest value of a record"
+            raise InputError(msg)
         least, most = (exact(end) * 10**records.scale for end in ends)
         low[j], high[j] = int(-(-least // 1)), int(Fraction(most) // 1)
         wrong = (records.units[:, j] < low[j]) | (records.units[:, j] > high[j])

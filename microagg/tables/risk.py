@@ -212,10 +212,14 @@ def corresponding_p(r: Number) -> Fraction:
 
 
 def _vacuous(rule: Rule, k: int) -> bool:
-    try:
-        return forms_of(rule).least > k
-    except InputError:  # a rule of the user's own
-        return False
+    """Whether some part of the rule lets no cluster of k pass; one of the user's own may."""
+    for part in rule.rules if isinstance(rule, AnyOf) else (rule,):
+        try:
+            if forms_of(part).least > k:
+                return True
+        except InputError:
+            continue
+    return False
 
 
 def _table(records: Records, partition: Partition, negative: str, top: int) -> Table:
