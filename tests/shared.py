@@ -14,7 +14,7 @@ EXAMPLES = 60
 
 def examples(count: int) -> settings:
     """So many examples in the suite, and in proportion more under a larger profile."""
-    return settings(max_examples=count * settings().max_examples // EXAMPLES)
+    return settings(max_examples=max(1, count * settings().max_examples // EXAMPLES))
 
 
 def shared_data(*parts: str) -> Path:
