@@ -6,8 +6,9 @@ are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from csp.lazily import lazily
 
 if TYPE_CHECKING:
     from attacks.bayes import Posterior, normal_counts, posterior, uniform
@@ -38,7 +39,6 @@ _HOMES = {
     "attacks.sampling": ("Draws", "draw"),
     "attacks.sums": ("Sum", "Sums", "disclosed_sums", "with_sum"),
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Coalition",
@@ -70,15 +70,4 @@ __all__ = [
     "with_sum",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        msg = f"module 'attacks' has no attribute {name!r}"
-        raise AttributeError(msg)
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -5,8 +5,9 @@ Names are loaded when first used, so that ``import csp`` costs next to nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from csp.lazily import lazily
 
 if TYPE_CHECKING:
     from csp.auditing import Audit, Violation, audit, intervals
@@ -76,7 +77,6 @@ _HOMES = {
     "csp.solve": ("Progress", "Suppression", "suppress"),
     "csp.table": ("Table",),
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "PQ",
@@ -116,15 +116,4 @@ __all__ = [
     "write_jj",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        msg = f"module 'csp' has no attribute {name!r}"
-        raise AttributeError(msg)
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -6,8 +6,9 @@ the audits of `csp` apply to them. Names load when they are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from csp.lazily import lazily
 
 if TYPE_CHECKING:
     from microagg.aggregates import (
@@ -116,7 +117,6 @@ _HOMES = {
     "microagg.tables.identities": ("Identity",),
     "microagg.tables.risk": ("Disclosure", "corresponding_p", "disclosure"),
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AggregateAttack",
@@ -179,15 +179,4 @@ __all__ = [
     "vmdav",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        msg = f"module 'microagg' has no attribute {name!r}"
-        raise AttributeError(msg)
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _HOMES)

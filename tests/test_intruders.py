@@ -16,6 +16,7 @@ from scipy.optimize import linprog
 import microagg
 from csp import UNBOUNDED, InputError, OutOfTime
 from csp.release import Release
+from csp.rules import as_rule
 from microagg.aggregates import Generalised, aggregate_anonymise, candidate_counts
 from microagg.compliance.result import certified
 from microagg.compliance.suppressing import cluster_problem, suppress_clusters
@@ -28,7 +29,6 @@ from microagg.intruders import (
     link_records,
     rank_disclosure,
 )
-from microagg.tables.forms import forms_of
 from tests.oracles_clusters import sensitive
 from tests.shared import examples, shared_data
 
@@ -412,7 +412,8 @@ def test_attacks_on_nothing_are_refused():
     total = np.zeros(built.table.n_cells, bool)
     total[built.public] = True
     records = microagg.read_records({"x": [4, 5, 7]})
-    grown = certified("merge", records, np.zeros(3, int), 3, forms_of("P(1)"), "error", (0.0, 0))
+    one = microagg.Partition.of(records, np.zeros(3, int), 3, "by hand")
+    grown = certified("merge", records, one, as_rule("P(1)"), "error", (0.0, 0))
     for call, words in (
         (lambda: identity_attack(built), "needs the pattern"),
         (lambda: identity_attack(built, ~hidden & hidden), "no cell is suppressed"),

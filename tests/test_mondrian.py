@@ -76,14 +76,6 @@ def test_labels_are_those_of_the_definition(file):
     )
 
 
-@examples(30)
-@given(st.lists(st.integers(-3, 3), min_size=1, max_size=60), st.data())
-def test_selection_is_the_sorted_rank(values, data):
-    rank = data.draw(st.integers(0, len(values) - 1))
-    array = np.array(values, float)
-    assert mondrian.select(array.copy(), len(array), rank) == sorted(values)[rank]
-
-
 def test_ties_stop_the_median_but_not_the_others():
     points = np.array([[0.0]] * 6 + [[1.0]] * 2)
     assert mondrian_labels(points, 2, cut="median").max() == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Callable, Iterator, Sequence
 
 from attacks.evaluate import (
@@ -18,6 +17,7 @@ from attacks.evaluate import (
 from attacks.experiment import Timing, Trial
 from attacks.readings import READINGS, WIDTH
 from cellveil.attack.results import by_reading, unsafe_share
+from cellveil.pages import grid, machine
 
 __all__ = ["page"]
 
@@ -60,7 +60,7 @@ def _lines(
         "true table."
     )
     yield ""
-    yield f"Made by `{command}`. {_machine()}."
+    yield f"Made by `{command}`. {machine()}."
     yield ""
     yield "## Table 2: unsafe primary cells"
     yield ""
@@ -71,7 +71,7 @@ def _lines(
         "size."
     )
     yield ""
-    yield from _grid(
+    yield from grid(
         ["reading", "set-up", *(f"{c} cells" for c in sizes)], _ratio_rows(groups, sizes)
     )
     yield ""
@@ -84,7 +84,7 @@ def _lines(
         f"{sum(PAPER['widths'][16])}, its Table 2 says {PAPER['ratios'][16][0]}."
     )
     yield ""
-    yield from _grid(["reading", *(f"{c} cells" for c in sizes)], _width_rows(groups, sizes))
+    yield from grid(["reading", *(f"{c} cells" for c in sizes)], _width_rows(groups, sizes))
     yield ""
     yield "## Which reading fits"
     yield ""
@@ -94,7 +94,7 @@ def _lines(
         "Best fit first."
     )
     yield ""
-    yield from _grid(
+    yield from grid(
         ["reading", *(f"{c}: unsafe; primary" for c in sizes), "mean distance", "sum of squares"],
         _fit_rows(groups, sizes),
     )
@@ -107,7 +107,7 @@ def _lines(
         "published decides much of it: the share is no property of cell suppression alone."
     )
     yield ""
-    yield from _grid(["reading", *(f"{c} cells" for c in sizes)], _exact_rows(groups, sizes))
+    yield from grid(["reading", *(f"{c} cells" for c in sizes)], _exact_rows(groups, sizes))
     yield ""
     yield "## Table 3: unsafe cells by dimension of the kernel"
     yield ""
@@ -125,7 +125,7 @@ def _lines(
         "of primary cells with fewer than 9 surviving values, beside the share by width."
     )
     yield ""
-    yield from _grid(["reading", *(f"{c} cells" for c in sizes)], _gap_rows(groups, sizes))
+    yield from grid(["reading", *(f"{c} cells" for c in sizes)], _gap_rows(groups, sizes))
     yield ""
     yield "## Table 5: time of an attack"
     yield ""
@@ -136,7 +136,7 @@ def _lines(
         + " on another machine."
     )
     yield ""
-    yield from _grid(["reading", *(f"{c} cells" for c in sizes)], _time_rows(groups, sizes))
+    yield from grid(["reading", *(f"{c} cells" for c in sizes)], _time_rows(groups, sizes))
     if timings:
         yield ""
         yield "## Time by method"
@@ -148,14 +148,14 @@ def _lines(
             f"two million). They agree on {sum(t.agree for t in timings)} of {len(timings)} tables."
         )
         yield ""
-        yield from _grid(
+        yield from grid(
             ["cells", "attacked", "reading the release", "box search", "every match", "full list"],
             _timing_rows(timings),
         )
     yield ""
     yield "## What was drawn"
     yield ""
-    yield from _grid(
+    yield from grid(
         ["reading", "tables", "no primary cell", "cannot be protected", "undecided"],
         _outcome_rows(groups),
     )
@@ -165,23 +165,6 @@ def _lines(
         for name in figures:
             yield ""
             yield f"![{name}]({name})"
-
-
-def _machine() -> str:
-    import numba
-    import numpy as np
-
-    return (
-        f"Python {platform.python_version()}, numpy {np.__version__}, numba {numba.__version__}, "
-        f"{platform.system()} {platform.machine()}"
-    )
-
-
-def _grid(header: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(header) + " |"
-    yield "|" + "---|" * len(header)
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
 
 
 def _of_size(trials: Sequence[Trial], cells: int) -> list[Trial]:
@@ -260,7 +243,7 @@ def _dimension_section(groups: dict[str, list[Trial]], sizes: Sequence[int]) -> 
     for c in sizes:
         yield f"{c} cells; share of unsafe cells (primary cells in brackets):"
         yield ""
-        yield from _grid(
+        yield from grid(
             ["reading", *(f"dimension {d}" for d in dimensions)],
             _dimension_rows(groups, c, dimensions),
         )

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cellveil.pages import grid, machine, number
 from cellveil.studies.figures import Panel, draw
 from cellveil.studies.files import load
-from cellveil.studies.writing import grid, machine, number
 
 if TYPE_CHECKING:
     from microagg.aggregates.study import Measurement

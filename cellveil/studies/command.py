@@ -54,11 +54,11 @@ Out = Annotated[
 @study.command()
 def disclosure(data: Data, *, out: Out = Path("studies")) -> None:
     """Papers 000 and 001: sensitive cells of microaggregated files."""
+    from cellveil.pages import write_page, write_rows
     from cellveil.progress import Bar
     from cellveil.studies import disclosure as made
     from cellveil.studies.disclosure_page import draw_figures, lines
     from cellveil.studies.figures import can_draw
-    from cellveil.studies.writing import write_page, write_rows
 
     sets = _ready(data, out, made.SETS)
     table = list(made.table_2(data)) if {"iris", "abalone"} <= set(sets) else []
@@ -87,11 +87,11 @@ def compliance(
     ] = 60.0,
 ) -> None:
     """Compliant k-anonymity in five ways, and what suppression must know of relations."""
+    from cellveil.pages import write_page, write_rows
     from cellveil.progress import Meter
     from cellveil.studies import compliance as made
     from cellveil.studies.compliance_page import lines
     from cellveil.studies.files import available
-    from cellveil.studies.writing import write_page, write_rows
 
     sets = _ready(data, out, made.SETS)
     with Meter("reading") as meter:
@@ -111,11 +111,11 @@ def compliance(
 @study.command()
 def aggregates(data: Data, *, out: Out = Path("studies")) -> None:
     """Paper 002: anonymity against aggregate knowledge."""
+    from cellveil.pages import write_page, write_rows
     from cellveil.progress import Meter
     from cellveil.studies import aggregates_page as made
     from cellveil.studies.figures import can_draw
     from cellveil.studies.files import available, load
-    from cellveil.studies.writing import write_page, write_rows
     from microagg.aggregates.study import study as measured
 
     _ready(data, out, ["IPUMS"])
@@ -146,10 +146,10 @@ def swapping(
     jobs: Annotated[int, typer.Option(metavar="NUMBER", help="Processes; -1 for all cores.")] = 1,
 ) -> None:
     """Paper 004: probabilistic k-anonymity by swapping."""
+    from cellveil.pages import write_page, write_rows
     from cellveil.progress import Meter
     from cellveil.studies import swapping_page as made
     from cellveil.studies.files import load
-    from cellveil.studies.writing import write_page, write_rows
     from microagg.swapping.reproducing import correlation_rows, loss_rows
 
     _ready(data, out, ["census", "EIA"])
@@ -177,9 +177,9 @@ def swapping(
 @study.command()
 def timings(data: Data, *, out: Out = Path("studies")) -> None:
     """Time of MDAV, V-MDAV and Mondrian, up to a million records."""
+    from cellveil.pages import write_page, write_rows
     from cellveil.progress import Meter
     from cellveil.studies import timings as made
-    from cellveil.studies.writing import write_page, write_rows
 
     with Meter("reading") as meter:
         rows = list(made.timings(data, say=meter.phase))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from cellveil.pages import grid, machine, number
 from cellveil.studies.compliance import RULE, Suppressing, Way
-from cellveil.studies.writing import grid, machine, number
 
 __all__ = ["lines"]
 

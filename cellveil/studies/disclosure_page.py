@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from cellveil.pages import grid, machine, number
 from cellveil.studies.disclosure import SETS, Count
 from cellveil.studies.figures import Panel, draw
-from cellveil.studies.writing import grid, machine, number
 
 __all__ = ["draw_figures", "lines"]
 

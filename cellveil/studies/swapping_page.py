@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cellveil.studies.writing import grid, machine, number
+from cellveil.pages import grid, machine, number
 
 __all__ = ["METHODS", "lines"]
 

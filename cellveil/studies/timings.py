@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cellveil.pages import grid, machine, number
 from cellveil.studies.files import available, load
-from cellveil.studies.writing import grid, machine, number
 
 if TYPE_CHECKING:
     from microagg.records import Records

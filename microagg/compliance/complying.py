@@ -168,7 +168,8 @@ def comply(
         from microagg.compliance.optimising import optimised
 
         labels, bound = optimised(task, start.labels)
-        return certified(method, records, labels, k, forms, negative, facts, bound=bound)
+        made = Partition.of(records, labels, k, method)
+        return certified(method, records, made, whole, negative, facts, bound=bound)
     labels = renumbered(grown(task)) if method == "grow" else start.labels
     labels = _safe(task, joined(task, labels))
     if moves:
@@ -176,7 +177,8 @@ def comply(
             labels = improved(task, labels)
         except Interrupted as stop:
             labels = stop.labels
-    return certified(method, records, labels, k, forms, negative, facts)
+    made = Partition.of(records, labels, k, method)
+    return certified(method, records, made, whole, negative, facts)
 
 
 def _check_start(partition: Partition, records: Records, k: int, method: str) -> None:
@@ -251,10 +253,10 @@ def _drop(
     kept = Records(
         records.names, tuple(c[rows] for c in records.columns), records.scale, records.library
     )
+    made = Partition.of(kept, renumbered(labels[rows]), task.k, "drop")
     return certified(
-        "drop", kept, renumbered(labels[rows]), task.k, task.forms, negative, facts, rows=rows,
-        dropped=dropped,
-    )  # fmt: skip
+        "drop", kept, made, task.forms.rule, negative, facts, rows=rows, dropped=dropped
+    )
 
 
 def _suppress(
@@ -272,8 +274,7 @@ def _suppress(
     built = cluster_table(records, start, negative=negative, top=largest_read(rule), **relations)
     left = None if deadline == np.inf else max(0.01, deadline - time.monotonic())
     found = suppress_clusters(built, rule, time_limit=left, progress=progress, **choices)
-    return Compliant(
-        "suppress", str(rule), start, np.arange(records.n), found.hidden, (),
-        start.information_loss, int(found.problem.primary.sum()), suppressed=found,
-        library=records.library,
-    )  # fmt: skip
+    facts = start.information_loss, int(found.problem.primary.sum())
+    return certified(
+        "suppress", records, start, rule, negative, facts, found.hidden, suppressed=found
+    )

@@ -119,7 +119,8 @@ def generate(
         if bound > best:
             best, best_prices = bound, pull * best_prices + (1.0 - pull) * prices
         task.say("generating groups", min(1.0, best / value if value else 1.0))
-        if task.late or best >= value * (1.0 - CLOSE) or (complete and not added and not pull):
+        done = complete or nodes >= LAST_NODES  # searches without an end are left
+        if task.late or best >= value * (1.0 - CLOSE) or (done and not added and not pull):
             return best, best_prices, pricing
         if not nodes and added < FEW * len(columns.groups):
             nodes = FIRST_NODES  # quick groups have done what they can

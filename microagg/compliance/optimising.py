@@ -27,6 +27,9 @@ MOST = 20_000
 WHOLE_SECONDS = 60.0
 """Most seconds for the integer program over the groups found."""
 
+TOLERANCE = 5e-7
+"""Relative error left to the integer program, whose rows and integers may be off a little."""
+
 ROOM = 1e-6
 """Share by which a group may cost more than the best partition, for rounding."""
 
@@ -131,7 +134,7 @@ def _closed(
     for part in (8, 4, 2, 1):
         error = squared_error(task, labels)
         gap = error * (1.0 + CLOSE) - base
-        if bound >= error * (1.0 - 2.0 * CLOSE) or task.late:
+        if bound >= error * (1.0 - 2.0 * TOLERANCE) or task.late:
             break
         task.say(f"listing groups within 1/{part} of the gap", bound / error)
         complete = pricing.enumerate(prices, columns, gap / part, LISTED)
@@ -140,7 +143,7 @@ def _closed(
             break
         # Partitions into these groups cost `least`; any other has a group beyond gap / part.
         if least is not None:
-            bound = max(bound, min(least * (1.0 - CLOSE), base + gap / part))
+            bound = max(bound, min(least * (1.0 - TOLERANCE), base + gap / part))
     return labels, bound
 
 
@@ -154,7 +157,7 @@ def _whole(
     labels : (n,) int64
         It, moved on where that saves; or the labels given, if they are better.
     least : float or None
-        Squared error of the best partition into these groups, if that is proved.
+        What every partition into these groups costs, by the solver; None if it ran out of time.
     """
     from scipy.sparse import csr_array
 
@@ -180,5 +183,5 @@ def _whole(
         return labels, None
     moved = improved(task, renumbered(found))
     columns.add_partition(moved)
-    least = float(model.getInfo().objective_function_value) if ended == "optimal" else None
+    least = float(model.getInfo().mip_dual_bound) if ended == "optimal" else None
     return min((labels, moved), key=lambda x: squared_error(task, x)), least

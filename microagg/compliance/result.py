@@ -14,8 +14,8 @@ from microagg.records import Records
 from microagg.tables.risk import disclosure
 
 if TYPE_CHECKING:
+    from csp.rules import Rule
     from microagg.compliance.suppressing import Suppressed
-    from microagg.tables.forms import Forms
 
 __all__ = ["Compliant", "Dropped", "certified"]
 
@@ -62,8 +62,11 @@ class Compliant:
         Information loss of the partition that was made compliant, in percent.
     start_unsafe : int
         Its sensitive cells.
+    unsafe : int
+        Published cells that are sensitive, counted in the finished result; always 0.
     bound : float or None
-        No compliant partition loses less, in percent; only for "optimise".
+        No compliant partition loses less, in percent, but for a millionth that the solver's
+        tolerances may hide; only for "optimise".
     suppressed : Suppressed or None
         The suppression behind `hidden`, with its audit.
     library : str
@@ -77,6 +80,7 @@ class Compliant:
     dropped: tuple[Dropped, ...]
     start_loss: float
     start_unsafe: int
+    unsafe: int
     bound: float | None = None
     suppressed: Suppressed | None = None
     library: str = ""
@@ -131,7 +135,7 @@ class Compliant:
             "clusters": len(sizes),
             "smallest_cluster": int(sizes.min()),
             "largest_cluster": int(sizes.max()),
-            "unsafe_cells": 0,
+            "unsafe_cells": self.unsafe,
             "information_loss": round(self.information_loss, 6),  # more digits tell of means
             "before": {
                 "unsafe_cells": self.start_unsafe,
@@ -150,37 +154,50 @@ class Compliant:
 def certified(
     method: str,
     records: Records,
-    labels: NDArray[np.int64],
-    k: int,
-    forms: Forms,
+    partition: Partition,
+    rule: Rule,
     negative: str,
     start: tuple[float, int],
+    hidden: NDArray[np.bool_] | None = None,
     **rest: Any,
 ) -> Compliant:
-    """Return a compliant result, after the rules of tables have found no sensitive cell in it.
+    """Return a compliant result, after the rules of tables have judged what it publishes.
 
-    The searches judge groups by `Forms`; this judges the finished clusters as cells of a table,
-    by the rules themselves.
+    The searches judge groups by `Forms`, and suppression its own table; this judges the finished
+    clusters anew, by the rules themselves.
+
+    Parameters
+    ----------
+    method : str
+    records : Records
+        Those that are kept.
+    partition : Partition
+        Of them.
+    rule : Rule
+    negative : str
+    start : (float, int)
+        Information loss and sensitive cells before.
+    hidden : (c, d) bool, optional
+        Cells that are not published.
+    **rest
+        Further attributes of `Compliant`.
 
     Raises
     ------
     CertificateError
-        If a cell is sensitive after all.
+        If a published cell is sensitive after all.
     """
-    partition = Partition.of(records, labels, k, method)
-    found = disclosure(records, partition, forms.rule, negative=negative)
-    if found.count:
+    found = disclosure(records, partition, rule, negative=negative)
+    gone = np.zeros(found.sensitive.shape, dtype=bool) if hidden is None else hidden
+    unsafe = int((found.sensitive & ~gone).sum())
+    if unsafe:
         msg = (
-            f"{found.count} cells are sensitive to {found.rule} after method {method!r}; this is a "
-            "fault of the search, and nothing is returned"
+            f"{unsafe} published cells are sensitive to {found.rule} after method {method!r}; this "
+            "is a fault of the search, and nothing is returned"
         )
         raise CertificateError(msg)
-    shape = len(partition.sizes), len(partition.names)
-    options: dict[str, Any] = {
-        "rows": np.arange(records.n), "hidden": np.zeros(shape, dtype=bool), "dropped": (),
-    }  # fmt: skip
-    options |= rest
+    options: dict[str, Any] = {"rows": np.arange(records.n), "dropped": ()} | rest
     return Compliant(
-        method=method, rule=str(forms.rule), partition=partition, start_loss=start[0],
-        start_unsafe=start[1], library=records.library, **options,
+        method=method, rule=str(rule), partition=partition, hidden=gone, start_loss=start[0],
+        start_unsafe=start[1], unsafe=unsafe, library=records.library, **options,
     )  # fmt: skip

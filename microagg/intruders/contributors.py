@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.numbers import UNBOUNDED, exact
 from csp.rules.base import Number, number_text
-from microagg.partitions.partition import Partition, cluster_sums
-from microagg.records import Records, read_records
+from microagg.partitions.partition import Partition, cluster_sums, records_of
+from microagg.records import Records
 from microagg.tables.contributions import largest
 
 __all__ = ["Insiders", "insiders"]
@@ -195,13 +195,7 @@ def insiders(
     >>> insiders(data, halves).disclosed(60).tolist()
     [[False], [True]]
     """
-    records = read_records(X, partition.names, decimals=decimals)
-    if records.n != len(partition.labels):
-        msg = (
-            f"the partition is of {len(partition.labels)} records and the data has {records.n}; "
-            "give the data that was partitioned"
-        )
-        raise InputError(msg)
+    records = records_of(X, partition, decimals)
     least, most = _bounds(records, bounds or {})
     labels, sizes = partition.labels, partition.sizes
     above = records.units - least

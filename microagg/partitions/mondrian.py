@@ -15,7 +15,7 @@ __all__ = ["CUTS", "mondrian_labels"]
 CUTS = ("median", "nearest", "relaxed")
 """Ways to cut: at the median; at the allowable cut nearest to it; into halves."""
 
-_NAMES = ("select", "spread", "below", "relaxed_cut", "strict_cut", "mondrian")
+_NAMES = ("spread", "below", "relaxed_cut", "strict_cut", "mondrian")
 
 _compiled: dict[str, Any] = {}
 
@@ -91,37 +91,6 @@ def mondrian_labels(
     return labels
 
 
-def select(values: Any, size: int, rank: int) -> float:
-    """Value of a rank (from 0) among the first `size` values, which are reordered."""
-    low, high = 0, size - 1
-    rounds = 0
-    while low < high:
-        rounds += 1
-        if rounds > 64:  # pivots keep failing: sorting bounds the time
-            values[low : high + 1].sort()
-            break
-        middle = (low + high) // 2
-        a, b, c = values[low], values[middle], values[high]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            high = j
-        elif rank >= i:
-            low = i
-        else:
-            break
-    return float(values[rank])
-
-
 def spread(points: Any, rows: Any, lows: Any, highs: Any) -> None:
     """Smallest and largest value of every attribute among some rows."""
     for a in range(points.shape[1]):
@@ -159,7 +128,7 @@ def relaxed_cut(points: Any, rows: Any, a: int, values: Any, scratch: Any) -> in
     half = size // 2
     for i in range(size):
         values[i] = points[rows[i], a]
-    value = select(values, size, half - 1)
+    value = np.partition(values[:size], half - 1)[half - 1]
     fewer = 0
     for i in range(size):
         if values[i] < value:
@@ -172,7 +141,7 @@ def strict_cut(points: Any, rows: Any, a: int, k: int, cut: int, values: Any, sc
     size = len(rows)
     for i in range(size):
         values[i] = points[rows[i], a]
-    value = select(values, size, (size - 1) // 2)
+    value = np.partition(values[:size], (size - 1) // 2)[(size - 1) // 2]
     fewer = same = 0
     for i in range(size):
         if values[i] < value:

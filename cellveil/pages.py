@@ -1,4 +1,4 @@
-"""Rows as files and as tables of a page."""
+"""Pages of results: rows as files and as tables, the versions behind them."""
 
 from __future__ import annotations
 
