@@ -18,7 +18,7 @@ from csp.problem import Problem
 from csp.solve import cases, kernels
 from csp.solve.small import NO_LIMIT, OUTCOMES, check_sizes, mask_of, structure_of, unpack
 
-__all__ = ["SmallBatch", "SmallDecisions", "SmallSolver"]
+__all__ = ["CheckedTables", "SmallBatch", "SmallDecisions", "SmallSolver"]
 
 _CHUNK = 4096
 _POOL = 32
@@ -147,7 +147,7 @@ class SmallSolver:
         if first is None:
             first = np.uint64(0)
         kernel = kernels.compiled()["solve_many"]
-        given = _Tables(self, values, primary, (lpl, upl, spl), cost)
+        given = CheckedTables(self, values, primary, (lpl, upl, spl), cost)
         masks = np.zeros(given.count, dtype=np.uint64)
         totals, codes, nodes = (np.zeros(given.count, dtype=np.int64) for _ in range(3))
         for span, arrays, constant in given.chunks():
@@ -195,7 +195,7 @@ class SmallSolver:
         """
         mask = self._as_mask(pattern)
         kernel = kernels.compiled()["decide_many"]
-        given = _Tables(self, values, primary, (lpl, upl, spl), cost)
+        given = CheckedTables(self, values, primary, (lpl, upl, spl), cost)
         codes = np.ones(given.count, dtype=np.int64)
         nodes = np.zeros(given.count, dtype=np.int64)
         pool = np.zeros(_POOL, dtype=np.uint64)
@@ -231,7 +231,7 @@ class SmallSolver:
         return None if flags.sum() > flags[cells].sum() else mask_of(flags[cells])
 
 
-class _Tables:
+class CheckedTables:
     """Tables of a batch: checked, and cut into chunks for the compiled loop."""
 
     def __init__(
