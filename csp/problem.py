@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,6 +104,29 @@ class Problem:
     def free(self) -> NDArray[np.bool_]:
         """Cells that a pattern may suppress or publish."""
         return np.asarray(self.status == "s")
+
+    def keeping(self, pattern: ArrayLike) -> Problem:
+        """Return the problem with more cells suppressed beforehand, as in an earlier release.
+
+        Parameters
+        ----------
+        pattern : (n,) bool
+
+        Raises
+        ------
+        InputError
+            If the pattern has another shape, or holds a cell that must be published.
+        """
+        kept = np.asarray(pattern, dtype=bool)
+        if kept.shape != self.primary.shape:
+            msg = f"the pattern has shape {kept.shape}; {self.table.n_cells} cells need one each"
+            raise InputError(msg)
+        clash = kept & (self.status == "z")
+        if clash.any():
+            i = int(np.argmax(clash))
+            msg = f"cell {self.table.cell(i)} is to stay suppressed and must be published"
+            raise InputError(msg)
+        return replace(self, status=np.where(kept & self.free, "x", self.status))
 
     @classmethod
     def of(

@@ -56,6 +56,10 @@ def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
     end = relaxed.reach.numerator // relaxed.reach.denominator
     up = np.where(view.up >= UNBOUNDED, np.inf, view.up).astype(np.float64)
     down = np.where(view.down >= UNBOUNDED, np.inf, view.down).astype(np.float64)
+    # Where other cells have no end, the solver may take this one for endless, too. One unit of
+    # slack, unless the rational end is proved, shows if that end was too small.
+    side = up if sign > 0 else down
+    side[j] = min(side[j], end + (0 if relaxed.exact else 1))
     model = build(
         new_model(mip_abs_gap=0.5),
         cost=cost, lower=-down, upper=up, rows=view.matrix, row_lower=zero, row_upper=zero,

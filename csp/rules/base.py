@@ -61,6 +61,14 @@ class Rule(ABC):
         """Whether it judges each cell of a table of counts by the value of that cell alone."""
         return False
 
+    def fixed_width(self, table: Table) -> int | None:
+        """Width in units that it asks of every sensitive cell, whatever the hidden values.
+
+        None if what it asks depends on values or contributors, or is more than a width.
+        """
+        del table
+        return None
+
     def __or__(self, other: Rule | Callable[[Table], Any]) -> AnyOf:
         return AnyOf((self, as_rule(other)))
 
@@ -156,6 +164,12 @@ class AnyOf(Rule):
     def cellwise(self) -> bool:
         """Whether all of its rules are."""
         return all(as_rule(rule).cellwise for rule in self.rules)
+
+    def fixed_width(self, table: Table) -> int | None:
+        """Largest of its rules, if all have one."""
+        widths = [as_rule(rule).fixed_width(table) for rule in self.rules]
+        known = [width for width in widths if width is not None]
+        return max(known) if len(known) == len(widths) else None
 
     def __repr__(self) -> str:
         return " | ".join(map(repr, self.rules))

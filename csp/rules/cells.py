@@ -73,10 +73,17 @@ class MinFrequency(Rule):
         mask = count < threshold
         if not self.zero_sensitive:
             mask &= count > 0
-        wide = whole_units(self.width, table.scale)
-        if self.width is None and self.margin is None and is_count_table(table):
-            wide = threshold
+        wide = self._width(table)
         return Sensitivity.of(table, mask, level=percent_of_value(table, self.margin), spl=wide)
+
+    def fixed_width(self, table: Table) -> int | None:
+        """Width that is asked, unless there is a margin."""
+        return self._width(table) if self.margin is None else None
+
+    def _width(self, table: Table) -> int:
+        if self.width is None and self.margin is None and is_count_table(table):
+            return int(self.n)
+        return whole_units(self.width, table.scale)
 
     @property
     def cellwise(self) -> bool:
@@ -178,6 +185,10 @@ class Manual(Rule):
             raise InputError(msg)
         wide = whole_units(self.width, table.scale)
         return Sensitivity.of(table, mask, level=percent_of_value(table, self.margin), spl=wide)
+
+    def fixed_width(self, table: Table) -> int | None:
+        """Width that is asked of the cells named, unless there is a margin."""
+        return whole_units(self.width, table.scale) if self.margin is None else None
 
     @property
     def cellwise(self) -> bool:
