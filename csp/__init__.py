@@ -12,6 +12,8 @@ from csp.lazily import lazily
 if TYPE_CHECKING:
     from csp.auditing import Audit, Violation, audit, intervals
     from csp.contributors import Contributors
+    from csp.decoys import Decoys
+    from csp.defending import Defended, defend
     from csp.errors import (
         CellveilError,
         CertificateError,
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
         Unprotectable,
     )
     from csp.formats.jj import read_jj, write_jj
+    from csp.guarantee import Guarantee
     from csp.hierarchy import Hierarchy
+    from csp.key import Key
     from csp.linked import link
     from csp.mechanism import Mechanism
     from csp.numbers import UNBOUNDED
@@ -46,6 +50,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "csp.auditing": ("Audit", "Violation", "audit", "intervals"),
     "csp.contributors": ("Contributors",),
+    "csp.decoys": ("Decoys",),
+    "csp.defending": ("Defended", "defend"),
     "csp.errors": (
         "CellveilError",
         "CertificateError",
@@ -56,7 +62,9 @@ _HOMES = {
         "Unprotectable",
     ),
     "csp.formats.jj": ("read_jj", "write_jj"),
+    "csp.guarantee": ("Guarantee",),
     "csp.hierarchy": ("Hierarchy",),
+    "csp.key": ("Key",),
     "csp.linked": ("link",),
     "csp.mechanism": ("Mechanism",),
     "csp.numbers": ("UNBOUNDED",),
@@ -85,9 +93,13 @@ __all__ = [
     "CellveilError",
     "CertificateError",
     "Contributors",
+    "Decoys",
+    "Defended",
     "Dominance",
+    "Guarantee",
     "Hierarchy",
     "InputError",
+    "Key",
     "Manual",
     "Mechanism",
     "MinFrequency",
@@ -107,6 +119,7 @@ __all__ = [
     "Violation",
     "Zero",
     "audit",
+    "defend",
     "intervals",
     "link",
     "parse_rules",

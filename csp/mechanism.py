@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.decoys import Decoys
 from csp.errors import InputError
 from csp.numbers import MAX_VALUE, ceil_fraction, exact
 from csp.problem import Problem
@@ -52,8 +53,8 @@ class Mechanism:
         Sums of suppressed cells that a relation publishes must pass the rules too.
     integer : bool or None
         Whether the attacker knows that cells are whole units. None: in tables of counts.
-    defence : None
-        Reserved for defences against the algorithm itself being known.
+    defence : Decoys, optional
+        Keeps what is suppressed hidden from whoever knows all of this but the key.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class Mechanism:
     singletons: bool = False
     unions: bool = False
     integer: bool | None = None
-    defence: None = None
+    defence: Decoys | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", as_rule(self.rules))
@@ -88,8 +89,10 @@ class Mechanism:
         if not callable(self.cost) and self.cost not in ("unit", "value"):
             msg = f"cost {self.cost!r} is not 'unit', 'value' or a function of the table"
             raise InputError(msg)
-        if self.defence is not None:
-            msg = "no defence is available in this version; leave defence=None"
+        if self.defence is not None and not isinstance(self.defence, Decoys):
+            # Not quoted: it may be the key itself.
+            kind = type(self.defence).__name__
+            msg = f"defence of type {kind} is no Decoys; give Decoys(rate, key) or None"
             raise InputError(msg)
 
     def problem(self, table: Table) -> Problem:
@@ -154,8 +157,7 @@ class Mechanism:
         primary = found.primary & ~publish
         spl = found.spl
         if self.width is not None:
-            least = ceil_fraction(exact(self.width) * 10**table.scale) + int(self.strict)
-            spl = np.maximum(spl, least)
+            spl = np.maximum(spl, self.least_width(table))
         elif (found.open & primary).any():
             i = int(np.argmax(found.open & primary))
             msg = (
@@ -173,7 +175,9 @@ class Mechanism:
         ----------
         table : Table
         **options
-            method, time_limit, gap, seed and progress of `csp.suppress`.
+            method, time_limit, gap, seed and progress of `csp.suppress`; and keep, (n,) bool:
+            cells that an earlier release suppressed and this one shall suppress as well, so that
+            the two do not give each other away.
 
         Returns
         -------
@@ -193,6 +197,8 @@ class Mechanism:
     def to_dict(self) -> dict[str, Any]:
         """Plain data from which `from_dict` makes the same mechanism.
 
+        Of a defence this is what the public knows: the key is not in it.
+
         Raises
         ------
         InputError
@@ -209,7 +215,7 @@ class Mechanism:
                 "be written as data"
             )
             raise InputError(msg)
-        return {
+        facts: dict[str, Any] = {
             "rules": text,
             "width": None if self.width is None else number_text(self.width),
             "strict": self.strict,
@@ -219,6 +225,9 @@ class Mechanism:
             "unions": self.unions,
             "integer": self.integer,
         }
+        if self.defence is not None:
+            facts["defence"] = self.defence.to_dict()
+        return facts
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Mechanism:
@@ -234,7 +243,10 @@ class Mechanism:
         InputError
             If a key is unknown, rules are missing, or a value is not taken.
         """
-        known = {"rules", "width", "strict", "cost", "margins", "singletons", "unions", "integer"}
+        known = {
+            *("rules", "width", "strict", "cost", "margins", "singletons", "unions", "integer"),
+            "defence",
+        }
         unknown = sorted(set(data) - known)
         if unknown or "rules" not in data:
             what = f"has the unknown key {unknown[0]!r}" if unknown else "needs the key 'rules'"
@@ -244,7 +256,26 @@ class Mechanism:
         if options.get("width") is not None:
             width = exact(options["width"])
             options["width"] = int(width) if width.denominator == 1 else width
+        if options.get("defence") is not None:
+            options["defence"] = Decoys.from_dict(options["defence"])
         return cls(**options)
+
+    def uniform_width(self, table: Table) -> int | None:
+        """Width in units that is asked of every sensitive cell, if nothing else ever is.
+
+        None if hidden values or contributors decide what is asked of a cell.
+        """
+        fixed = as_rule(self.rules).fixed_width(table)
+        if fixed is None:
+            return None
+        # A sensitive cell without any level is an error, in tables that have one.
+        return max(fixed, self.least_width(table)) or None
+
+    def least_width(self, table: Table) -> int:
+        """Width asked by the mechanism itself, in units."""
+        if self.width is None:
+            return 0
+        return ceil_fraction(exact(self.width) * 10**table.scale) + int(self.strict)
 
     def attacker_is_integer(self, table: Table) -> bool:
         """Whether the attacker knows that the cells of this table are whole units."""

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from csp.auditing import Audit, audit
+from csp.defending import Defended, defend
 from csp.errors import CertificateError, InputError
+from csp.guarantee import Guarantee
 from csp.mechanism import Mechanism
 from csp.numbers import units_to_numbers
 from csp.problem import Problem
@@ -20,7 +22,7 @@ from csp.rules import Rule
 from csp.solve import Suppression, suppress
 from csp.table import Table
 
-__all__ = ["Protected", "protect", "protect_table", "run_facts"]
+__all__ = ["Protected", "defended_facts", "protect", "protect_table", "run_facts"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -34,10 +36,13 @@ class Protected:
     mechanism : Mechanism
     problem : Problem
     suppression : Suppression
+        How the pattern was found; with a defence, not for publication.
     audit : Audit
         Of this very pattern; always safe.
     release : Release
         What may be published.
+    defended : Defended or None
+        How the decoys of the mechanism's defence were used; not for publication.
     """
 
     table: Table
@@ -46,11 +51,17 @@ class Protected:
     suppression: Suppression
     audit: Audit
     release: Release
+    defended: Defended | None = None
 
     @property
     def pattern(self) -> NDArray[np.bool_]:
         """Suppressed cells, shape (n,)."""
         return self.suppression.pattern
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What the defence promises; None without one."""
+        return None if self.defended is None else self.defended.guarantee
 
     @property
     def guards(self) -> tuple[str, ...]:
@@ -60,6 +71,12 @@ class Protected:
 
     def __repr__(self) -> str:
         facts = self.summary()
+        if self.defended is not None:
+            # How many of the suppressed cells are primary would tell what the decoys hide.
+            return (
+                f"Protected({facts['cells']} cells: {facts['suppressed']} suppressed with decoys; "
+                f"safe against {', '.join(self.guards)}, algorithm known)"
+            )
         quality = "proven optimum" if facts["proven"] else f"gap {100 * facts['gap']:.2f} %"
         return (
             f"Protected({facts['cells']} cells: {facts['primary']} primary, "
@@ -77,8 +94,8 @@ class Protected:
         library : {"pandas", "polars", "pyarrow"}, optional
             That of the caller's data by default, or the first that is installed.
         reveal : bool
-            Put suppressed values into ``value`` and tell primary ("u") from secondary ("x")
-            cells in ``status``. For internal files only.
+            Put suppressed values into ``value`` and tell primary ("u") from secondary cells and
+            decoys ("x") in ``status``. For internal files only.
         intervals : bool
             Add columns ``lower`` and ``upper``: what any outsider can infer.
 
@@ -156,7 +173,7 @@ class Protected:
         """
         facts: dict[str, Any] = {
             "dimensions": list(self.table.names),
-            **run_facts(self.suppression, self.problem, reveal=reveal),
+            **self._run_facts(reveal=reveal),
             "rules": str(self.mechanism.rules),
             "width": None if self.mechanism.width is None else str(self.mechanism.width),
             "strict": self.mechanism.strict,
@@ -164,13 +181,58 @@ class Protected:
             "safe": self.audit.safe,
             "guards": list(self.guards),
             "integer_attacker": self.audit.integer,
-            "claims_verified": len(self.audit.certificate.claims),
         }
+        if self.defended is None or reveal:
+            # How many there are depends on who is alone in hidden cells.
+            facts["claims_verified"] = len(self.audit.certificate.claims)
+        if self.defended is not None:
+            assert self.mechanism.defence is not None
+            facts["defence"] = self.mechanism.defence.to_dict()
+            facts["guarantee"] = self.defended.guarantee.to_dict()
         if reveal:
             sizes = np.abs(self.table.values).astype(np.float64)
             share = sizes[self.pattern].sum() / max(1.0, sizes.sum())
             facts["share_suppressed"] = float(share)
         return facts
+
+    def _run_facts(self, *, reveal: bool) -> dict[str, Any]:
+        if self.defended is None:
+            return run_facts(self.suppression, self.problem, reveal=reveal)
+        return defended_facts(self.defended, self.problem, reveal=reveal)
+
+
+def defended_facts(defended: Defended, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
+    """Facts about a pattern with decoys as plain data, ready for JSON.
+
+    Parameters
+    ----------
+    defended : Defended
+    problem : Problem
+        Without the decoys.
+    reveal : bool
+        Add what the release does not tell: how many cells are primary, required as decoys, and
+        secondary, the cost of all cells that are not primary, and how the run went. (A run that
+        has nothing to search for tells that all cells were required.)
+
+    Returns
+    -------
+    dict
+    """
+    told = run_facts(defended.suppression, problem)
+    pattern = defended.pattern
+    facts = {name: told[name] for name in ("cells", "relations", "published")}
+    facts["suppressed"] = int(pattern.sum())
+    if reveal:
+        others = pattern & ~problem.primary
+        scale = 10**problem.cost_scale
+        cost = sum(problem.cost[others].tolist())
+        facts |= {
+            **{name: told[name] for name in told if name not in facts},
+            "decoys": int((others & defended.required).sum()),
+            "secondary": int((others & ~defended.required).sum()),
+            "cost": cost / scale if scale > 1 else cost,
+        }
+    return facts
 
 
 def run_facts(run: Suppression, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
@@ -235,7 +297,9 @@ def protect(
     )
 
 
-def protect_table(mechanism: Mechanism, table: Table, **options: Any) -> Protected:
+def protect_table(
+    mechanism: Mechanism, table: Table, *, keep: ArrayLike | None = None, **options: Any
+) -> Protected:
     """Pose, solve, audit and release; see `Mechanism.protect`.
 
     Raises
@@ -246,10 +310,36 @@ def protect_table(mechanism: Mechanism, table: Table, **options: Any) -> Protect
         If the pattern does not pass the audit.
     """
     problem = mechanism.problem(table)
+    if keep is not None:
+        problem = problem.keeping(keep)
     integer = mechanism.attacker_is_integer(table)
+    if mechanism.defence is not None:
+        return _protect_with_decoys(mechanism, problem, integer=integer, **options)
     found = suppress(problem, integer=integer, **options)
     checked = audit(problem, found.pattern, integer=integer)
     if not checked.safe:
         msg = f"the pattern fails its audit, nothing is released: {checked.violations[0].words}"
         raise CertificateError(msg)
     return Protected(table, mechanism, problem, found, checked, Release.of(table, found.pattern))
+
+
+def _protect_with_decoys(
+    mechanism: Mechanism, problem: Problem, *, integer: bool, **options: Any
+) -> Protected:
+    table, decoys = problem.table, mechanism.defence
+    assert decoys is not None
+    if mechanism.singletons and table.contributors is None:
+        msg = (
+            "singletons=True in a table of counts makes the value of a cell decide who is alone "
+            "in it, and decoys do not hide that; leave singletons or the defence out"
+        )
+        raise InputError(msg)
+    uniform = mechanism.uniform_width(table)
+    width = mechanism.least_width(table) if uniform is None else uniform
+    # Who is alone in a hidden cell, and the sums that unions make of hidden contributors, are no
+    # published facts: a table that has others asks for more than a width.
+    people = table.contributors is not None and (mechanism.singletons or mechanism.unions)
+    complete = uniform is not None and not people
+    found = defend(problem, decoys, integer=integer, width=width, complete=complete, **options)
+    release = Release.of(table, found.pattern)
+    return Protected(table, mechanism, problem, found.suppression, found.audit, release, found)
