@@ -17,17 +17,30 @@ from attacks import walk as walking
 from attacks.box import BoxSearch, takes
 from attacks.candidates import Candidates, candidates
 from attacks.fibre import Fibre
-from attacks.judge import SolverJudge
+from attacks.judge import judge_for
 from attacks.matches import match_tables
 from attacks.sampling import draw
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release import Release
+from csp.table import Table
 
-__all__ = ["Posterior", "Prior", "normal_counts", "posterior", "uniform"]
+__all__ = [
+    "Posterior",
+    "Prior",
+    "PriorWeights",
+    "normal_counts",
+    "posterior",
+    "shortest_interval",
+    "uniform",
+]
 
 Prior = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Log prior weights of values of one inner cell; cells are independent beforehand."""
+
+
+Chance = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+"""Log probability, up to a constant, that tables (t, k) are published with the pattern."""
 
 
 def uniform(values: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -82,10 +95,14 @@ class Posterior:
     sensitive : (k,) float64
         Probability that the cell is primary, with knowledge of the algorithm.
     weight : float
-        Probability, without knowledge of the algorithm, that the pattern is this one.
+        Probability, without knowledge of the algorithm, that the pattern is this one (under
+        decoys, given that no coin fell outside it).
     effective : float or None
-        Effective number of draws behind the probabilities; None if they are exact.
+        Effective number of drawn tables behind the probabilities; None if all were listed.
     exact : bool
+        Whether nothing was drawn.
+    keys : int or None
+        Under decoys: keys whose costs were drawn for the average over all keys.
     """
 
     cells: NDArray[np.int64]
@@ -96,9 +113,12 @@ class Posterior:
     weight: float
     effective: float | None
     exact: bool
+    keys: int | None = None
 
     def __repr__(self) -> str:
-        way = "exact" if self.exact else f"worth {self.effective:.0f} independent draws"
+        way = "exact" if self.effective is None else f"worth {self.effective:.0f} independent draws"
+        if self.keys is not None:
+            way = f"{'all tables' if self.effective is None else way}, {self.keys} keys"
         return f"Posterior({len(self.cells)} suppressed cells, {way})"
 
     @property
@@ -137,7 +157,7 @@ class Posterior:
             msg = f"mass {mass!r} is not in (0, 1]; 0.95 means 95 percent"
             raise InputError(msg)
         chances = self.naive if naive else self.probability
-        ends = [_shortest(v, p, mass) for v, p in zip(self.values, chances, strict=True)]
+        ends = [shortest_interval(v, p, mass) for v, p in zip(self.values, chances, strict=True)]
         return np.array([a for a, _ in ends]), np.array([b for _, b in ends])
 
 
@@ -149,8 +169,12 @@ def posterior(
     draws: int | None = None,
     seed: int = 0,
     limit: int = 2_000_000,
+    keys: int = 16,
 ) -> Posterior:
     """Compute the posterior of every suppressed cell.
+
+    Under decoys a table is as probable as the share of keys that publish it so; the key of the
+    mechanism, if it has one, is not used.
 
     Parameters
     ----------
@@ -164,6 +188,9 @@ def posterior(
     seed : int
     limit : int
         Tables to list at most.
+    keys : int
+        Under decoys: keys to draw costs of. Coins within the pattern are summed over if it has up
+        to 12 cells, else drawn.
 
     Returns
     -------
@@ -172,8 +199,9 @@ def posterior(
     Raises
     ------
     InputError
-        As `attacks.matches.matching`; if the fibre is larger than `limit` and no draws are asked
-        for; if no table drawn is a match; if the prior excludes every match.
+        As `attacks.matches.matching`; under decoys, if the table is no network of counts with up
+        to 64 cells that may be suppressed; if the fibre is larger than `limit` and no draws are
+        asked for; if no table drawn is a match; if the prior excludes every match.
 
     Examples
     --------
@@ -185,8 +213,9 @@ def posterior(
     Posterior(4 suppressed cells, exact)
     """
     given = candidates(release, mechanism)
+    chance = None if mechanism.defence is None else _under_decoys(given, keys, seed)
     fibre = Fibre(release, given.table)
-    weigh = _Weights(given, prior)
+    weigh = PriorWeights(given.table, given.cells, given.lower, given.upper, prior)
     aware, naive = _Sums(given), _Sums(given)
     effective = None
     if draws is None:
@@ -200,13 +229,19 @@ def posterior(
             raise InputError(msg)
         for block in fibre.blocks():
             naive.add(block, weigh(block))
-        for block in match_tables(given):
-            aware.add(block, weigh(block))
+            if chance is not None:
+                aware.add(block, weigh(block) + chance(block))
+        if chance is None:
+            for block in match_tables(given):
+                aware.add(block, weigh(block))
     else:
         drawn = draw(fibre, draws, seed)
         naive.add(drawn.tables, weigh(drawn.tables))
-        matches = drawn.tables[_matches(given, drawn.tables)]
-        aware.add(matches, weigh(matches))
+        if chance is None:
+            matches = drawn.tables[_matches(given, drawn.tables)]
+            aware.add(matches, weigh(matches))
+        else:
+            aware.add(drawn.tables, weigh(drawn.tables) + chance(drawn.tables))
         effective = drawn.effective / draws * aware.effective
     if aware.total <= -math.inf:
         msg = (
@@ -218,27 +253,61 @@ def posterior(
     values = tuple(np.arange(a, b + 1) for a, b in zip(given.lower, given.upper, strict=True))
     return Posterior(
         given.cells, values, aware.shares(), naive.shares(), aware.sensitive(),
-        math.exp(aware.total - naive.total), effective, draws is None,
+        math.exp(aware.total - naive.total), effective, draws is None and chance is None,
+        None if chance is None else keys,
     )  # fmt: skip
+
+
+def _under_decoys(given: Candidates, keys: int, seed: int) -> Chance:
+    """Log share of keys that publish a table like this, up to a constant."""
+    from attacks.defences.keyed import WithDecoys
+
+    rule = WithDecoys(given.mechanism, given.table, orders=keys, seed=seed)
+
+    def chance(tables: NDArray[np.int64]) -> NDArray[np.float64]:
+        full = np.repeat(given.table.values[None], len(tables), axis=0)
+        full[:, given.cells] = tables
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(rule.likelihood(given.release.pattern, full)))
+
+    return chance
 
 
 def _matches(given: Candidates, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of some tables are published with this pattern."""
     if takes(given):
         return BoxSearch(given, walking.MATCHES).judge(tables)
-    judge = SolverJudge(given)
+    judge = judge_for(given)
     return np.array([judge.matches(x) for x in tables], dtype=bool)
 
 
-class _Weights:
-    """Log prior weights of tables."""
+class PriorWeights:
+    """Log prior weights of tables that fit a release.
 
-    def __init__(self, given: Candidates, prior: Prior) -> None:
-        self._given = given
-        self._inner = np.flatnonzero(~given.table.margins[given.cells])
+    Parameters
+    ----------
+    table : Table
+        One of them.
+    cells, lower, upper : (k,) int64
+        Suppressed cells and their feasible values.
+    prior : callable
+        See `posterior`.
+
+    Raises
+    ------
+    InputError
+        If the prior gives anything else than one log weight for each value.
+    """
+
+    def __init__(
+        self, table: Table, cells: NDArray[np.int64], lower: NDArray[np.int64],
+        upper: NDArray[np.int64], prior: Prior,
+    ) -> None:  # fmt: skip
+        self._lower = lower
+        self._inner = np.flatnonzero(~table.margins[cells])
         self._tables = []
         for e in self._inner.tolist():
-            values = np.arange(given.lower[e], given.upper[e] + 1)
+            values = np.arange(lower[e], upper[e] + 1)
             found = np.asarray(prior(values), dtype=np.float64)
             if found.shape != values.shape or np.isnan(found).any() or (found == np.inf).any():
                 msg = "the prior must give one log weight, finite or -inf, for each value"
@@ -246,9 +315,10 @@ class _Weights:
             self._tables.append(found)
 
     def __call__(self, tables: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Log weights of (t, k) values of the suppressed cells: (t,)."""
         out = np.zeros(len(tables))
         for e, weights in zip(self._inner.tolist(), self._tables, strict=True):
-            out += weights[tables[:, e] - self._given.lower[e]]
+            out += weights[tables[:, e] - self._lower[e]]
         return out
 
 
@@ -311,10 +381,10 @@ class _Sums:
         return np.asarray(self._primary / self._sums[0].sum())
 
 
-def _shortest(
+def shortest_interval(
     values: NDArray[np.int64], chance: NDArray[np.float64], mass: float
 ) -> tuple[int, int]:
-    """Shortest run of values with at least this probability (up to rounding)."""
+    """Find the ends of the shortest run of values with this probability (up to rounding)."""
     upto = np.concatenate([[0.0], np.cumsum(chance)])
     want = mass * upto[-1] * (1 - 1e-12)
     best = (0, len(values) - 1)

@@ -188,6 +188,8 @@ class BoxSearch:
 
 def takes(given: Candidates) -> bool:
     """Whether the box search takes a release and mechanism."""
+    if given.mechanism.defence is not None:
+        return False
     if given.facts is None or given.table.n_cells > BINARY_UP_TO:
         return False
     if network_of(given.table, given.release.pattern) is None:

@@ -16,6 +16,7 @@ from csp.numbers import units_text
 from csp.problem import Problem
 from csp.release import Release
 from csp.table import Table
+from csp.wide import Wide
 
 __all__ = ["Candidates", "CellFacts", "candidates", "feasible"]
 
@@ -51,6 +52,8 @@ class CellFacts:
 class Candidates:
     """The tables that fit a release, seen through a mechanism.
 
+    Of a defence only the public part counts: that there is a key is known, the key is not.
+
     Attributes
     ----------
     release : Release
@@ -81,6 +84,17 @@ class Candidates:
 
     def __repr__(self) -> str:
         return f"Candidates({len(self.cells)} suppressed cells)"
+
+    @property
+    def excludes_nothing(self) -> bool:
+        """Whether every table that fits may have been published so (the theorem of decoys)."""
+        mechanism = self.mechanism
+        return (
+            mechanism.defence is not None
+            and self.marks is None
+            and not mechanism.singletons
+            and mechanism.uniform_width(self.table) is not None
+        )
 
 
 def feasible(
@@ -136,14 +150,10 @@ def candidates(
         or a suppressed one that it publishes by force (cell named).
     """
     table = complete(release)
-    if mechanism.defence is not None:
-        msg = (
-            "the mechanism has a defence: its pattern depends on a secret key, so no table can be "
-            "excluded by running it again"
-        )
-        raise InputError(msg)
     bare = _bare_problem(mechanism, table)
     _check_match(release, mechanism, bare)
+    if mechanism.defence is not None:
+        _check_wide(release, mechanism, bare)
     lower, upper = feasible(table, release.pattern)
     cells = np.flatnonzero(release.pattern)
     width = int((upper - lower).max()) + 1
@@ -198,6 +208,25 @@ def _check_match(release: Release, mechanism: Mechanism, bare: Problem) -> None:
             f"cell {table.cell(i)} is suppressed, but the mechanism publishes it by force "
             f"(margins={mechanism.margins!r}): the release was not made by it; give the mechanism "
             "that was used"
+        )
+        raise InputError(msg)
+
+
+def _check_wide(release: Release, mechanism: Mechanism, bare: Problem) -> None:
+    """Every cell that decoys suppress is wide, in every table alike."""
+    assert mechanism.defence is not None
+    table, pattern = bare.table, release.pattern
+    uniform = mechanism.uniform_width(table)
+    width = mechanism.least_width(table) if uniform is None else uniform
+    asked = Wide.of(bare, mechanism.defence, width)
+    integer = mechanism.attacker_is_integer(table)
+    narrow = pattern & ~asked.holds(bare, pattern, pattern, integer=integer)
+    if narrow.any():
+        i = int(np.argmax(narrow))
+        msg = (
+            f"suppressed cell {table.cell(i)} is narrower than the defence allows "
+            f"({asked.words(table)}): the release was not made by it; give the mechanism that was "
+            "used"
         )
         raise InputError(msg)
 

@@ -6,10 +6,9 @@ down below the width promised.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from attacks.candidates import Candidates, candidates
 from attacks.fibre import Fibre
 from attacks.matches import matching
 from attacks.readings import READINGS, draw_table
+from attacks.storing import load_records, run_missing
 from csp.errors import InputError, Unprotectable
 from csp.table import Table
 
@@ -303,40 +303,16 @@ def run_trials(
     InputError
         For numbers out of range, unknown readings, and a file that holds something else.
     """
-    _check(readings, sides, tables, jobs)
-    wanted = [
-        (reading, side, index, seed, limit)
+    _check(readings, sides, tables)
+    wanted = {
+        (reading, side, index, seed, limit): (reading, side, index, seed, limit)
         for reading in readings for side in sides for index in range(tables)
-    ]  # fmt: skip
-    done = {one.key: one for one in load_trials(store)}
-    todo = [key for key in wanted if key not in done]
-    count = len(wanted) - len(todo)
-    if progress is not None:
-        progress(count, len(wanted))
-    with store.open("a", encoding="utf-8") as file:
-        for one in _in_parallel(todo, jobs):
-            file.write(json.dumps(asdict(one)) + "\n")
-            file.flush()
-            done[one.key] = one
-            count += 1
-            if progress is not None:
-                progress(count, len(wanted))
-    return [done[key] for key in wanted]
+    }  # fmt: skip
+    known = {one.key: one for one in load_trials(store)}
+    return run_missing(store, wanted, trial, known, jobs=jobs, progress=progress)
 
 
-def _in_parallel(
-    keys: Iterable[tuple[str, int, int, int, float | None]], jobs: int
-) -> Iterable[Trial]:
-    if jobs == 1:
-        for key in keys:
-            yield trial(*key)
-        return
-    from joblib import Parallel, delayed
-
-    yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(trial)(*key) for key in keys)
-
-
-def _check(readings: Sequence[str], sides: Sequence[int], tables: int, jobs: int) -> None:
+def _check(readings: Sequence[str], sides: Sequence[int], tables: int) -> None:
     unknown = [name for name in readings if name not in READINGS]
     if unknown:
         msg = f"reading {unknown[0]!r} is not one of {', '.join(READINGS)}"
@@ -345,9 +321,6 @@ def _check(readings: Sequence[str], sides: Sequence[int], tables: int, jobs: int
         if min(numbers, default=0) < least:
             msg = f"{name} {min(numbers, default=0)} is below {least}"
             raise InputError(msg)
-    if jobs == 0:
-        msg = "jobs 0 runs nothing; give the number of processes, or -1 for all cores"
-        raise InputError(msg)
 
 
 def load_trials(store: Path) -> list[Trial]:
@@ -364,19 +337,9 @@ def load_trials(store: Path) -> list[Trial]:
     InputError
         If a line is no trial (line named).
     """
-    if not store.exists():
-        return []
-    text = store.read_text(encoding="utf-8")
-    whole, _, rest = text.rpartition("\n")
-    if rest:
-        store.write_text(whole + "\n" if whole else "", encoding="utf-8")
-    trials = []
-    for number, line in enumerate(whole.splitlines(), start=1):
-        try:
-            facts: dict[str, Any] = json.loads(line)
-            cells = tuple(CellResult(**cell) for cell in facts.pop("cells"))
-            trials.append(Trial(**facts, cells=cells))
-        except (ValueError, KeyError, TypeError) as error:
-            msg = f"{str(store)!r}, line {number}: no trial; give a new folder"
-            raise InputError(msg) from error
-    return trials
+    return load_records(store, _trial_of)
+
+
+def _trial_of(facts: dict[str, Any]) -> Trial:
+    cells = tuple(CellResult(**cell) for cell in facts.pop("cells"))
+    return Trial(**facts, cells=cells)

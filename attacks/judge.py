@@ -5,6 +5,8 @@ The compiled judge of networks is part of `attacks.walk`; this one takes any mec
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,7 @@ from csp.solve import suppress
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
 from csp.solve.tiebreak import prefers
 
-__all__ = ["SolverJudge", "published_as"]
+__all__ = ["Judge", "SolverJudge", "SupportJudge", "judge_for", "published_as"]
 
 _POOL = 40
 
@@ -54,6 +56,74 @@ def published_as(
     if given.marks is not None and (problem.primary[given.cells] != given.marks).any():
         return False
     return bool((found.pattern == given.release.pattern).all())
+
+
+class Judge(Protocol):
+    """Match test of one table after the other."""
+
+    def matches(self, values: NDArray[np.int64], time_limit: float | None = None) -> bool:
+        """Whether the mechanism may publish this table with the pattern of the release."""
+        ...
+
+
+def judge_for(given: Candidates) -> Judge:
+    """Match test that suits a mechanism, with a defence or without."""
+    return SolverJudge(given) if given.mechanism.defence is None else SupportJudge(given)
+
+
+class SupportJudge:
+    """Match test of mechanisms with decoys: whether some key could have led to this pattern.
+
+    It could exactly if the sensitive cells are suppressed and keep their levels: then it does if
+    the coins fall on all suppressed cells. (That all of them are wide does not depend on hidden
+    values, and `attacks.candidates.candidates` has checked it.)
+
+    Parameters
+    ----------
+    given : Candidates
+    """
+
+    def __init__(self, given: Candidates) -> None:
+        self._given = given
+
+    def __repr__(self) -> str:
+        return "SupportJudge()"
+
+    def matches(self, values: NDArray[np.int64], time_limit: float | None = None) -> bool:
+        """Whether some key publishes this table with the pattern of the release.
+
+        Parameters
+        ----------
+        values : (k,) int64
+            Of the suppressed cells.
+        time_limit : float, optional
+            Seconds.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out before the verdict.
+        """
+        given = self._given
+        if given.excludes_nothing:
+            return True
+        place = np.arange(len(values)), values - given.lower
+        if given.facts is not None and not given.facts.allowed[place].all():
+            return False
+        table = given.release.table(values)
+        try:
+            problem = given.mechanism.problem(table)
+        except InputError:
+            return False
+        if (problem.primary & ~given.release.pattern).any():
+            return False
+        if given.marks is not None and (problem.primary[given.cells] != given.marks).any():
+            return False
+        integer = given.mechanism.attacker_is_integer(table)
+        return audit(
+            problem, given.release.pattern, integer=integer, only_primary=True,
+            time_limit=time_limit,
+        ).safe  # fmt: skip
 
 
 class SolverJudge:

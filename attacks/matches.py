@@ -17,7 +17,7 @@ from attacks import walk as walking
 from attacks.box import BoxSearch, takes
 from attacks.candidates import Candidates, candidates
 from attacks.fibre import Fibre
-from attacks.judge import SolverJudge
+from attacks.judge import judge_for
 from attacks.running import OPEN, SAFE, UNSAFE, Run
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -67,6 +67,7 @@ class Matching:
     complete : bool
         Whether every table was judged or proved to tell nothing new.
     method : str
+        "theorem": decoys exclude no table, so none was judged.
     seconds : float
     """
 
@@ -121,7 +122,8 @@ def matching(
     ----------
     release : Release
     mechanism : Mechanism
-        What the adversary knows of the algorithm.
+        What the adversary knows of the algorithm. With a defence: all but the key, which is not
+        looked at; matches are tables that some key would publish so.
     method : {"auto", "box", "values", "all", "sample", "reference"}
         "box" finds hulls, "values" all surviving values, both without judging every table (both
         need a network of up to 64 cells that may be suppressed, and rules that look at cells one
@@ -180,9 +182,19 @@ def matching(
     deadline = began + (np.inf if limit is None else limit)
     run = Run(given, deadline, progress)
     fast = takes(given)
+    if method == "reference" and mechanism.defence is not None:
+        msg = (
+            "method 'reference' runs the algorithm, and nobody but the owner of the key can; "
+            "use method 'auto'"
+        )
+        raise InputError(msg)
+    if method == "auto" and given.excludes_nothing:
+        method = "theorem"
     if method == "auto" and fast:
         method = "box"
-    if method in ("box", "values") or (method == "all" and fast):
+    if method == "theorem":
+        run.accept_all()
+    elif method in ("box", "values") or (method == "all" and fast):
         run.walk(method)
     elif method == "sample" or (method == "auto" and run.many(fibre_limit)):
         method = "sample"
@@ -226,7 +238,7 @@ def match_tables(given: Candidates) -> Iterator[NDArray[np.int64]]:
                 yield block
             if over:
                 return
-    judge = SolverJudge(given)
+    judge = judge_for(given)
     for block in Fibre(given.release, given.table).blocks():
         kept = [x for x in block if judge.matches(x)]
         if kept:

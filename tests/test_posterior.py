@@ -70,12 +70,12 @@ def test_posteriors_are_sums_over_matches(chosen: Options, table: Table, flat: b
 @examples(40)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(1, 100))
 def test_shortest_intervals_are_the_shortest(weights: list[int], percent: int) -> None:
-    from attacks.bayes import _shortest
+    from attacks.bayes import shortest_interval
 
     if not any(weights):
         weights = [*weights, 1]
     total = sum(weights)
-    low, high = _shortest(np.arange(len(weights)), np.array(weights) / total, percent / 100)
+    low, high = shortest_interval(np.arange(len(weights)), np.array(weights) / total, percent / 100)
     runs = [
         (b - a, a, b)
         for a, b in itertools.combinations_with_replacement(range(len(weights)), 2)

@@ -1,0 +1,174 @@
+"""The smallest rate of decoys that reaches a target for the posterior on given tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from attacks.bayes import Prior, uniform
+from attacks.defences.entrants import Entrant
+from attacks.defences.keyed import WithDecoys
+from attacks.defences.summary import standings
+from attacks.defences.trials import DefenceTrial, try_on
+from csp.decoys import Decoys
+from csp.errors import InputError
+from csp.mechanism import Mechanism
+from csp.rules.base import Number
+from csp.table import Table
+
+__all__ = ["RATES", "RateChoice", "RatePoint", "choose_rate"]
+
+RATES: tuple[Number, ...] = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.3", "0.5")
+"""Few and round: which of them is taken tells little of the table that it was chosen for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatePoint:
+    """What one rate costs and reaches, on average over keys.
+
+    Attributes
+    ----------
+    rate : Number
+    extra : float
+        Cells suppressed beyond the cheapest pattern.
+    posterior_unsafe : float
+        Share of primary cells whose shortest interval with 95 percent of the posterior is narrower
+        than the width; NaN if there are no primary cells.
+    floor : float
+        The same without knowledge of the rule.
+    releases : int
+    """
+
+    rate: Number
+    extra: float
+    posterior_unsafe: float
+    floor: float
+    releases: int
+
+
+@dataclass(frozen=True, slots=True)
+class RateChoice:
+    """A rate with the curve that led to it.
+
+    Attributes
+    ----------
+    rate : Number or None
+        Smallest rate tried that reaches the target; None if none does.
+    target : float
+    curve : tuple of RatePoint
+        Every rate tried, in increasing order, up to the chosen one.
+    """
+
+    rate: Number | None
+    target: float
+    curve: tuple[RatePoint, ...]
+
+
+def choose_rate(
+    mechanism: Mechanism,
+    *tables: Table,
+    target: float,
+    rates: Sequence[Number] = RATES,
+    keys: int = 8,
+    prior: Prior = uniform,
+    limit: int = 2000,
+    draws: int = 500,
+    progress: Callable[[int, int], None] | None = None,
+) -> RateChoice:
+    """Find the smallest rate that keeps the share of posterior-unsafe primary cells at a target.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        With decoys; their rate and key are not used. One width for all primary cells.
+    *tables : Table
+        Small networks of counts of one structure or several: the table itself, or others like it.
+        A rate that is chosen for a table and published tells something about that table; last
+        year's table, or tables drawn from what is publicly known, tell nothing.
+    target : float
+        Between 0 and 1: largest share, on average over keys, of primary cells whose shortest
+        interval with 95 percent of the posterior is narrower than the width.
+    rates : sequence of Number
+        Tried in increasing order.
+    keys : int
+        Keys drawn for each table and rate.
+    prior : callable
+        See `attacks.bayes.posterior`.
+    limit, draws : int
+        See `attacks.defences.measures.risk_of`.
+    progress : callable, optional
+        Called with releases measured and releases at most.
+
+    Returns
+    -------
+    RateChoice
+
+    Raises
+    ------
+    InputError
+        If the mechanism has no decoys or no one width, a number is out of range, or a table is no
+        small network of counts.
+
+    Examples
+    --------
+    >>> from csp import Decoys, Mechanism, MinFrequency, Table
+    >>> table = Table.from_array([[2, 11, 20], [10, 12, 11], [14, 12, 9]])
+    >>> mechanism = Mechanism(MinFrequency(5), width=8, margins="publish", defence=Decoys(0.1))
+    >>> choice = choose_rate(mechanism, table, target=0.9, keys=2)
+    >>> choice.rate, len(choice.curve)
+    ('0.01', 1)
+    """
+    if mechanism.defence is None:
+        msg = "the mechanism has no decoys; give Mechanism(..., defence=Decoys(0.1))"
+        raise InputError(msg)
+    if not tables or not rates:
+        msg = f"choose_rate needs {'rates' if tables else 'a table'} to try"
+        raise InputError(msg)
+    if not 0 <= target < 1:
+        msg = f"target {target!r} is not in [0, 1); 0.1 leaves one primary cell in ten unsafe"
+        raise InputError(msg)
+    if keys < 1:
+        msg = f"keys {keys!r} is not positive"
+        raise InputError(msg)
+    widths = {mechanism.uniform_width(table) for table in tables}
+    if len(widths) != 1 or None in widths:
+        msg = "the tables need one width for all primary cells; give Mechanism(width=)"
+        raise InputError(msg)
+    width = widths.pop() or 0
+    ordered = [replace(mechanism.defence, rate=rate).public for rate in rates]
+    ordered.sort(key=lambda decoys: float(decoys.exact_rate))
+    bare = replace(mechanism, defence=None)
+    whole = len(ordered) * len(tables) * keys
+    curve: list[RatePoint] = []
+    done = 0
+    for decoys in ordered:
+        one = _entrant(decoys)
+        trials: list[DefenceTrial] = []
+        for number, table in enumerate(tables):
+            for key in range(keys):
+                trials.append(
+                    try_on(
+                        one, bare, table, name=str(number), group="", prior=prior, coin=key,
+                        limit=limit, draws=draws,
+                    )
+                )  # fmt: skip
+                done += 1
+                if progress is not None:
+                    progress(done, whole)
+        found = standings(trials, width)[0]
+        curve.append(
+            RatePoint(
+                decoys.rate, found.extra, found.posterior_unsafe, found.floor, found.tables
+            )
+        )  # fmt: skip
+        if math.isnan(found.posterior_unsafe) or found.posterior_unsafe <= target:
+            return RateChoice(decoys.rate, target, tuple(curve))
+    return RateChoice(None, target, tuple(curve))
+
+
+def _entrant(decoys: Decoys) -> Entrant:
+    def build(mechanism: Mechanism, table: Table) -> WithDecoys:
+        return WithDecoys(replace(mechanism, defence=decoys), table)
+
+    return Entrant("decoys", build, decoys, tosses=True)

@@ -1,0 +1,258 @@
+"""Experiments: many tables published by one rule after the other, each release measured.
+
+The adversary knows the rule and the prior from which the tables were drawn; only coins and keys
+are secret. True tables are known here, so that their primary cells can be followed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.bayes import Prior, normal_counts
+from attacks.defences.asking import Asked
+from attacks.defences.entrants import Entrant, entrant
+from attacks.defences.measures import CellRisk, Risk, risk_of
+from attacks.matches import matching
+from attacks.readings import DEVIATION, MEAN, READINGS, draw_table
+from attacks.storing import load_records, run_missing
+from csp.decoys import Decoys
+from csp.errors import InputError
+from csp.mechanism import Mechanism
+from csp.release import Release
+from csp.table import Table
+
+__all__ = ["DefenceTrial", "defence_trial", "load_defence_trials", "run_defence_trials", "try_on"]
+
+
+_SMALL, _LISTED, _LISTED_BEYOND, _DRAWN = 4, 3000, 500, 300
+
+
+@dataclass(frozen=True, slots=True)
+class DefenceTrial:
+    """One table published by one rule.
+
+    Attributes
+    ----------
+    rule : str
+        Name as `attacks.defences.entrants.entrant` takes it.
+    table : str
+        Name of the table; of the experiments: reading, side, number, seed.
+    group : str
+        Tables that are reported together.
+    coin : int
+        Number of the draw of coins.
+    outcome : {"published", "no primary", "unprotectable"}
+    suppressed, plain : int
+        Suppressed cells, and those of the cheapest safe pattern.
+    value, plain_value : float
+        Share of the sum of all cells that may be suppressed which these hide.
+    cells : tuple of CellRisk
+        Primary cells.
+    fibre : int or None
+        Tables that fit, if they were counted.
+    effective : float or None
+        Effective number of weighted draws, if tables were drawn.
+    seconds : float
+        CPU seconds.
+    """
+
+    rule: str
+    table: str
+    group: str
+    coin: int
+    outcome: str
+    suppressed: int = 0
+    plain: int = 0
+    value: float = 0.0
+    plain_value: float = 0.0
+    cells: tuple[CellRisk, ...] = ()
+    fibre: int | None = None
+    effective: float | None = None
+    seconds: float = 0.0
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What tells it from other trials."""
+        return self.rule, self.table, self.coin
+
+
+def try_on(
+    one: Entrant, mechanism: Mechanism, table: Table, *, name: str, group: str, prior: Prior,
+    coin: int = 0, posterior: bool = True, limit: int = 20_000, draws: int = 1000,
+) -> DefenceTrial:  # fmt: skip
+    """Publish a table by a rule and measure what that gives away.
+
+    Parameters
+    ----------
+    one : Entrant
+    mechanism : Mechanism
+        Without a defence.
+    table : Table
+        Of a small structure.
+    name, group : str
+        For the record.
+    prior : callable
+        See `attacks.bayes.posterior`.
+    coin : int
+        Number of the draw of coins; another number, other coins.
+    posterior : bool
+        Whether to compute posteriors; if not, only supports, by the matching attack.
+    limit, draws : int
+        See `attacks.defences.measures.risk_of`.
+
+    Returns
+    -------
+    DefenceTrial
+    """
+    began = time.process_time()
+    asked = Asked(mechanism, table)
+    base, safe = asked.patterns_of(table.values[None])
+    if not safe[0]:
+        return DefenceTrial(one.name, name, group, coin, "unprotectable")
+    rule = one.build(mechanism, table)
+    rng = np.random.default_rng([coin, *name.encode()])
+    pattern = rule.publish(table.values, rng)
+    if pattern is None:
+        return DefenceTrial(one.name, name, group, coin, "unprotectable")
+    # Only cells with a secret are followed, but every table costs.
+    primary = asked.requirements(table.values[None])[0][0]
+    outcome = "published" if primary.any() else "no primary"
+    found = Risk((), None, None)
+    if primary.any() and posterior:
+        found = risk_of(rule, asked, table, pattern, prior, limit=limit, draws=draws, seed=coin)
+        if one.decoys is not None:
+            # By the theorem of decoys; drawn tables and drawn coins would not show it.
+            full = tuple(replace(cell, support=cell.feasible) for cell in found.cells)
+            found = replace(found, cells=full)
+    elif primary.any():
+        found = _supports(one.decoys, mechanism, table, pattern, primary)
+    return DefenceTrial(
+        one.name, name, group, coin, outcome, int(pattern.sum()), int(base[0].sum()),
+        _share(table, asked.free, pattern), _share(table, asked.free, base[0]),
+        found.cells, found.fibre, found.effective, time.process_time() - began,
+    )  # fmt: skip
+
+
+def _supports(
+    decoys: Decoys | None, mechanism: Mechanism, table: Table, pattern: NDArray[np.bool_],
+    primary: NDArray[np.bool_],
+) -> Risk:  # fmt: skip
+    """Widths of supports alone, by the matching attack (which plain patterns and decoys have)."""
+    found = matching(Release.of(table, pattern), replace(mechanism, defence=decoys))
+    cells = np.flatnonzero(primary[found.cells]).tolist()
+    feasible = found.feasible_upper - found.feasible_lower
+    return Risk(tuple(CellRisk(int(feasible[e]), int(found.width[e])) for e in cells), None, None)
+
+
+def _share(table: Table, free: NDArray[np.bool_], pattern: NDArray[np.bool_]) -> float:
+    sizes = np.abs(table.values).astype(np.float64)
+    return float(sizes[pattern].sum() / max(1.0, sizes[free].sum()))
+
+
+def defence_trial(
+    rule: str, reading: str, side: int, index: int, seed: int, coin: int,
+    posterior_up_to: int = 5,
+) -> DefenceTrial:  # fmt: skip
+    """One table of the experiments of paper 003 under one rule.
+
+    Parameters
+    ----------
+    rule : str
+        See `attacks.defences.entrants.entrant`.
+    reading, side, index, seed
+        See `attacks.readings.draw_table`.
+    coin : int
+    posterior_up_to : int
+        Side up to which posteriors are computed.
+
+    Raises
+    ------
+    InputError
+        For unknown rules and readings.
+    """
+    if reading not in READINGS:
+        msg = f"reading {reading!r} is not one of {', '.join(READINGS)}"
+        raise InputError(msg)
+    setup = READINGS[reading]
+    return try_on(
+        entrant(rule), setup.mechanism, draw_table(setup, side, index, seed),
+        name=_name(reading, side, index, seed), group=f"{reading} {side * side}",
+        prior=normal_counts(MEAN, DEVIATION), coin=coin, posterior=side <= posterior_up_to,
+        limit=_LISTED if side <= _SMALL else _LISTED_BEYOND, draws=_DRAWN,
+    )  # fmt: skip
+
+
+def _name(reading: str, side: int, index: int, seed: int) -> str:
+    return f"{reading} {side} {index} {seed}"
+
+
+def run_defence_trials(
+    store: Path, *, rules: Sequence[str], readings: Sequence[str], sides: Sequence[int],
+    tables: int, coins: int = 1, seed: int = 0, posterior_up_to: int = 5, jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[DefenceTrial]:  # fmt: skip
+    """Run the trials that a file does not hold yet, and add them to it.
+
+    Parameters
+    ----------
+    store : Path
+        One trial a line (JSON), written as soon as it is there.
+    rules, readings : sequence of str
+    sides : sequence of int
+    tables : int
+        For each reading and side.
+    coins : int
+        Draws of coins for each table, of rules that have any.
+    seed : int
+    posterior_up_to : int
+        Side up to which posteriors are computed; beyond, only supports, and only for plain
+        patterns and decoys.
+    jobs : int
+        Processes.
+    progress : callable, optional
+        Called with trials done and trials wanted.
+
+    Returns
+    -------
+    list of DefenceTrial
+        All that were asked for, in order.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, unknown names, and a file that holds something else.
+    """
+    for name, number in (("tables", tables), ("coins", coins)):
+        if number < 1:
+            msg = f"{name} {number} is not positive"
+            raise InputError(msg)
+    wanted = {
+        (one.name, _name(reading, side, index, seed), coin): (
+            one.name, reading, side, index, seed, coin, posterior_up_to
+        )
+        for reading in readings
+        for side in sides
+        for one in map(entrant, rules)
+        if side <= posterior_up_to or one.decoys is not None or one.name == "plain"
+        for index in range(tables)
+        for coin in range(coins if one.tosses else 1)
+    }  # fmt: skip
+    known = {one.key: one for one in load_defence_trials(store)}
+    return run_missing(store, wanted, defence_trial, known, jobs=jobs, progress=progress)
+
+
+def load_defence_trials(store: Path) -> list[DefenceTrial]:
+    """Read trials from a file; see `attacks.storing.load_records`."""
+    return load_records(store, _trial_of)
+
+
+def _trial_of(facts: dict[str, Any]) -> DefenceTrial:
+    cells = tuple(CellRisk(**cell) for cell in facts.pop("cells"))
+    return DefenceTrial(**facts, cells=cells)
