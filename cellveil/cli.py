@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,15 +30,18 @@ from cellveil.options import (
     TEXTS,
     Cost,
     CountColumn,
+    Defence,
     Gap,
     Hierarchies,
     Integer,
+    KeyFile,
     Margins,
     Method,
     Negative,
     ReleaseFile,
     Reveal,
     Summary,
+    TableId,
     TimeLimit,
     TopColumns,
 )
@@ -140,6 +143,9 @@ def protect(
         bool, typer.Option("--unions", help="Sums of suppressed cells must pass the rules too.")
     ] = False,
     integer: Integer = False,
+    defence: Defence = None,
+    key_file: KeyFile = None,
+    table_id: TableId = "",
     negative: Annotated[
         Negative, typer.Option(help="How negative contributions are read.")
     ] = Negative.ERROR,
@@ -176,10 +182,11 @@ def protect(
 
     Without -o the published table is printed.
     """
+    from cellveil.defence import defence_words, measured, posterior_words, read_defence
     from cellveil.inputs import Source, read_rules, read_table, split_names
     from cellveil.outputs import check_outputs, result_columns, write_columns, write_json
     from cellveil.progress import Meter
-    from cellveil.show import guarantee, quality, sizes
+    from cellveil.show import bare_sizes, guarantee, quality, sizes
     from csp.mechanism import Mechanism
 
     names = split_names(by, "--by")
@@ -191,6 +198,7 @@ def protect(
     mechanism = Mechanism(
         rule, width=width, strict=strict, cost=str(cost), margins=str(margins),
         singletons=singletons, unions=unions, integer=True if integer else None,
+        defence=read_defence(defence, key_file, table_id),
     )  # fmt: skip
     needs_reveal("--jj", jj, reveal=reveal)
     if jj is not None and (singletons or unions):
@@ -199,21 +207,32 @@ def protect(
         msg = "a JJ file cannot say --singletons or --unions; leave them or --jj out"
         raise InputError(msg)
     check_outputs(
-        {"-o": output, "--summary": summary, "--jj": jj, "--release": release},
-        [data, rda, primary, *(Path(text.partition("=")[2]) for text in hierarchy or ())],
-        {"-o": RESULTS, "--summary": (".json",), "--jj": JJ, "--release": (".json",)},
-    )
-    with Meter("tabulating", counts=cost is Cost.UNIT) as meter:
+        {
+            "-o": output, "--summary": summary, "--jj": jj, "--release": release,
+            "the cells of --release": None if release is None else release.with_suffix(".csv"),
+        },
+        [data, rda, primary, key_file, *(Path(text.partition("=")[2]) for text in hierarchy or ())],
+        {
+            "-o": RESULTS, "--summary": (".json",), "--jj": JJ, "--release": (".json",),
+            "the cells of --release": (".csv",),
+        },
+    )  # fmt: skip
+    with Meter("tabulating", counts=cost is Cost.UNIT and defence is None) as meter:
         table = read_table(source)
-        with explained(table, reveal=reveal):
+        with explained(table, reveal=reveal, defended=mechanism.defence is not None):
             result = mechanism.protect(
                 table, method=method, time_limit=time_limit, gap=gap, progress=meter
             )
         columns = result_columns(result, reveal=reveal, intervals=intervals)
+        known: dict[str, Any] = {}
+        if result.guarantee is not None:
+            meter.phase("weighing what the pattern tells")
+            known = measured(result)
     if jj is not None:
         result.to_jj(jj, reveal=True)
     if summary is not None:
-        write_json(summary, result.summary(reveal=reveal))
+        more = {"posterior": known} if known else {}
+        write_json(summary, result.summary(reveal=reveal) | more)
     if release is not None:
         save_release(release, result)
     if output is not None:
@@ -221,10 +240,20 @@ def protect(
     else:
         print_result(result, columns, reveal=reveal, intervals=intervals)
     asked = str(rule) if width is None else f"{rule} at width {width}"
-    say(sizes(table, result.problem, result.suppression))
-    say(quality(result.suppression, cost_words(cost)))
-    for line in guarantee(result.audit, f"what {asked} requires", singletons=singletons):
+    if result.guarantee is None or reveal:
+        say(sizes(table, result.problem, result.suppression))
+    else:
+        say(bare_sizes(table, result.suppression))
+    if result.guarantee is None:
+        say(quality(result.suppression, cost_words(cost)))
+    for line in guarantee(
+        result.audit, f"what {asked} requires", singletons=singletons,
+        defended=result.guarantee is not None,
+    ):  # fmt: skip
         say(line)
+    if result.guarantee is not None:
+        for line in (*defence_words(result.guarantee), posterior_words(known)):
+            say(line)
     say_written(output, summary, jj, release)
 
 
@@ -238,6 +267,9 @@ def suppress(
     time_limit: TimeLimit = None,
     gap: Gap = 0.0,
     integer: Integer = False,
+    defence: Defence = None,
+    key_file: KeyFile = None,
+    table_id: TableId = "",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Pattern: .csv, or .jj with --reveal."),
@@ -251,6 +283,7 @@ def suppress(
     """
     from dataclasses import replace
 
+    from cellveil.defence import defence_words, needs_width, read_defence
     from cellveil.inputs import is_jj
     from cellveil.outputs import (
         check_outputs,
@@ -260,25 +293,37 @@ def suppress(
         write_json,
     )
     from cellveil.progress import Meter
-    from cellveil.show import quality, sizes
+    from cellveil.show import bare_sizes, quality, sizes
+    from csp.defending import defend
     from csp.formats.jj import read_jj, write_jj
-    from csp.protected import run_facts
+    from csp.protected import defended_facts, run_facts
     from csp.solve import suppress as solve
 
     to_jj = output is not None and is_jj(output)
     needs_reveal("-o", output if to_jj else None, reveal=reveal)
     check_outputs(
-        {"-o": output, "--summary": summary}, [problem], {"-o": TEXTS + JJ, "--summary": (".json",)}
-    )
+        {"-o": output, "--summary": summary}, [problem, key_file],
+        {"-o": TEXTS + JJ, "--summary": (".json",)},
+    )  # fmt: skip
+    decoys = read_defence(defence, key_file, table_id)
+    needs_width(decoys)
+    options: dict[str, Any] = {
+        "method": method, "time_limit": time_limit, "gap": gap, "integer": integer,
+    }  # fmt: skip
     with Meter("reading") as meter:
         posed = read_jj(problem)
-        with explained(posed.table, reveal=reveal):
-            found = solve(
-                posed, method=method, time_limit=time_limit, gap=gap, integer=integer,
-                progress=meter,
-            )  # fmt: skip
-    if summary is not None:
+        with explained(posed.table, reveal=reveal, defended=decoys is not None):
+            defended = None if decoys is None else defend(posed, decoys, progress=meter, **options)
+            found = (
+                solve(posed, progress=meter, **options)
+                if defended is None
+                else defended.suppression
+            )
+    if summary is not None and defended is None:
         write_json(summary, run_facts(found, posed, reveal=reveal))
+    elif summary is not None and defended is not None:
+        facts = defended_facts(defended, posed, reveal=reveal)
+        write_json(summary, facts | {"guarantee": defended.guarantee.to_dict()})
     columns = pattern_columns(posed, found.pattern, reveal=reveal)
     if output is None:
         write_csv(sys.stdout, columns)
@@ -289,9 +334,14 @@ def suppress(
         write_jj(replace(posed, status=letters), output)
     else:
         write_columns(output, columns)
-    say(sizes(posed.table, posed, found))
-    say(quality(found, "cost is that of the file"))
-    if reveal:
+    if defended is None:
+        say(sizes(posed.table, posed, found))
+        say(quality(found, "cost is that of the file"))
+    else:
+        say((sizes(posed.table, posed, found)) if reveal else bare_sizes(posed.table, found))
+        for line in defence_words(defended.guarantee):
+            say(line)
+    if reveal and defended is None:
         facts = run_facts(found, posed, reveal=True)
         say(f"Cost {facts['cost']}, bound {facts['bound']}.")
     say_written(output, summary)
@@ -375,6 +425,21 @@ def audit(
             say(f"{output} was not written: intervals of an unsafe pattern need --reveal.")
     say_written(wrote, summary)
     raise typer.Exit(SAFE if found.safe else UNSAFE)
+
+
+@app.command()
+def key(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="New file; its owner may read it.")],
+) -> None:
+    """Make a secret key for --defence: keep it safe, publish it never, lose it never.
+
+    The same key protects the same table alike again; with another one, two releases of a table
+    tell more than each of them.
+    """
+    from csp.key import Key
+
+    Key.create(path)
+    say(f"Wrote {path}. Whoever has it can run the algorithm again; keep it apart from releases.")
 
 
 app.command()(microaggregate)

@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO
 
 import typer
@@ -19,6 +20,7 @@ __all__ = [
     "UNSAFE",
     "Front",
     "explained",
+    "folder_for",
     "say",
     "tell",
     "terminated_like_interrupted",
@@ -72,7 +74,7 @@ def _message(error: Exception) -> tuple[str, int] | None:
 
 
 @contextmanager
-def explained(table: Any, *, reveal: bool) -> Iterator[None]:
+def explained(table: Any, *, reveal: bool, defended: bool = False) -> Iterator[None]:
     """Reword an Unprotectable: its amounts would tell the cell."""
     from csp.errors import Unprotectable
 
@@ -89,6 +91,8 @@ def explained(table: Any, *, reveal: bool) -> Iterator[None]:
             f"Blocked by {shown or 'its own bounds'}. Let more cells be suppressed (margins, cells "
             "that must be published), lower the level, or merge categories"
         )
+        if defended:
+            msg += " (with decoys every suppressed cell must be as wide as --defence asks)"
         if reveal and error.interval is not None:
             low, high = (None if end is None else float(str(end)) for end in error.interval)
             from cellveil.show import ends_words
@@ -99,6 +103,23 @@ def explained(table: Any, *, reveal: bool) -> Iterator[None]:
         raise Unprotectable(
             msg, cell=error.cell, interval=error.interval, relations=error.relations
         ) from error
+
+
+def folder_for(path: Path) -> None:
+    """Make the folder of results, unless it is there.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        from csp.errors import InputError
+
+        msg = f"cannot make the folder {str(path)!r}: {error.strerror or error}"
+        raise InputError(msg) from error
 
 
 def say(line: str) -> None:

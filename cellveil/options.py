@@ -14,15 +14,18 @@ __all__ = [
     "TEXTS",
     "Cost",
     "CountColumn",
+    "Defence",
     "Gap",
     "Hierarchies",
     "Integer",
+    "KeyFile",
     "Margins",
     "Method",
     "Negative",
     "ReleaseFile",
     "Reveal",
     "Summary",
+    "TableId",
     "TimeLimit",
     "TopColumns",
 ]
@@ -97,4 +100,21 @@ CountColumn = Annotated[
 TopColumns = Annotated[
     str | None,
     typer.Option(metavar="COLUMNS", help="With --aggregated: columns of largest contributions."),
+]
+Defence = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Protect from whoever knows the algorithm: decoys:RATE, such as decoys:0.1.",
+    ),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Secret key of the defence, made by 'cellveil key'."),
+]
+TableId = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="Identity of the table: the same name and key, the same decoys."
+    ),
 ]

@@ -20,6 +20,7 @@ from csp.solve import Suppression
 from csp.table import Table
 
 __all__ = [
+    "bare_sizes",
     "cross_for",
     "ends_words",
     "guarantee",
@@ -211,6 +212,17 @@ def sizes(table: Table, problem: Problem, suppression: Suppression) -> str:
     )
 
 
+def bare_sizes(table: Table, suppression: Suppression) -> str:
+    """How many cells are published and suppressed; not how many of them are sensitive."""
+    hidden = int(suppression.pattern.sum())
+    by = "" if table.names == ("cell",) else f" by {' x '.join(table.names)}"
+    return (
+        f"{table.n_cells} cells{by}: {table.n_cells - hidden} published, {hidden} suppressed "
+        "(how many of them are sensitive, decoys or protect them is not for publication; "
+        "--reveal counts the sensitive ones)."
+    )
+
+
 def quality(run: Suppression, cost: str) -> str:
     """How good a pattern is, and why the search ended."""
     ended = {
@@ -227,8 +239,9 @@ def quality(run: Suppression, cost: str) -> str:
 
 
 def guarantee(
-    audit: Audit, floor: str, *, options: bool = True, singletons: bool = False
-) -> Iterator[str]:
+    audit: Audit, floor: str, *, options: bool = True, singletons: bool = False,
+    defended: bool = False,
+) -> Iterator[str]:  # fmt: skip
     """Say what the audit proved and what it did not look at.
 
     Parameters
@@ -242,14 +255,17 @@ def guarantee(
     singletons : bool
         Whether contributors who know their own cell were asked for; the audit does not say so
         where the table has none.
+    defended : bool
+        Whether a defence answers for what the choice of the pattern gives away.
     """
     singletons = singletons or "singletons" in audit.guards
+    # With a defence the number would depend on who is alone in hidden cells.
+    ends = "" if defended else f" ({len(audit.certificate.claims)} interval ends)"
     whole = ", that every cell is a whole number of units" if audit.integer else ""
     yield (
         "Audited safe: an outsider who knows every published cell, which cells are missing, how "
         f"cells add up, what bounds them beforehand (such as zero){whole}, cannot narrow any "
-        f"sensitive cell below {floor}. Proved in exact arithmetic, without the optimiser "
-        f"({len(audit.certificate.claims)} interval ends)."
+        f"sensitive cell below {floor}. Proved in exact arithmetic, without the optimiser{ends}."
     )
     if singletons:
         yield "The same holds for the only contributor of another cell, who knows that cell."
@@ -263,8 +279,11 @@ def guarantee(
     missed = [
         f"{words} ({option})" if options else words for words, option, done in further if not done
     ]
-    missed.append("what the choice of this very pattern may give away")
-    yield f"Not considered: {'; '.join(missed)}."
+    if not defended:
+        words = "what the choice of this very pattern may give away"
+        missed.append(f"{words} (--defence)" if options else words)
+    if missed:
+        yield f"Not considered: {'; '.join(missed)}."
 
 
 def violation_words(

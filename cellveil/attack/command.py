@@ -1,4 +1,4 @@
-"""The commands ``cellveil attack``: matching, evaluate."""
+"""The commands ``cellveil attack``: matching, evaluate, and defences of its own module."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellveil.front import SAFE, UNSAFE, say, terminated_like_interrupted
+from cellveil.attack.defences import defences
+from cellveil.front import SAFE, UNSAFE, folder_for, say, terminated_like_interrupted
 from cellveil.options import RESULTS, Reveal, Summary
 
 if TYPE_CHECKING:
     from attacks.matches import Matching
     from csp.mechanism import Mechanism
 
-__all__ = ["attack"]
+__all__ = ["attack", "numbers_of", "split"]
 
 attack = typer.Typer(
     name="attack",
@@ -27,6 +28,9 @@ attack = typer.Typer(
 
 
 _LARGER = (8,)
+
+
+attack.command()(defences)
 
 
 class How(StrEnum):
@@ -155,9 +159,9 @@ def evaluate(
         for name, reading in READINGS.items():
             typer.echo(f"{name}: {reading.words}")
         return
-    names = tuple(READINGS) if readings is None else _names(readings)
-    sizes = _numbers(sides, "--sides")
-    out.mkdir(parents=True, exist_ok=True)
+    names = tuple(READINGS) if readings is None else split(readings)
+    sizes = numbers_of(sides, "--sides")
+    folder_for(out)
     with terminated_like_interrupted(), Bar("trials") as bar:
         trials = run_trials(
             out / "trials.jsonl", readings=names, sides=sizes, tables=tables, seed=seed,
@@ -194,15 +198,23 @@ def _mechanism(path: Path) -> Mechanism:
     return Mechanism.from_dict(data)
 
 
-def _names(text: str) -> tuple[str, ...]:
+def split(text: str) -> tuple[str, ...]:
+    """Names between commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _numbers(text: str, option: str) -> tuple[int, ...]:
+def numbers_of(text: str, option: str) -> tuple[int, ...]:
+    """Whole numbers between commas.
+
+    Raises
+    ------
+    InputError
+        If something else stands there (option named).
+    """
     from csp.errors import InputError
 
     try:
-        return tuple(int(number) for number in _names(text))
+        return tuple(int(number) for number in split(text))
     except ValueError as error:
         msg = f"{option} {text!r} must be whole numbers separated by commas"
         raise InputError(msg) from error
@@ -290,6 +302,8 @@ def _words(found: Matching) -> list[str]:
     ]
     fits = "" if found.fibre_size is None else f" {found.fibre_size} tables fit the release."
     judged = f"{found.tested} tables were judged, {found.matched} would be published like this."
+    if found.method == "theorem":
+        judged = "Decoys exclude no table that fits, so none had to be judged."
     lines.append(judged + fits)
     if found.left_out is not None:
         lines.append(

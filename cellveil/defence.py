@@ -1,0 +1,157 @@
+"""The option --defence: from its text and a key file to decoys, and what the result says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from csp.decoys import Decoys
+    from csp.guarantee import Guarantee
+    from csp.protected import Protected
+
+__all__ = ["defence_words", "measured", "needs_width", "posterior_words", "read_defence"]
+
+_MOST_TABLES, _DRAWS, _KEYS, _MOST_CELLS = 500, 300, 8, 64
+_OPTIONS = ("lean", "spread", "width", "share")
+
+
+def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Decoys | None:
+    """Decoys from ``decoys:RATE`` with options behind commas, and the key of a file.
+
+    Raises
+    ------
+    InputError
+        If the text cannot be read, the key is missing or short, or there is a key and no defence.
+    """
+    from csp.errors import InputError
+    from csp.key import Key
+
+    if text is None:
+        given = {"--key-file": key_file is not None, "--table-id": bool(table_id)}
+        for option, there in given.items():
+            if there:
+                msg = f"{option} is for a defence; add --defence decoys:0.1 or leave it out"
+                raise InputError(msg)
+        return None
+    options = _parsed(text)
+    if key_file is None:
+        msg = "a defence needs a secret key; make one with 'cellveil key FILE', add --key-file FILE"
+        raise InputError(msg)
+    from csp.decoys import Decoys
+
+    return Decoys(key=Key.read(key_file), table=table_id, **options)
+
+
+def needs_width(decoys: Decoys | None) -> None:
+    """Refuse decoys without a width where no mechanism has one.
+
+    Raises
+    ------
+    InputError
+        If they have neither width nor share.
+    """
+    if decoys is not None and decoys.width is None and decoys.share is None:
+        from csp.errors import InputError
+
+        msg = (
+            "--defence: a JJ file says nothing of how wide the interval of a decoy must be; write "
+            "decoys:0.1,width=10 or decoys:0.1,share=0.1"
+        )
+        raise InputError(msg)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    from csp.errors import InputError
+
+    kind, _, rest = text.partition(":")
+    rate, *more = rest.split(",")
+    if kind != "decoys" or not rate:
+        msg = (
+            "--defence takes decoys:RATE, such as decoys:0.1, with "
+            f"{', '.join(_OPTIONS)} behind commas: decoys:0.1,width=20"
+        )
+        raise InputError(msg)
+    options: dict[str, Any] = {"rate": _number(rate)}
+    for part in more:
+        name, equals, number = part.partition("=")
+        if name not in _OPTIONS or not equals or name in options:
+            wanted = ", ".join(f"{o}=NUMBER" for o in _OPTIONS)
+            msg = f"--defence: what stands behind a comma is one of {wanted}, each once"
+            raise InputError(msg)
+        options[name] = _number(number)
+    if "lean" in options:
+        if options["lean"].denominator != 1:
+            msg = "--defence: lean is a whole number, such as lean=4"
+            raise InputError(msg)
+        options["lean"] = int(options["lean"])
+    return options
+
+
+def _number(text: str) -> Any:
+    from csp.errors import InputError
+    from csp.numbers import exact
+
+    try:
+        return exact(text)
+    except InputError:
+        # Not quoted: it may be a key in the wrong place.
+        msg = "--defence: rate and options are numbers, such as decoys:0.1,width=20"
+        raise InputError(msg) from None
+
+
+def defence_words(guarantee: Guarantee) -> Iterator[str]:
+    """Guarantee and assumptions as sentences."""
+    yield f"The algorithm may be known, its key may not. {guarantee.claim}"
+    yield f"Assumed: {'; '.join(guarantee.assumptions)}."
+
+
+def measured(result: Protected) -> dict[str, Any]:
+    """Compute what an adversary without prior knowledge makes of the release.
+
+    The release and the public part of the mechanism are all it takes, so it tells nothing that
+    others could not compute. Where it cannot be computed, the facts are the reason.
+    """
+    from attacks.bayes import posterior
+    from attacks.fibre import Fibre
+    from csp.errors import InputError
+
+    table = result.table
+    if not result.pattern.any():
+        return {"not_computed": "nothing is suppressed"}
+    if table.contributors is not None:
+        return {"not_computed": "who contributes to hidden cells has no known distribution"}
+    if int((result.problem.status != "z").sum()) > _MOST_CELLS:
+        return {"not_computed": f"more than {_MOST_CELLS} cells may be suppressed"}
+    try:
+        size = Fibre(result.release).count()
+        draws = None if size is not None and size <= _MOST_TABLES else _DRAWS
+        found = posterior(result.release, result.mechanism, keys=_KEYS, draws=draws)
+    except InputError:
+        return {"not_computed": "this takes two-way tables of counts and one width for all cells"}
+    ends = {naive: found.shortest(naive=naive) for naive in (False, True)}
+    unit = 10**result.table.scale
+    return {
+        "prior": "uniform",
+        "tables": size,
+        "drawn": draws,
+        "largest_primary_probability": round(float(found.sensitive.max()), 4),
+        "narrowest_95_percent": int((ends[False][1] - ends[False][0]).min()) / unit,
+        "narrowest_95_percent_without_algorithm": int((ends[True][1] - ends[True][0]).min()) / unit,
+    }
+
+
+def posterior_words(facts: dict[str, Any]) -> str:
+    """Say what the posterior is, or why it was not computed."""
+    if "not_computed" in facts:
+        return f"How probable the values are was not computed: {facts['not_computed']}."
+    tables = "the" if facts["tables"] is None else f"all {facts['tables']}"
+    drawn = f" (judged by {facts['drawn']} drawn ones)" if facts["drawn"] else ""
+    return (
+        f"To somebody who knows the algorithm and takes {tables} tables that fit for equally "
+        f"probable{drawn}, the cell most likely to be sensitive is so with probability "
+        f"{facts['largest_primary_probability']:.2f}, and the narrowest interval with 95 % "
+        f"probability is {facts['narrowest_95_percent']:g} wide (without the algorithm "
+        f"{facts['narrowest_95_percent_without_algorithm']:g})."
+    )

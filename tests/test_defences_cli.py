@@ -1,0 +1,174 @@
+"""Keys, defences and their comparison on the command line."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import pytest
+from typer.testing import CliRunner
+
+from attacks.defences.trials import load_defence_trials
+from cellveil.cli import app
+from csp import Key, Mechanism, Problem, Table
+from csp.formats.jj import read_jj, write_jj
+from csp.formats.release import read_release
+
+COUNTS = "row,column,count\n" + "\n".join(
+    f"{r},{c},{v}"
+    for r, line in zip("abc", ([3, 20, 30], [20, 25, 40], [21, 29, 19]), strict=True)
+    for c, v in zip("xyz", line, strict=True)
+)
+PROTECT = (
+    "protect counts.csv --aggregated --by row,column --value count --rules FREQ(5) --width 8 "
+    "--margins publish"
+)
+
+
+def run(*words):
+    return CliRunner().invoke(app, [w for part in words for w in part.split()])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "counts.csv").write_text(COUNTS)
+    assert run("key", "office.key").exit_code == 0
+    return tmp_path
+
+
+def test_a_new_key_is_for_its_owner_and_never_overwritten(folder):
+    path = folder / "office.key"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    before = path.read_bytes()
+    assert len(before.strip()) == 64
+    again = run("key", "office.key")
+    assert again.exit_code == 2
+    assert path.read_bytes() == before
+    assert before.decode().strip() not in again.output
+
+
+def test_protect_with_decoys_tells_its_promise_and_no_secret(folder):
+    out = run(PROTECT, "--defence decoys:0.3 --key-file office.key --table-id persons",
+              "-o out.csv --summary facts.json --release public.json")  # fmt: skip
+    assert out.exit_code == 0, out.output
+    assert "Every table that agrees" in out.output
+    assert "Proven optimum" not in out.output
+    facts = json.loads((folder / "facts.json").read_text())
+    assert facts["guarantee"]["complete"]
+    assert 0 < facts["posterior"]["largest_primary_probability"] <= 1
+    assert not {"primary", "secondary", "decoys", "method", "seconds", "gap"} & set(facts)
+    release, mechanism = read_release(folder / "public.json")
+    assert isinstance(mechanism, Mechanism)
+    assert mechanism.defence is not None
+    assert mechanism.defence.key is None
+    key = (folder / "office.key").read_text().strip()
+    for path in folder.iterdir():
+        if path.name != "office.key":
+            assert key not in path.read_text()
+    assert key not in out.output
+    attacked = run("attack matching public.json")
+    assert attacked.exit_code == 0, attacked.output
+    assert "Decoys exclude no table" in attacked.output
+    again = run(PROTECT, "--defence decoys:0.3 --key-file office.key --table-id persons -o b.csv")
+    assert again.exit_code == 0
+    assert (folder / "b.csv").read_text() == (folder / "out.csv").read_text()
+    told = run(PROTECT, "--defence decoys:0.3 --key-file office.key --table-id persons",
+               "-o c.csv --summary all.json --reveal")  # fmt: skip
+    assert told.exit_code == 0
+    revealed = json.loads((folder / "all.json").read_text())
+    assert revealed["primary"] == 1
+    assert revealed["primary"] + revealed["decoys"] + revealed["secondary"] == int(
+        release.pattern.sum()
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--defence decoys:0.1", "needs a secret key"),
+        ("--defence decoys:0.1 --key-file none.key", "none.key"),
+        ("--defence decoys:abc --key-file office.key", "are numbers"),
+        ("--defence decoys:0.1 --key-file " + "0123456789abcdef" * 4, "the key file named"),
+        ("--defence decoys:0.1 --key-file short.key", "needs at least 16"),
+        ("--defence decoys:2 --key-file office.key", "not between 0 and 1"),
+        ("--defence decoys --key-file office.key", "takes decoys:RATE"),
+        ("--defence coins:0.1 --key-file office.key", "takes decoys:RATE"),
+        ("--defence decoys:0.1,size=3 --key-file office.key", "each once"),
+        ("--defence decoys:0.1,lean=1.5 --key-file office.key", "whole number"),
+        ("--key-file office.key", "is for a defence"),
+        ("--table-id persons", "is for a defence"),
+    ],
+)
+def test_what_is_wrong_with_a_defence_is_said_and_nothing_written(folder, words, says):
+    (folder / "short.key").write_text("abcdefghijklmno")
+    out = run(PROTECT, words, "-o out.csv")
+    assert out.exit_code == 2
+    assert says in out.output
+    assert "abcdefghijklmno" not in out.output
+    assert "0123456789abcdef" not in out.output
+    assert not (folder / "out.csv").exists()
+
+
+def test_a_release_and_a_table_do_not_share_a_file(folder):
+    out = run(PROTECT, "-o m.csv --release m.json")
+    assert out.exit_code == 2
+    assert "choose two names" in out.output
+    assert not (folder / "m.csv").exists()
+
+
+def test_suppress_takes_decoys_for_jj_files(folder):
+    table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    write_jj(Problem.of(table, table.values < 10, spl=10, publish=table.margins), "p.jj")
+    words = "suppress p.jj --integer --defence decoys:0.5,width=10 --key-file office.key"
+    out = run(words, "-o p.csv --summary facts.json")
+    assert out.exit_code == 0, out.output
+    facts = json.loads((folder / "facts.json").read_text())
+    assert not facts["guarantee"]["complete"]
+    assert "primary" not in facts
+    assert read_jj("p.jj").primary.sum() == 1
+    missing = run("suppress p.jj --defence decoys:0.5 --key-file office.key -o q.csv")
+    assert missing.exit_code == 2
+    assert "width" in missing.output
+    assert not (folder / "q.csv").exists()
+
+
+def test_comparison_goes_on_and_writes_its_page(folder):
+    words = (
+        "attack defences -o d --sides 3,4 --tables 2 --rules plain,decoys:0.1 --series 1 --no-plots"
+    )
+    first = run(words, "--posterior-up-to 3")
+    assert first.exit_code == 0, first.output
+    store = folder / "d" / "trials.jsonl"
+    before = store.read_text()
+    trials = load_defence_trials(store)
+    assert len(trials) == 8
+    assert {t.group for t in trials} == {"plain 9", "plain 16"}
+    assert all(c.aware is None for t in trials if t.group == "plain 16" for c in t.cells)
+    # The last trial was cut off while it was written: it is run again, to the same end.
+    store.write_text(before[:-40])
+    real = "--table counts.csv --by row,column --value count --threshold 5"
+    again = run(words, "--posterior-up-to 3", real)
+    assert again.exit_code == 0, again.output
+    same = [t.key for t in load_defence_trials(store)]
+    assert same == [t.key for t in trials]
+    page = (folder / "d" / "defences.md").read_text()
+    assert "### counts" in page
+    assert "Releases that meet" in page
+    assert "nan" not in page
+    none = run(words, "--posterior-up-to 3", real.replace("5", "3"))
+    assert none.exit_code == 0
+    page = (folder / "d" / "defences.md").read_text()
+    assert "without primary cells" in page
+    assert "nan" not in page
+    decoys = [t for t in trials if t.rule == "decoys:0.1"]
+    assert all(c.support == c.feasible >= 8 for t in decoys for c in t.cells)
+    assert run("attack defences -o e --rules guess").exit_code == 2
+    assert (
+        run("attack defences -o e --table counts.csv --tables 1 --sides 3 --series 0").exit_code
+        == 2
+    )
+
+
+def test_a_key_read_twice_is_the_same(folder):
+    assert Key.read("office.key") == Key.read("office.key")
