@@ -92,8 +92,7 @@ class Candidates:
         return (
             mechanism.defence is not None
             and self.marks is None
-            and not mechanism.singletons
-            and mechanism.uniform_width(self.table) is not None
+            and mechanism.asks_width_alone(self.table)
         )
 
 
@@ -216,9 +215,7 @@ def _check_wide(release: Release, mechanism: Mechanism, bare: Problem) -> None:
     """Every cell that decoys suppress is wide, in every table alike."""
     assert mechanism.defence is not None
     table, pattern = bare.table, release.pattern
-    uniform = mechanism.uniform_width(table)
-    width = mechanism.least_width(table) if uniform is None else uniform
-    asked = Wide.of(bare, mechanism.defence, width)
+    asked = Wide.of(bare, mechanism.defence, mechanism.decoy_width(table))
     integer = mechanism.attacker_is_integer(table)
     narrow = pattern & ~asked.holds(bare, pattern, pattern, integer=integer)
     if narrow.any():

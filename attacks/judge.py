@@ -71,6 +71,28 @@ def judge_for(given: Candidates) -> Judge:
     return SolverJudge(given) if given.mechanism.defence is None else SupportJudge(given)
 
 
+def _posed(given: Candidates, values: NDArray[np.int64]) -> Problem | None:
+    """Problem of a table; None if no mechanism of these rules publishes it with this pattern.
+
+    The mechanism's word on single cells is asked first: that is cheap.
+    """
+    if given.facts is not None:
+        place = np.arange(len(values)), values - given.lower
+        if not given.facts.allowed[place].all():
+            return None
+        if given.mechanism.defence is None and not given.facts.primary[place].any():
+            return None
+    try:
+        problem = given.mechanism.problem(given.release.table(values))
+    except InputError:
+        return None
+    if (problem.primary & ~given.release.pattern).any():
+        return None
+    if given.marks is not None and (problem.primary[given.cells] != given.marks).any():
+        return None
+    return problem
+
+
 class SupportJudge:
     """Match test of mechanisms with decoys: whether some key could have led to this pattern.
 
@@ -107,19 +129,10 @@ class SupportJudge:
         given = self._given
         if given.excludes_nothing:
             return True
-        place = np.arange(len(values)), values - given.lower
-        if given.facts is not None and not given.facts.allowed[place].all():
+        problem = _posed(given, values)
+        if problem is None:
             return False
-        table = given.release.table(values)
-        try:
-            problem = given.mechanism.problem(table)
-        except InputError:
-            return False
-        if (problem.primary & ~given.release.pattern).any():
-            return False
-        if given.marks is not None and (problem.primary[given.cells] != given.marks).any():
-            return False
-        integer = given.mechanism.attacker_is_integer(table)
+        integer = given.mechanism.attacker_is_integer(problem.table)
         return audit(
             problem, given.release.pattern, integer=integer, only_primary=True,
             time_limit=time_limit,
@@ -140,7 +153,6 @@ class SolverJudge:
         # Ties are broken in the order of labels (`csp.suppress`).
         self._order = label_order(given.table) if n <= BINARY_UP_TO else np.arange(n)
         self._pattern = given.release.pattern[self._order]
-        self._place = np.argsort(self._order)[given.cells]
         self._pool: list[NDArray[np.bool_]] = []
         self.solved = 0
 
@@ -163,18 +175,11 @@ class SolverJudge:
             If the time runs out before the verdict.
         """
         given, pattern = self._given, self._pattern
-        if not self._possible(values):
+        bare = _posed(given, values)
+        if bare is None or not bare.primary.any():
             return False
-        table = given.release.table(values)
-        integer = given.mechanism.attacker_is_integer(table)
-        try:
-            problem = reordered(given.mechanism.problem(table), self._order)
-        except InputError:
-            return False
-        if not problem.primary.any() or (problem.primary & ~pattern).any():
-            return False
-        if given.marks is not None and (problem.primary[self._place] != given.marks).any():
-            return False
+        integer = given.mechanism.attacker_is_integer(bare.table)
+        problem = reordered(bare, self._order)
         for i, other in enumerate(self._pool):
             if self._is_better(problem, other) and self._is_safe(problem, other, integer=integer):
                 self._pool.insert(0, self._pool.pop(i))
@@ -194,14 +199,6 @@ class SolverJudge:
             msg = "the time limit passed before a table was judged; allow more time"
             raise OutOfTime(msg)
         return bool((found.pattern == pattern).all())
-
-    def _possible(self, values: NDArray[np.int64]) -> bool:
-        """Whether the mechanism's word on single cells leaves the table in the running."""
-        facts = self._given.facts
-        if facts is None:
-            return True
-        place = np.arange(len(values)), values - self._given.lower
-        return bool(facts.allowed[place].all() and facts.primary[place].any())
 
     def _is_better(self, problem: Problem, other: NDArray[np.bool_]) -> bool:
         """Whether another pattern would be preferred if it is safe."""

@@ -271,6 +271,23 @@ class Mechanism:
         # A sensitive cell without any level is an error, in tables that have one.
         return max(fixed, self.least_width(table)) or None
 
+    def asks_width_alone(self, table: Table) -> bool:
+        """Whether one width is all that is ever asked of a sensitive cell of tables like this.
+
+        Who is alone in a hidden cell, and the sums that unions make of hidden contributors, are no
+        published facts: a table that has others asks for more than a width.
+        """
+        people = self.singletons or (self.unions and table.contributors is not None)
+        return self.uniform_width(table) is not None and not people
+
+    def decoy_width(self, table: Table) -> int:
+        """Width in units that every suppressed cell needs so that any of them may be primary.
+
+        Where hidden values decide what is asked, the width of the mechanism alone.
+        """
+        uniform = self.uniform_width(table)
+        return self.least_width(table) if uniform is None else uniform
+
     def least_width(self, table: Table) -> int:
         """Width asked by the mechanism itself, in units."""
         if self.width is None:

@@ -334,12 +334,9 @@ def _protect_with_decoys(
             "in it, and decoys do not hide that; leave singletons or the defence out"
         )
         raise InputError(msg)
-    uniform = mechanism.uniform_width(table)
-    width = mechanism.least_width(table) if uniform is None else uniform
-    # Who is alone in a hidden cell, and the sums that unions make of hidden contributors, are no
-    # published facts: a table that has others asks for more than a width.
-    people = table.contributors is not None and (mechanism.singletons or mechanism.unions)
-    complete = uniform is not None and not people
-    found = defend(problem, decoys, integer=integer, width=width, complete=complete, **options)
+    found = defend(
+        problem, decoys, integer=integer, width=mechanism.decoy_width(table),
+        complete=mechanism.asks_width_alone(table), **options,
+    )  # fmt: skip
     release = Release.of(table, found.pattern)
     return Protected(table, mechanism, problem, found.suppression, found.audit, release, found)

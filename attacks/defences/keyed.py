@@ -73,10 +73,8 @@ class WithDecoys:
         # Ties are broken in the order of labels, so cells stand in that order here.
         self._order = label_order(table)
         self._bare = reordered(_bare(self._mechanism, table), self._order)
-        uniform = mechanism.uniform_width(table)
-        width = mechanism.least_width(table) if uniform is None else uniform
-        self._wide = Wide.of(self._bare, self._decoys, width)
-        if uniform is None or self._wide.share is not None:
+        self._wide = Wide.of(self._bare, self._decoys, mechanism.decoy_width(table))
+        if not mechanism.asks_width_alone(table) or self._wide.share is not None:
             msg = "likelihoods need one width for all cells; give Mechanism(width=) and no margin="
             raise InputError(msg)
         self._levels = np.full(table.n_cells, self._wide.units, dtype=np.int64)

@@ -1,0 +1,196 @@
+"""The commands ``cellveil suppress`` and ``cellveil audit``: problems in JJ files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cellveil.answers import needs_reveal, say_written
+from cellveil.front import SAFE, UNSAFE, explained, say, tell
+from cellveil.options import (
+    JJ,
+    RESULTS,
+    TEXTS,
+    Defence,
+    Gap,
+    Integer,
+    KeyFile,
+    Method,
+    Reveal,
+    Summary,
+    TableId,
+    TimeLimit,
+)
+
+__all__ = ["audit", "suppress"]
+
+
+def suppress(
+    problem: Annotated[
+        Path, typer.Argument(metavar="PROBLEM", help="Suppression problem: .jj or .jj.gz.")
+    ],
+    *,
+    method: Method = "auto",
+    time_limit: TimeLimit = None,
+    gap: Gap = 0.0,
+    integer: Integer = False,
+    defence: Defence = None,
+    key_file: KeyFile = None,
+    table_id: TableId = "",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Pattern: .csv, or .jj with --reveal."),
+    ] = None,
+    summary: Summary = None,
+    reveal: Reveal = False,
+) -> None:
+    """Find the cheapest safe pattern of a problem in a JJ file.
+
+    The pattern has columns id and status: s published, x suppressed, z published by force.
+    """
+    from dataclasses import replace
+
+    from cellveil.defence import defence_words, needs_width, read_defence
+    from cellveil.inputs import is_jj
+    from cellveil.outputs import (
+        check_outputs,
+        pattern_columns,
+        write_columns,
+        write_csv,
+        write_json,
+    )
+    from cellveil.progress import Meter
+    from cellveil.show import bare_sizes, quality, sizes
+    from csp.defending import defend
+    from csp.formats.jj import read_jj, write_jj
+    from csp.protected import defended_facts, run_facts
+    from csp.solve import suppress as solve
+
+    to_jj = output is not None and is_jj(output)
+    needs_reveal("-o", output if to_jj else None, reveal=reveal)
+    check_outputs(
+        {"-o": output, "--summary": summary}, [problem, key_file],
+        {"-o": TEXTS + JJ, "--summary": (".json",)},
+    )  # fmt: skip
+    decoys = read_defence(defence, key_file, table_id)
+    needs_width(decoys)
+    options: dict[str, Any] = {
+        "method": method, "time_limit": time_limit, "gap": gap, "integer": integer,
+    }  # fmt: skip
+    with Meter("reading") as meter:
+        posed = read_jj(problem)
+        with explained(posed.table, reveal=reveal, defended=decoys is not None):
+            defended = None if decoys is None else defend(posed, decoys, progress=meter, **options)
+            found = (
+                solve(posed, progress=meter, **options)
+                if defended is None
+                else defended.suppression
+            )
+    if summary is not None and defended is None:
+        write_json(summary, run_facts(found, posed, reveal=reveal))
+    elif summary is not None and defended is not None:
+        facts = defended_facts(defended, posed, reveal=reveal)
+        write_json(summary, facts | {"guarantee": defended.guarantee.to_dict()})
+    columns = pattern_columns(posed, found.pattern, reveal=reveal)
+    if output is None:
+        write_csv(sys.stdout, columns)
+    elif to_jj:
+        secondary = found.pattern & (posed.status == "s")
+        letters = posed.status.copy()
+        letters[secondary] = "x"
+        write_jj(replace(posed, status=letters), output)
+    else:
+        write_columns(output, columns)
+    if defended is None:
+        say(sizes(posed.table, posed, found))
+        say(quality(found, "cost is that of the file"))
+    else:
+        say((sizes(posed.table, posed, found)) if reveal else bare_sizes(posed.table, found))
+        for line in defence_words(defended.guarantee):
+            say(line)
+    if reveal and defended is None:
+        facts = run_facts(found, posed, reveal=True)
+        say(f"Cost {facts['cost']}, bound {facts['bound']}.")
+    say_written(output, summary)
+
+
+def audit(
+    problem: Annotated[
+        Path, typer.Argument(metavar="PROBLEM", help="Suppression problem: .jj or .jj.gz.")
+    ],
+    pattern: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="PATTERN",
+            help="Columns id and status (.csv), or a .jj; u and x are suppressed. "
+            "Without it the status in the problem counts.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    integer: Integer = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Interval of each cell, if the pattern is safe."
+        ),
+    ] = None,
+    summary: Summary = None,
+    reveal: Reveal = False,
+) -> None:
+    """Check what an outsider can infer from a pattern: exit code 0 safe, 1 unsafe."""
+    from cellveil.inputs import read_pattern
+    from cellveil.outputs import (
+        check_outputs,
+        interval_columns,
+        pattern_columns,
+        write_columns,
+        write_json,
+    )
+    from cellveil.progress import Meter
+    from cellveil.show import guarantee, violation_words
+    from csp.auditing import audit as check
+    from csp.formats.jj import read_jj
+
+    check_outputs(
+        {"-o": output, "--summary": summary},
+        [problem, pattern],
+        {"-o": RESULTS, "--summary": (".json",)},
+    )
+    with Meter("reading") as meter:
+        posed = read_jj(problem)
+        hidden = read_pattern(pattern, posed)
+        meter.phase("auditing")
+        found = check(posed, hidden, integer=integer)
+    words = violation_words(posed, found.violations, reveal=reveal)
+    if summary is not None:
+        facts = {
+            "safe": found.safe,
+            "violations": words,
+            "guards": list(found.guards),
+            "integer_attacker": found.integer,
+            "cells": posed.table.n_cells,
+            "primary": int(posed.primary.sum()),
+            "suppressed": int(hidden.sum()),
+            "claims_verified": len(found.certificate.claims),
+        }
+        write_json(summary, facts)
+    # The intervals of an unsafe pattern are what must not be known.
+    wrote = output if found.safe or reveal else None
+    if wrote is not None:
+        columns = pattern_columns(posed, hidden, reveal=reveal)
+        write_columns(wrote, columns | interval_columns(found, posed.table.scale))
+    if found.safe:
+        for line in guarantee(found, "its protection levels", options=False):
+            tell(line)
+    else:
+        tell("Unsafe. An outsider learns what must not be known:")
+        for line in words:
+            tell(f"  {line}")
+        if output is not None and wrote is None:
+            say(f"{output} was not written: intervals of an unsafe pattern need --reveal.")
+    say_written(wrote, summary)
+    raise typer.Exit(SAFE if found.safe else UNSAFE)
