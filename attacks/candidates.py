@@ -13,6 +13,7 @@ from csp.auditing import intervals
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.numbers import units_text
+from csp.patterns import as_flags
 from csp.problem import Problem
 from csp.release import Release
 from csp.table import Table
@@ -169,8 +170,8 @@ def candidates(
         facts = _facts(release, mechanism, table, cells, lower, upper)
     told = None
     if marks is not None:
-        flags = np.asarray(marks, dtype=bool)
-        if flags.shape != release.pattern.shape or (flags & ~release.pattern).any():
+        flags = as_flags(marks, len(release.pattern), "marks")
+        if (flags & ~release.pattern).any():
             msg = "marks need one flag for each cell, and none at a published cell"
             raise InputError(msg)
         told = flags[cells]

@@ -22,6 +22,7 @@ from csp.attacker.view import Extreme, View
 from csp.certificate import Certificate, Claim, claims_of
 from csp.errors import CertificateError
 from csp.numbers import UNBOUNDED
+from csp.patterns import as_pattern
 from csp.release import Release
 from csp.table import Table
 
@@ -181,7 +182,7 @@ def ends(
     """
     rational: dict[int, tuple[Claim, Claim]] = {}
     whole: dict[int, tuple[Claim, Claim]] = {}
-    wanted = np.array(pattern, dtype=bool)
+    wanted = as_pattern(table, pattern).copy()
     if cells is not None:
         wanted[:] = False
         wanted[list(cells)] = True

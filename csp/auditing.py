@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from csp.attacker import check_time, components, engine, integer_extreme
 from csp.certificate import Certificate, Claim, claims_of
 from csp.errors import InputError
+from csp.patterns import as_pattern
 from csp.problem import Problem
 from csp.singletons import insiders
 from csp.table import Table
@@ -211,22 +212,6 @@ def intervals(
     ends = interval_claims(table, suppressed, wanted, integer=integer)
     Certificate(table, suppressed, tuple(c for pair in ends.values() for c in pair)).verify()
     return _arrays(table, suppressed, ends)
-
-
-def as_pattern(table: Table, pattern: ArrayLike) -> NDArray[np.bool_]:
-    """Check a pattern's shape and freeze a copy.
-
-    Raises
-    ------
-    InputError
-        If there is not one flag for each cell.
-    """
-    flags = np.array(pattern, dtype=bool)
-    if flags.shape != (table.n_cells,):
-        msg = f"the pattern has shape {flags.shape}; {table.n_cells} cells need ({table.n_cells},)"
-        raise InputError(msg)
-    flags.flags.writeable = False
-    return flags
 
 
 def interval_claims(

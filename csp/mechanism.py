@@ -175,9 +175,9 @@ class Mechanism:
         ----------
         table : Table
         **options
-            method, time_limit, gap, seed and progress of `csp.suppress`; and keep, (n,) bool:
-            cells that an earlier release suppressed and this one shall suppress as well, so that
-            the two do not give each other away.
+            method, time_limit, gap, seed and progress of `csp.suppress`; and keep, an earlier
+            `Release`: what it suppressed stays suppressed here (cells are matched by label), so
+            that the two releases do not disclose each other's cells.
 
         Returns
         -------

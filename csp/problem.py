@@ -10,21 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
 from csp.numbers import MAX_VALUE, UNBOUNDED
+from csp.patterns import STATUS, as_flags, as_pattern
 from csp.table import Table
 
 if TYPE_CHECKING:
     from csp.rules import Rule
 
 __all__ = ["STATUS", "Problem"]
-
-STATUS = {
-    "u": "primary: must be suppressed and protected",
-    "s": "may be suppressed",
-    "x": "suppressed beforehand as a secondary cell",
-    "w": "never published, at no cost, and not protected",
-    "z": "must be published",
-}
-"""Cell status letters of sdcTable and what they mean here."""
 
 
 _NOBODY = np.zeros(0, dtype=bool)
@@ -79,13 +71,14 @@ class Problem:
     union_rule: Rule | None = None
 
     def __post_init__(self) -> None:
-        for name, kind in (("primary", np.bool_), ("status", np.dtype("U1"))):
-            _freeze(self, name, np.array(getattr(self, name), dtype=kind))
+        n = self.table.n_cells
+        _freeze(self, "primary", as_flags(self.primary, n, "primary"))
+        _freeze(self, "status", np.array(self.status, dtype="U1"))
         for name in ("lpl", "upl", "spl", "cost"):
             _freeze(self, name, _integers(self, name))
         none = self.singletons is None or self.singletons is _NOBODY
-        flags = np.zeros(self.table.n_cells, bool) if none else self.singletons
-        _freeze(self, "singletons", np.array(flags, dtype=bool))
+        flags = np.zeros(n, bool) if none else as_flags(self.singletons, n, "singletons")
+        _freeze(self, "singletons", flags)
         _check_status(self)
         _check_levels(self)
 
@@ -117,10 +110,7 @@ class Problem:
         InputError
             If the pattern has another shape, or holds a cell that must be published.
         """
-        kept = np.asarray(pattern, dtype=bool)
-        if kept.shape != self.primary.shape:
-            msg = f"the pattern has shape {kept.shape}; {self.table.n_cells} cells need one each"
-            raise InputError(msg)
+        kept = as_pattern(self.table, pattern)
         clash = kept & (self.status == "z")
         if clash.any():
             i = int(np.argmax(clash))
@@ -160,8 +150,8 @@ class Problem:
             If a primary cell must be published.
         """
         n = table.n_cells
-        mask = np.broadcast_to(np.asarray(primary, bool), (n,)).copy()
-        fixed = np.broadcast_to(np.asarray(publish, bool), (n,)).copy()
+        mask = as_flags(primary, n, "primary", single=True)
+        fixed = as_flags(publish, n, "publish", single=True)
         if table.structural is not None:
             fixed |= table.structural
         clash = mask & fixed

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from csp.auditing import Audit, audit
 from csp.defending import Defended, defend
@@ -298,7 +298,7 @@ def protect(
 
 
 def protect_table(
-    mechanism: Mechanism, table: Table, *, keep: ArrayLike | None = None, **options: Any
+    mechanism: Mechanism, table: Table, *, keep: Release | None = None, **options: Any
 ) -> Protected:
     """Pose, solve, audit and release; see `Mechanism.protect`.
 
@@ -311,7 +311,7 @@ def protect_table(
     """
     problem = mechanism.problem(table)
     if keep is not None:
-        problem = problem.keeping(keep)
+        problem = problem.keeping(_earlier(keep).suppressed_in(table))
     integer = mechanism.attacker_is_integer(table)
     if mechanism.defence is not None:
         return _protect_with_decoys(mechanism, problem, integer=integer, **options)
@@ -321,6 +321,17 @@ def protect_table(
         msg = f"the pattern fails its audit, nothing is released: {checked.violations[0].words}"
         raise CertificateError(msg)
     return Protected(table, mechanism, problem, found, checked, Release.of(table, found.pattern))
+
+
+def _earlier(keep: Any) -> Release:
+    found = keep.release if isinstance(keep, Protected) else keep
+    if not isinstance(found, Release):
+        msg = (
+            f"keep is a {type(keep).__name__}; give the earlier release (protected.release, or "
+            "csp.formats.release.read_release), whose cells are matched by label"
+        )
+        raise InputError(msg)
+    return found
 
 
 def _protect_with_decoys(

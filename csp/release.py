@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
+from csp.patterns import as_pattern
 from csp.table import Table
 
 if TYPE_CHECKING:
@@ -51,12 +52,11 @@ class Release:
     structural: NDArray[np.bool_] | None = None
 
     @classmethod
-    def of(cls, table: Table, pattern: NDArray[np.bool_]) -> Release:
+    def of(cls, table: Table, pattern: ArrayLike) -> Release:
         """Release of a table under a pattern; holds no suppressed value."""
-        published = np.where(pattern, 0, table.values)
-        flags = np.array(pattern, dtype=bool)
-        for array in (published, flags):
-            array.flags.writeable = False
+        flags = as_pattern(table, pattern)
+        published = np.where(flags, 0, table.values)
+        published.flags.writeable = False
         return cls(
             published, flags, table.relations, table.lower, table.upper, table.labels,
             table.scale, table.names, table.roots, table.structural,
@@ -97,6 +97,45 @@ class Release:
             full, self.relations, self.lower, self.upper, self.labels, self.scale,
             names=self.names, roots=self.roots, structural=self.structural,
         )  # fmt: skip
+
+    def suppressed_in(self, table: Table) -> NDArray[np.bool_]:
+        """Cells of another table that this release suppressed, matched by their labels.
+
+        Parameters
+        ----------
+        table : Table
+            Of the same dimensions, in any order; it may have further cells.
+
+        Returns
+        -------
+        (n,) bool
+            Over the cells of `table`.
+
+        Raises
+        ------
+        InputError
+            If the dimensions differ, or the table lacks a suppressed cell of the release.
+        """
+        if sorted(self.names) != sorted(table.names):
+            msg = (
+                f"the earlier release is by {', '.join(self.names)}, the table by "
+                f"{', '.join(table.names)}; cells are matched by their codes in the same dimensions"
+            )
+            raise InputError(msg)
+        order = [self.names.index(name) for name in table.names]
+        place = {label: i for i, label in enumerate(table.labels)}
+        marks = np.zeros(table.n_cells, dtype=bool)
+        for i in np.flatnonzero(self.pattern).tolist():
+            label = tuple(self.labels[i][d] for d in order)
+            if label not in place:
+                shown = ", ".join(f"{n}={c}" for n, c in zip(table.names, label, strict=True))
+                msg = (
+                    f"cell ({shown}) was suppressed in the earlier release and the table has no "
+                    "such cell; keep the categories of the earlier release, or add it with value 0"
+                )
+                raise InputError(msg)
+            marks[place[label]] = True
+        return marks
 
     def __repr__(self) -> str:
         hidden = int(self.pattern.sum())

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from csp.contributors import Contributors
 from csp.errors import InputError, NotAdditive
 from csp.numbers import MAX_VALUE, UNBOUNDED, units_text
+from csp.patterns import as_flags
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -93,7 +94,7 @@ class Table:
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         if self.structural is not None:
-            flags = np.array(self.structural, dtype=bool)
+            flags = as_flags(self.structural, n, "structural")
             flags.flags.writeable = False
             object.__setattr__(self, "structural", flags)
         if self.relations.shape[1] != n:

@@ -16,6 +16,7 @@ from attacks.defences.summary import standings
 from attacks.defences.trials import DefenceTrial
 from csp import Decoys, InputError, Key, Mechanism, MinFrequency, Problem, Table
 from csp.prediction import predicted
+from csp.release import Release
 from tests.shared import examples
 
 KEY = Key(bytes(range(32)))
@@ -37,15 +38,16 @@ def test_what_an_earlier_release_suppressed_stays_suppressed():
     )
     plain = Mechanism(MinFrequency(5), width=8, margins="publish")
     for mechanism in (plain, replace(plain, defence=Decoys("0.05", KEY))):
-        old = mechanism.protect(first).pattern
-        new = mechanism.protect(second, keep=old)
+        earlier = mechanism.protect(first)
+        old = earlier.pattern
+        new = mechanism.protect(second, keep=earlier.release)
         assert (new.pattern >= old).all()
         assert new.audit.safe
     assert not plain.protect(second).pattern.any()
     with pytest.raises(InputError, match="to stay suppressed and must be published"):
-        plain.protect(second, keep=second.margins)
-    with pytest.raises(InputError, match="shape"):
-        plain.protect(second, keep=[True])
+        plain.protect(second, keep=Release.of(first, first.margins))
+    with pytest.raises(InputError, match="matched by label"):
+        plain.protect(second, keep=old)
     problem = Problem.of(second, np.zeros(25, bool), publish=second.margins)
     assert (problem.keeping(old).status[old] == "x").all()
 

@@ -34,6 +34,7 @@ from csp import (
 )
 from csp.contributors import Contributors
 from csp.linked import link
+from csp.release import Release
 from tests.oracles import is_safe, rational_interval
 from tests.shared import examples
 from tests.strategies import REGIONS, cube, magnitude_tables, problems, small_tables
@@ -314,7 +315,7 @@ def test_the_promise_for_kept_cells_does_not_count_primary_ones():
         mechanism = Mechanism(
             MinFrequency(10), width=10, margins="publish", defence=Decoys("0.001", key_of(1))
         )
-        found = mechanism.protect(table, keep=kept.ravel())
+        found = mechanism.protect(table, keep=Release.of(table, kept.ravel()))
         assert (found.pattern == kept.ravel()).all()
         told.append((found.summary(), repr(found), found.guarantee))
     assert told[0] == told[1]

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 from csp.errors import InputError
 from csp.mechanism import Mechanism
+from csp.patterns import as_flags
 from csp.problem import Problem
 from csp.solve.listing import Census, MinimalPatterns
 from csp.solve.order import label_order, reordered
@@ -164,11 +165,7 @@ class Asked:
         return primary[:, self._order], levels[:, :, self._order]
 
     def _pattern(self, pattern: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        flags = np.asarray(pattern, dtype=bool)
-        if flags.shape != self.free.shape:
-            msg = f"the pattern has shape {flags.shape}; {len(self.free)} cells need one flag each"
-            raise InputError(msg)
-        return flags[self._order]
+        return as_flags(pattern, len(self.free), "the pattern")[self._order]
 
     def _whole(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         given = np.asarray(values)

@@ -31,6 +31,7 @@ from attacks.defences.regions import bridgeless, regions
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.numbers import ceil_fraction, exact
+from csp.patterns import as_flags
 from csp.table import Table
 
 __all__ = ["SequentialFixpoint"]
@@ -161,7 +162,7 @@ class SequentialFixpoint:
     ) -> NDArray[np.float64]:
         """See `attacks.defences.Publisher`; 0 or 1."""
         tables = np.asarray(values, dtype=np.int64)
-        flags = np.asarray(pattern, dtype=bool)
+        flags = as_flags(pattern, len(self._asked.free), "the pattern")
         out = np.zeros(len(tables))
         if not len(tables) or flags[~self._asked.free].any():
             return out

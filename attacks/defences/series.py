@@ -173,7 +173,7 @@ def over_time(schedule: str, index: int, seed: int, releases: int, drift: int) -
     table, key = _drawn(rng), Key(rng.bytes(32))
     out: list[Protected] = []
     for r in range(releases):
-        keep = out[-1].pattern if schedule == "kept" and out else None
+        keep = out[-1].release if schedule == "kept" and out else None
         out.append(_mechanism(schedule, key, r).protect(table, keep=keep))
         change = rng.integers(-drift, drift + 1, (_SIDE, _SIDE))
         inner = table.values.reshape(_SIDE + 1, _SIDE + 1)[:-1, :-1]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
 from csp.numbers import MAX_VALUE
+from csp.patterns import as_pattern
 from csp.problem import Problem
 from csp.solve import cases, kernels
 from csp.solve.small import NO_LIMIT, OUTCOMES, check_sizes, mask_of, structure_of, unpack
@@ -222,11 +223,7 @@ class SmallSolver:
 
     def _as_mask(self, pattern: ArrayLike) -> np.uint64 | None:
         """Mask of a pattern, or None if it suppresses a cell that must be published."""
-        flags = np.asarray(pattern, dtype=bool)
-        n = self._template.table.n_cells
-        if flags.shape != (n,):
-            msg = f"the pattern has shape {flags.shape}; {n} cells need ({n},)"
-            raise InputError(msg)
+        flags = as_pattern(self._template.table, pattern)
         cells = self._structure.cells
         return None if flags.sum() > flags[cells].sum() else mask_of(flags[cells])
 

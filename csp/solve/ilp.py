@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker.view import room
-from csp.auditing import as_pattern, audit
+from csp.auditing import audit
 from csp.errors import OutOfTime, SolverError, Unprotectable
 from csp.numbers import UNBOUNDED
+from csp.patterns import as_pattern
 from csp.problem import Problem
 from csp.singletons import insiders
 from csp.solve.order import BINARY_UP_TO

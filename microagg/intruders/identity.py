@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
 from csp.numbers import exact
+from csp.patterns import as_flags
 from csp.release import Release
 from csp.rules.base import Number, number_text
 
@@ -270,16 +271,12 @@ def _release_of(
 
 
 def _flags(given: ArrayLike, n: int, shape: tuple[int, int] | None) -> NDArray[np.bool_]:
-    found = np.asarray(given, dtype=bool)
-    if shape is not None and found.shape == shape:
+    if shape is not None and np.shape(given) == shape:
         full = np.zeros(n, dtype=bool)
-        full[: found.size] = found.ravel()
+        size = shape[0] * shape[1]
+        full[:size] = as_flags(np.ravel(given), size, "the pattern")
         return full
-    if found.shape != (n,):
-        also = "" if shape is None else f" or {shape}"
-        msg = f"the pattern has shape {found.shape}; it needs ({n},){also}"
-        raise InputError(msg)
-    return found.copy()
+    return as_flags(given, n, "the pattern")
 
 
 def _end(value: int, claim: Claim, unit: int) -> Fraction | None:
