@@ -136,8 +136,13 @@ def protect(
         Margins, typer.Option(help="May margins be suppressed, or are they public?")
     ] = Margins.SUPPRESS,
     singletons: Annotated[
-        bool, typer.Option("--singletons", help="Guard against single contributors of a cell.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--singletons/--no-singletons",
+            help="Guard against a contributor who is alone in a cell and subtracts it.",
+            show_default="in tables of values",
+        ),
+    ] = None,
     unions: Annotated[
         bool, typer.Option("--unions", help="Sums of suppressed cells must pass the rules too.")
     ] = False,
@@ -185,7 +190,7 @@ def protect(
     from cellveil.inputs import Source, read_rules, read_table, split_names
     from cellveil.outputs import check_outputs, result_columns, write_columns, write_json
     from cellveil.progress import Meter
-    from cellveil.show import bare_sizes, guarantee, quality, sizes
+    from cellveil.show import guarantee, quality, sizes
     from csp.mechanism import Mechanism
 
     names = split_names(by, "--by")
@@ -216,7 +221,7 @@ def protect(
             "the cells of --release": (".csv",),
         },
     )  # fmt: skip
-    with Meter("tabulating", counts=cost is Cost.UNIT and defence is None) as meter:
+    with Meter("tabulating") as meter:
         table = read_table(source)
         with explained(table, reveal=reveal, defended=mechanism.defence is not None):
             result = mechanism.protect(
@@ -239,14 +244,11 @@ def protect(
     else:
         print_result(result, columns, reveal=reveal, intervals=intervals)
     asked = str(rule) if width is None else f"{rule} at width {width}"
-    if result.guarantee is None or reveal:
-        say(sizes(table, result.problem, result.suppression))
-    else:
-        say(bare_sizes(table, result.suppression))
+    say(sizes(result.problem, result.pattern, reveal=reveal))
     if result.guarantee is None:
-        say(quality(result.suppression, cost_words(cost)))
+        say(quality(result.suppression, cost_words(cost), reveal=reveal))
     for line in guarantee(
-        result.audit, f"what {asked} requires", singletons=singletons,
+        result.audit, f"what {asked} requires", singletons="singletons" in result.guards,
         defended=result.guarantee is not None,
     ):  # fmt: skip
         say(line)

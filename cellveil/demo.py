@@ -39,12 +39,14 @@ def run_demo(console: Console) -> None:
     console.print()
     console.print(published_grid(protected, console))
     console.print(f"{cross} suppressed    - no contributor")
-    console.print(sizes(table, protected.problem, protected.suppression))
+    console.print(sizes(protected.problem, protected.pattern))
     console.print()
     _heading(console, "What anybody can work out about the suppressed cells")
     console.print(intervals_grid(protected))
     _heading(console, "What is proved")
-    for line in guarantee(protected.audit, "what its rule requires"):
+    for line in guarantee(
+        protected.audit, "what its rule requires", singletons="singletons" in protected.guards
+    ):
         console.print(line)
     console.print(quality(protected.suppression, "each cell costs 1"))
     console.print()

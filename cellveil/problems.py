@@ -63,7 +63,7 @@ def suppress(
         write_json,
     )
     from cellveil.progress import Meter
-    from cellveil.show import bare_sizes, quality, sizes
+    from cellveil.show import quality, sizes
     from csp.defending import defend
     from csp.formats.jj import read_jj, write_jj
     from csp.protected import defended_facts, run_facts
@@ -105,10 +105,10 @@ def suppress(
     else:
         write_columns(output, columns)
     if defended is None:
-        say(sizes(posed.table, posed, found))
-        say(quality(found, "cost is that of the file"))
+        say(sizes(posed, found.pattern, reveal=reveal))
+        say(quality(found, "cost is that of the file", reveal=reveal))
     else:
-        say((sizes(posed.table, posed, found)) if reveal else bare_sizes(posed.table, found))
+        say(sizes(posed, found.pattern, reveal=reveal))
         for line in defence_words(defended.guarantee):
             say(line)
     if reveal and defended is None:
@@ -173,10 +173,11 @@ def audit(
             "guards": list(found.guards),
             "integer_attacker": found.integer,
             "cells": posed.table.n_cells,
-            "primary": int(posed.primary.sum()),
             "suppressed": int(hidden.sum()),
-            "claims_verified": len(found.certificate.claims),
         }
+        if reveal:
+            facts["primary"] = int(posed.primary.sum())
+            facts["claims_verified"] = len(found.certificate.claims)
         write_json(summary, facts)
     # The intervals of an unsafe pattern are what must not be known.
     wrote = output if found.safe or reveal else None

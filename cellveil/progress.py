@@ -29,19 +29,15 @@ WORDS = {
 
 
 class Meter:
-    """Progress of a run: phase, gap and, where costs are counts, the cells suppressed so far.
+    """Progress of a run: phase, gap in whole percent, and the cells suppressed so far.
 
     Parameters
     ----------
     phase : str
         What happens first.
-    counts : bool
-        Whether the cost is the number of secondary cells. Otherwise it may be a sum of suppressed
-        values, which is never shown.
     """
 
-    def __init__(self, phase: str, *, counts: bool = False) -> None:
-        self.counts = counts
+    def __init__(self, phase: str) -> None:
         self._phase = phase
         self._lock = threading.Lock()
         self._timer = threading.Timer(DELAY, self._show)
@@ -79,8 +75,9 @@ class Meter:
         with self._lock:
             if self._bar is None or state.best is None:
                 return
-            cells = f", {state.best} secondary cells" if self.counts else ""
-            facts = f"gap {100 * state.gap:.2f} %{cells}"
+            from csp.solve.result import percent_at_most
+
+            facts = f"gap {percent_at_most(state.gap)} %, {state.suppressed} cells suppressed"
             self._bar.update(0, total=1.0, completed=1.0 - state.gap, facts=facts)
 
     def _show(self) -> None:

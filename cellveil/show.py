@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
@@ -20,7 +21,6 @@ from csp.solve import Suppression
 from csp.table import Table
 
 __all__ = [
-    "bare_sizes",
     "cross_for",
     "ends_words",
     "guarantee",
@@ -200,30 +200,21 @@ def _end(end: float, scale: int) -> str:
 # ---- words ---------------------------------------------------------------------------------------
 
 
-def sizes(table: Table, problem: Problem, suppression: Suppression) -> str:
-    """How many cells are published, sensitive and suppressed with them."""
-    hidden = int(suppression.pattern.sum())
+def sizes(problem: Problem, pattern: NDArray[np.bool_], *, reveal: bool = False) -> str:
+    """How many cells are published and suppressed; with `reveal`, how many are sensitive.
+
+    Where no cell is secondary, the count would mark every suppressed cell as sensitive.
+    """
+    table, hidden = problem.table, int(pattern.sum())
+    by = "" if table.names == ("cell",) else f" by {' x '.join(table.names)}"
+    line = f"{table.n_cells} cells{by}: {table.n_cells - hidden} published, {hidden} suppressed"
+    if not reveal:
+        return f"{line} (--reveal counts the sensitive ones)." if hidden else f"{line}."
     primary = int(problem.primary.sum())
-    more = hidden - primary
-    by = "" if table.names == ("cell",) else f" by {' x '.join(table.names)}"
-    return (
-        f"{table.n_cells} cells{by}: {table.n_cells - hidden} published, "
-        f"{hidden} suppressed ({primary} sensitive, {more} more to protect them)."
-    )
+    return f"{line} ({primary} primary, {hidden - primary} secondary)."
 
 
-def bare_sizes(table: Table, suppression: Suppression) -> str:
-    """How many cells are published and suppressed; not how many of them are sensitive."""
-    hidden = int(suppression.pattern.sum())
-    by = "" if table.names == ("cell",) else f" by {' x '.join(table.names)}"
-    return (
-        f"{table.n_cells} cells{by}: {table.n_cells - hidden} published, {hidden} suppressed "
-        "(how many of them are sensitive, decoys or protect them is not for publication; "
-        "--reveal counts the sensitive ones)."
-    )
-
-
-def quality(run: Suppression, cost: str) -> str:
+def quality(run: Suppression, cost: str, *, reveal: bool = False) -> str:
     """How good a pattern is, and why the search ended."""
     ended = {
         "time": "The time limit ended the search. ",
@@ -232,9 +223,12 @@ def quality(run: Suppression, cost: str) -> str:
     if run.proven:
         tie = "" if run.canonical else " (equally cheap patterns were not compared)"
         return f"{ended}Proven optimum: no safe pattern costs less, where {cost}{tie}."
+    gap = run.gap if reveal else run.gap_at_most
+    if gap == 1:
+        return f"{ended}Not proved optimal."
     return (
-        f"{ended}Not proven optimal: the cheapest safe pattern costs at most "
-        f"{100 * run.gap:.2f} % less, where {cost}."
+        f"{ended}Not proved optimal: the cheapest safe pattern costs at most "
+        f"{100 * gap:.4g} % less, where {cost}."
     )
 
 
@@ -259,20 +253,19 @@ def guarantee(
         Whether a defence answers for what the choice of the pattern gives away.
     """
     singletons = singletons or "singletons" in audit.guards
-    # With a defence the number would depend on who is alone in hidden cells.
-    ends = "" if defended else f" ({len(audit.certificate.claims)} interval ends)"
     whole = ", that every cell is a whole number of units" if audit.integer else ""
     yield (
         "Audited safe: an outsider who knows every published cell, which cells are missing, how "
-        f"cells add up, what bounds them beforehand (such as zero){whole}, cannot narrow any "
-        f"sensitive cell below {floor}. Proved in exact arithmetic, without the optimiser{ends}."
+        f"cells add up, what bounds them beforehand (such as zero){whole}, cannot narrow the "
+        f"interval of any sensitive cell below {floor}. Proved in exact arithmetic, without the "
+        "optimiser."
     )
     if singletons:
         yield "The same holds for the only contributor of another cell, who knows that cell."
     if "unions" in audit.guards:
         yield "Sums of suppressed cells that the published totals give away pass the rules too."
     further = (
-        ("contributors who know their own cell", "--singletons", singletons),
+        ("a contributor who is alone in a cell and subtracts it", "--singletons", singletons),
         ("sensitive sums of suppressed cells", "--unions", "unions" in audit.guards),
         ("an attacker who knows that cells are whole units", "--integer", audit.integer),
     )

@@ -46,9 +46,10 @@ class Mechanism:
     margins : {"suppress", "publish"}
         "suppress": the rules apply to margins and they may be suppressed. "publish": margins are
         public, neither tested nor suppressible.
-    singletons : bool
-        Protect each primary cell also from the one contributor of any other cell, who knows the
-        value of that cell.
+    singletons : bool or None
+        Protect each primary cell also from a contributor who is alone in other cells and so knows
+        their values. None: in tables of values, where contributors are known. False leaves such a
+        contributor able to subtract its own cells from published totals.
     unions : bool
         Sums of suppressed cells that a relation publishes must pass the rules too.
     integer : bool or None
@@ -62,7 +63,7 @@ class Mechanism:
     >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
     >>> protected = Mechanism(MinFrequency(10), width=10, margins="publish").protect(table)
     >>> protected
-    Protected(16 cells: 1 primary, 3 secondary, proven optimum; safe against outsider)
+    Protected(16 cells: 4 suppressed, proven optimum; safe against outsider)
     """
 
     rules: Rule | str | Callable[[Table], Any]
@@ -70,7 +71,7 @@ class Mechanism:
     strict: bool = False
     cost: Cost = "unit"
     margins: str = "suppress"
-    singletons: bool = False
+    singletons: bool | None = None
     unions: bool = False
     integer: bool | None = None
     defence: Decoys | None = None
@@ -124,7 +125,7 @@ class Mechanism:
             cost=cost,
             publish=publish,
             cost_scale=cost_scale,
-            singletons=_singletons(table) if self.singletons else None,
+            singletons=_singletons(table) if self.guards_singletons(table) else None,
             union_rule=as_rule(self.rules) if self.unions else None,
         )
 
@@ -277,7 +278,7 @@ class Mechanism:
         Who is alone in a hidden cell, and the sums that unions make of hidden contributors, are no
         published facts: a table that has others asks for more than a width.
         """
-        people = self.singletons or (self.unions and table.contributors is not None)
+        people = self.guards_singletons(table) or (self.unions and table.contributors is not None)
         return self.uniform_width(table) is not None and not people
 
     def decoy_width(self, table: Table) -> int:
@@ -297,6 +298,14 @@ class Mechanism:
     def attacker_is_integer(self, table: Table) -> bool:
         """Whether the attacker knows that the cells of this table are whole units."""
         return is_count_table(table) if self.integer is None else self.integer
+
+    def guards_singletons(self, table: Table) -> bool:
+        """Whether contributors who are alone in cells of this table count as attackers.
+
+        Unless said otherwise they do in tables of values; in a table of counts somebody who is
+        alone in a cell knows no more than that.
+        """
+        return not is_count_table(table) if self.singletons is None else self.singletons
 
     def costs(self, table: Table) -> tuple[NDArray[np.int64], int]:
         """Cost of each cell as a secondary one, and its decimals.

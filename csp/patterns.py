@@ -98,7 +98,8 @@ def as_flags(marks: Any, n: int, name: str, *, single: bool = False) -> NDArray[
     if array.dtype == object and all(isinstance(v, (bool, np.bool_)) for v in array.ravel()):
         array = array.astype(bool)
     if array.dtype != np.bool_:
-        kind = "text" if array.dtype.kind in "US" else str(array.dtype)
+        other = next((v for v in array.ravel() if not isinstance(v, (bool, np.bool_))), None)
+        kind = "nothing (missing)" if is_missing(other) else type(other).__name__
         msg = f"{name} must be booleans, got {kind}; write a comparison such as values < 5"
         raise InputError(msg)
     if array.shape != (n,) and not (single and array.shape == ()):

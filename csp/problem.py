@@ -83,10 +83,8 @@ class Problem:
         _check_levels(self)
 
     def __repr__(self) -> str:
-        return (
-            f"Problem({self.table!r}, {int(self.primary.sum())} primary, "
-            f"{int(self.free.sum())} may be suppressed)"
-        )
+        # How many cells are primary would mark them where no other is suppressed.
+        return f"Problem({self.table!r})"
 
     @property
     def forced(self) -> NDArray[np.bool_]:

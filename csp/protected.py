@@ -66,7 +66,7 @@ class Protected:
     @property
     def guards(self) -> tuple[str, ...]:
         """Attackers that the result is safe against, also where a table has none of them."""
-        asked = ("singletons",) if self.mechanism.singletons else ()
+        asked = ("singletons",) if self.mechanism.guards_singletons(self.table) else ()
         return tuple(dict.fromkeys(("outsider", *asked, *self.audit.guards)))
 
     def __repr__(self) -> str:
@@ -77,11 +77,9 @@ class Protected:
                 f"Protected({facts['cells']} cells: {facts['suppressed']} suppressed with decoys; "
                 f"safe against {', '.join(self.guards)}, algorithm known)"
             )
-        quality = "proven optimum" if facts["proven"] else f"gap {100 * facts['gap']:.2f} %"
         return (
-            f"Protected({facts['cells']} cells: {facts['primary']} primary, "
-            f"{facts['secondary']} secondary, {quality}; "
-            f"safe against {', '.join(self.guards)})"
+            f"Protected({facts['cells']} cells: {facts['suppressed']} suppressed, "
+            f"{self.suppression.quality}; safe against {', '.join(self.guards)})"
         )
 
     def to_frame(
@@ -147,8 +145,8 @@ class Protected:
         ------
         InputError
             Unless ``reveal=True``: a JJ file holds every value, suppressed ones too. Also if the
-            file cannot be written, or the mechanism has singletons or unions, which JJ files
-            cannot say.
+            file cannot be written, or the mechanism asks for singletons or unions, which JJ files
+            cannot say. Singletons that are guarded by default are left out of the file.
         """
         from csp.formats.jj import write_jj
 
@@ -156,7 +154,10 @@ class Protected:
             msg = "a JJ file holds every value, suppressed ones too; pass reveal=True to write it"
             raise InputError(msg)
         secondary = self.pattern & (self.problem.status == "s")
-        write_jj(replace(self.problem, status=np.where(secondary, "x", self.problem.status)), path)
+        posed = replace(self.problem, status=np.where(secondary, "x", self.problem.status))
+        if self.mechanism.singletons is None:
+            posed = replace(posed, singletons=np.zeros(self.table.n_cells, dtype=bool))
+        write_jj(posed, path)
 
     def summary(self, *, reveal: bool = False) -> dict[str, Any]:
         """Facts about the result as plain data, ready for JSON.
@@ -164,8 +165,9 @@ class Protected:
         Parameters
         ----------
         reveal : bool
-            Add cost, bound and the share of the value suppressed. With costs by value these are
-            sums of suppressed cells, which can disclose them.
+            Add what depends on suppressed values and may disclose them: how many cells are primary
+            and secondary, cost, bound and gap, the share of the value suppressed, and how many
+            claims the audit checked.
 
         Returns
         -------
@@ -182,14 +184,13 @@ class Protected:
             "guards": list(self.guards),
             "integer_attacker": self.audit.integer,
         }
-        if self.defended is None or reveal:
-            # How many there are depends on who is alone in hidden cells.
-            facts["claims_verified"] = len(self.audit.certificate.claims)
         if self.defended is not None:
             assert self.mechanism.defence is not None
             facts["defence"] = self.mechanism.defence.to_dict()
             facts["guarantee"] = self.defended.guarantee.to_dict()
         if reveal:
+            # How many there are depends on who is alone in suppressed cells.
+            facts["claims_verified"] = len(self.audit.certificate.claims)
             sizes = np.abs(self.table.values).astype(np.float64)
             share = sizes[self.pattern].sum() / max(1.0, sizes.sum())
             facts["share_suppressed"] = float(share)
@@ -218,10 +219,9 @@ def defended_facts(defended: Defended, problem: Problem, *, reveal: bool = False
     -------
     dict
     """
-    told = run_facts(defended.suppression, problem)
+    told = run_facts(defended.suppression, problem, reveal=reveal)
     pattern = defended.pattern
-    facts = {name: told[name] for name in ("cells", "relations", "published")}
-    facts["suppressed"] = int(pattern.sum())
+    facts = {name: told[name] for name in ("cells", "relations", "published", "suppressed")}
     if reveal:
         others = pattern & ~problem.primary
         scale = 10**problem.cost_scale
@@ -243,7 +243,8 @@ def run_facts(run: Suppression, problem: Problem, *, reveal: bool = False) -> di
     run : Suppression
     problem : Problem
     reveal : bool
-        Add cost and bound, which can be sums of suppressed values.
+        Add what depends on suppressed values: cost and bound may be sums of them, the gap is a
+        fraction of the two, and where no cell is secondary the counts mark all as sensitive.
 
     Returns
     -------
@@ -252,21 +253,23 @@ def run_facts(run: Suppression, problem: Problem, *, reveal: bool = False) -> di
     facts: dict[str, Any] = {
         "cells": problem.table.n_cells,
         "relations": int(problem.table.relations.shape[0]),
-        "primary": int(problem.primary.sum()),
-        "secondary": int((run.pattern & ~problem.primary).sum()),
         "published": int((~run.pattern).sum()),
+        "suppressed": int(run.pattern.sum()),
         "method": run.method,
         "proven": run.proven,
         "canonical": run.canonical,
-        "gap": run.gap,
+        "gap_at_most": run.gap_at_most,
         "stopped": run.stopped,
         "seconds": round(run.seconds, 3),
     }
     if reveal:
         scale = 10**problem.cost_scale
         facts |= {
+            "primary": int(problem.primary.sum()),
+            "secondary": int((run.pattern & ~problem.primary).sum()),
             "cost": run.cost / scale if scale > 1 else run.cost,
             "bound": run.bound / scale if scale > 1 else run.bound,
+            "gap": run.gap,
         }
     return facts
 

@@ -363,4 +363,6 @@ def test_rules_that_leave_levels_open_promise_less():
         MinFrequency(3), margins="publish", defence=Decoys("0.3", key_of(2), width=10)
     )
     assert not open_levels.protect(table).guarantee.complete
-    assert replace(open_levels, width=10).protect(table).guarantee.complete
+    one_width = replace(open_levels, width=10)
+    assert not one_width.protect(table).guarantee.complete  # who is alone in a cell counts
+    assert replace(one_width, singletons=False).protect(table).guarantee.complete

@@ -303,7 +303,7 @@ def test_stored_zeros_in_relations_mean_nothing() -> None:
         np.array([5, 5, 3, 3]), csr_array(stored, shape=(2, 4)), np.zeros(4),
         np.full(4, csp.UNBOUNDED), tuple((c,) for c in "abcd"),
     )  # fmt: skip
-    assert suppress(Problem.of(table, [0, 0, 0, 1], spl=2)).cost == 1
+    assert suppress(Problem.of(table, [False, False, False, True], spl=2)).cost == 1
     with pytest.raises(InputError, match="whole"):
         table.replace(values=np.array([5.5, 5.5, 3, 3]))
 

@@ -238,7 +238,7 @@ class _Work:
         options: dict[str, Any] = {}
         if method == "suppress":
             options = {"identities": self.identities, "cost": self.cost}
-        with Meter("clustering", counts=self.cost == "unit") as meter:
+        with Meter("clustering") as meter:
             options["progress"] = (
                 meter if method == "suppress" else lambda words, share: meter.phase(words)
             )
@@ -381,20 +381,30 @@ def _compliant_words(found: Compliant) -> list[str]:
     sizes = found.partition.sizes
     lines = [
         f"{len(found.rows)} records in {len(sizes)} clusters of {int(sizes.min())} to "
-        f"{int(sizes.max())}; information loss {found.information_loss:.4f} % "
-        f"({found.start_loss:.4f} % and {found.start_unsafe} unsafe means before)."
+        f"{int(sizes.max())}; information loss "
+        + (
+            f"{found.information_loss:.1f} %."
+            if found.suppressed is not None
+            else f"{found.information_loss:.4f} % ({found.start_loss:.4f} % and "
+            f"{found.start_unsafe} sensitive means before)."
+        )
     ]
     if found.suppressed is not None:
         facts = found.suppressed.summary()
-        proven = "proven fewest" if facts["proven"] else f"gap {100 * facts['gap']:.2f} %"
         lines.append(
-            f"{facts['primary']} means suppressed and {facts['secondary']} more to protect them "
-            f"({proven}), against whoever knows all totals"
+            f"{facts['suppressed']} means suppressed ({found.suppressed.suppression.quality}), "
+            "safe against an attacker who knows all totals"
             + (f" and {'; '.join(facts['identities'])}." if facts["identities"] else ".")
         )
     if found.dropped:
         lines.append(f"{len(found.dropped)} records left out.")
     if found.bound is not None:
-        lines.append(f"No compliant clusters lose less than {found.bound:.4f} %.")
+        lines.append(_bound_words(found.bound))
     lines.append(f"Safe: no published mean tells too much by {found.rule}.")
     return lines
+
+
+def _bound_words(bound: float) -> str:
+    if bound < 0.00005:
+        return "No lower bound on the information loss was found."
+    return f"No compliant clusters lose less than {bound:.4f} %."

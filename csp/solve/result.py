@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Progress", "ProgressCallback", "Suppression"]
+__all__ = ["Progress", "ProgressCallback", "Suppression", "percent_at_most"]
+
+# Gaps are told in steps. An unproven gap within 1/k says that at least k units of cost, and so
+# perhaps k secondary cells, are in the pattern; it is told only where that is at most a tenth of
+# the suppressed cells.
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
+_CELLS_FOR_A_STEP = 10
+
+
+def percent_at_most(gap: float) -> int:
+    """Whole percent that a gap does not exceed, for people who watch a run."""
+    return ceil(100 * gap - 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +50,7 @@ class Progress:
 
     def __repr__(self) -> str:
         # Costs may be sums of suppressed values: they stay out of what is printed.
-        return f"Progress({self.phase}, gap {100 * self.gap:.2f} %, {self.seconds:.2f} s)"
+        return f"Progress({self.phase}, gap {percent_at_most(self.gap)} %, {self.seconds:.2f} s)"
 
     @property
     def gap(self) -> float:
@@ -64,7 +76,8 @@ class Suppression:
     bound : int
         No safe pattern costs less.
     gap : float
-        ``(cost - bound) / cost``; 0 when proven.
+        ``(cost - bound) / cost``; 0 when proven. Not for publication: a fraction with the cost as
+        denominator discloses the cost, which may be a sum of suppressed values.
     proven : bool
         Whether the pattern is proved to be cheapest, as far as a float solver can tell: costs
         that differ by less than about a millionth of the largest may be taken for equal. (That
@@ -97,5 +110,25 @@ class Suppression:
 
     def __repr__(self) -> str:
         # The cost may be a sum of suppressed values: it stays out of what is printed.
-        word = "proven optimum" if self.proven else f"gap {100 * self.gap:.2f} %"
-        return f"Suppression({int(self.pattern.sum())} cells, {word}, {self.seconds:.2f} s)"
+        return f"Suppression({int(self.pattern.sum())} cells, {self.quality}, {self.seconds:.2f} s)"
+
+    @property
+    def gap_at_most(self) -> float:
+        """Gap rounded up to one of few steps, which disclose neither cost nor counts.
+
+        0 if proven, otherwise 0.01, 0.02, 0.05, 0.1, 0.25, 0.5 or 1. In a pattern of few cells
+        even a step would say how many of them are secondary at least; there it is 1.
+        """
+        if self.proven:
+            return 0.0
+        hidden = int(self.pattern.sum())
+        told = (s for s in _STEPS if s >= self.gap and hidden * s >= _CELLS_FOR_A_STEP)
+        return next(told, 1.0)
+
+    @property
+    def quality(self) -> str:
+        """How good the pattern is, in words that may be published."""
+        if self.proven:
+            return "proven optimum"
+        step = self.gap_at_most
+        return "not proved optimal" if step == 1 else f"gap at most {100 * step:g} %"

@@ -136,12 +136,15 @@ class Compliant:
             "smallest_cluster": int(sizes.min()),
             "largest_cluster": int(sizes.max()),
             "unsafe_cells": self.unsafe,
-            "information_loss": round(self.information_loss, 6),  # more digits tell of means
-            "before": {
+            # More digits tell of means, and the more so of those that are suppressed.
+            "information_loss": round(self.information_loss, 6 if self.suppressed is None else 1),
+        }
+        if self.suppressed is None:
+            # Where cells are suppressed, how many were sensitive is not for publication.
+            facts["before"] = {
                 "unsafe_cells": self.start_unsafe,
                 "information_loss": round(self.start_loss, 6),
-            },
-        }
+            }
         if self.method == "drop":
             facts["dropped_records"] = len(self.dropped)
         if self.bound is not None:

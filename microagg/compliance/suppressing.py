@@ -58,17 +58,14 @@ class Suppressed:
         return Release.of(self.cells.table, self.suppression.pattern)
 
     def __repr__(self) -> str:
-        primary = int(self.problem.primary.sum())
-        return f"Suppressed({primary} primary, {int(self.hidden.sum()) - primary} secondary)"
+        return f"Suppressed({int(self.hidden.sum())} cells, {self.suppression.quality})"
 
     def summary(self) -> dict[str, Any]:
-        """Plain data for JSON; holds no value."""
-        primary = int(self.problem.primary.sum())
+        """Plain data for JSON; holds no value, and nothing that tells sensitive cells apart."""
         return {
-            "primary": primary,
-            "secondary": int(self.hidden.sum()) - primary,
+            "suppressed": int(self.hidden.sum()),
             "proven": self.suppression.proven,
-            "gap": self.suppression.gap,
+            "gap_at_most": self.suppression.gap_at_most,
             "seconds": self.suppression.seconds,
             "identities": [str(identity) for identity in self.cells.identities],
             "relations": int(self.cells.table.relations.shape[0]),
