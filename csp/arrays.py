@@ -13,6 +13,7 @@ from csp.errors import InputError
 from csp.hierarchy import Hierarchy
 from csp.numbers import MAX_VALUE, UNBOUNDED
 from csp.table import Table
+from csp.totals import unnoticed_totals
 from csp.units import NotUnits, to_units
 
 __all__ = ["table_from_array"]
@@ -21,7 +22,7 @@ __all__ = ["table_from_array"]
 def table_from_array(
     a: ArrayLike,
     *,
-    margins: bool = True,
+    margins: bool | None = None,
     decimals: int | None = None,
     contributors: Contributors | None = None,
     names: Sequence[str] | None = None,
@@ -49,8 +50,11 @@ def table_from_array(
         msg = f"an array of shape {array.shape} has no cells; give at least one along each axis"
         raise InputError(msg)
     axes = _names(names, array.ndim)
+    asked, margins = margins, margins is not False
     trees = _hierarchies(array.shape, axes, codes, hierarchies or {}, margins=margins)
     units, scale = _units(array, decimals)
+    if asked is None:
+        _check_margins(units, axes, trees, codes, hierarchies or {})
     if margins:
         shape = tuple(len(tree.codes) for tree in trees)
         cube = np.zeros(shape, np.int64)
@@ -76,6 +80,30 @@ def table_from_array(
         names=axes,
         roots=tuple(tree.root for tree in trees),
     )
+
+
+def _check_margins(
+    units: NDArray[np.int64],
+    names: tuple[str, ...],
+    trees: Sequence[Hierarchy],
+    codes: Sequence[Sequence[str]] | None,
+    given: Mapping[str, Hierarchy],
+) -> None:
+    """Refuse an array that seems to hold its margins already."""
+    leaves = [
+        [] if n in given else [t.codes[i] for i in t.leaves]
+        for n, t in zip(names, trees, strict=True)
+    ]
+    for axis, j, lines in unnoticed_totals(units, leaves):
+        # Without codes only the last entry along an axis is where a margin would stand.
+        if codes is None and j < units.shape[axis] - 1:
+            continue
+        msg = (
+            f"entry {j} along axis {names[axis]!r} of the array is the sum of the others in "
+            f"{lines} lines, so the array seems to hold margins; pass margins=False if it holds "
+            "all of them, leave the entry out if it is one, or pass margins=True if it is none"
+        )
+        raise InputError(msg)
 
 
 def _names(names: Sequence[str] | None, ndim: int) -> tuple[str, ...]:

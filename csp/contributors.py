@@ -19,7 +19,8 @@ class Contributors:
     Attributes
     ----------
     count : (n,) int64
-        Number of contributors (records, holdings, or estimated units under sampling weights).
+        Number of contributors: records, or those who are named as contributors. Sampling weights
+        do not change it: a single respondent is one, whatever it stands for.
     total : (n,) int64
         Sum of all contributions as the rules see them, in table units. Equals the cell's value
         unless a mode for negative contributions changed the contributions.
@@ -31,6 +32,9 @@ class Contributors:
     opposite : Contributors or None
         Only for negative="split": the same for the negative contributions, signs dropped. A cell
         is sensitive if either side is.
+    weighted : (n,) int64 or None
+        Estimated number of contributors in the population: the sum of the sampling weights,
+        rounded half up. None without weights.
     """
 
     count: NDArray[np.int64]
@@ -38,6 +42,7 @@ class Contributors:
     top: NDArray[np.int64]
     ids: NDArray[np.int64] | None = None
     opposite: Contributors | None = None
+    weighted: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         n = len(self.count)
@@ -50,7 +55,10 @@ class Contributors:
         if self.ids is not None and self.ids.shape != self.top.shape:
             msg = f"ids of shape {self.ids.shape} do not match top of shape {self.top.shape}"
             raise InputError(msg)
-        for array in (self.count, self.total, self.top, self.ids):
+        if self.weighted is not None and self.weighted.shape != (n,):
+            msg = f"weighted has shape {self.weighted.shape}; {n} cells need ({n},)"
+            raise InputError(msg)
+        for array in (self.count, self.total, self.top, self.ids, self.weighted):
             if array is not None:
                 array.flags.writeable = False
 

@@ -15,6 +15,7 @@ from csp.errors import InputError
 from csp.hierarchy import Hierarchy
 from csp.numbers import MAX_VALUE, UNBOUNDED
 from csp.table import Table
+from csp.totals import check_leaves, total_codes
 from csp.units import NotUnits, to_units
 
 __all__ = ["columns_to_frame", "table_from_frame"]
@@ -28,7 +29,8 @@ def table_from_frame(
     count: str | None = None,
     top: Sequence[str] = (),
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    total: str = "Total",
+    total: str | Mapping[str, str] | None = None,
+    absent: str = "error",
     decimals: int | None = None,
     lower: str | None = None,
     upper: str | None = None,
@@ -36,7 +38,7 @@ def table_from_frame(
     """Table of an aggregated frame, one row a cell.
 
     The rows hold either every cell of the table, margins included, or inner cells only: then the
-    margins are computed. Inner cells without a row are empty (0) in both cases.
+    margins are computed. With margins, inner cells without a row are 0, and the margins confirm it.
 
     Parameters
     ----------
@@ -46,14 +48,19 @@ def table_from_frame(
     value : str
         Column of the cell values.
     count : str, optional
-        Column of the number of contributors. Without `count` and `top` the table is one of
-        counts; with `top` alone the largest contributions are the contributors.
+        Column of the number of contributors. The column of the values itself says that they are
+        counts of contributors. Without `count` and `top` nothing is known of contributors, and
+        rules that need them refuse the table; with `top` alone the largest contributions are the
+        contributors.
     top : sequence of str
         Columns of the largest contributions, the largest first.
     hierarchies : mapping of str to Hierarchy, optional
         For columns of `by`. Others are flat, their codes in sorted order.
-    total : str
-        Code of the total of dimensions without a hierarchy.
+    total : str or mapping of dimension to str, optional
+        Code of the total of dimensions without a hierarchy; "Total" by default. A dimension for
+        which it is given is not searched for a category that is the sum of the others.
+    absent : {"error", "zero"}
+        Inner cells without a row, where margins are computed: refused, or taken for 0.
     decimals : int, optional
         Decimal places of the values; None finds the smallest number of places, at most 9.
     lower, upper : str, optional
@@ -73,13 +80,17 @@ def table_from_frame(
     InputError
         For unknown columns, no rows, missing or infinite values, missing or negative counts,
         negative values with contributors, codes that are missing or not in their hierarchy,
-        cells that occur twice (rows named), a
-        frame with some of its margins but not all, and columns of contributors or bounds when
-        margins must be computed, since those do not add up.
+        cells that occur twice (rows named), a category that is the sum of all others, inner
+        cells without a row where margins must be computed, a frame with some of its margins but
+        not all, and columns of contributors or bounds when margins must be computed, since those
+        do not add up.
     """
     names = (by,) if isinstance(by, str) else tuple(by)
     if not names or len(set(names)) < len(names):
         msg = f"by must name at least one column and none twice; got {list(names)}"
+        raise InputError(msg)
+    if absent not in ("error", "zero"):
+        msg = f"absent {absent!r} is not 'error' or 'zero'"
         raise InputError(msg)
     given = dict(hierarchies or {})
     for name in given:
@@ -94,7 +105,8 @@ def table_from_frame(
         msg = "the frame has no rows; a table needs at least one cell"
         raise InputError(msg)
 
-    trees, positions = _dimensions(found, names, given, total)
+    roots, told = total_codes(total, names)
+    trees, positions = _dimensions(found, names, given, roots)
     shape = tuple(len(tree.codes) for tree in trees)
     labels = cube_labels(trees)
     cells = np.ravel_multi_index(tuple(positions), shape)
@@ -106,8 +118,11 @@ def table_from_frame(
     complete = _check_complete(present, trees, shape, names, labels)
     values = np.zeros(len(labels), np.int64)
     values[cells] = units[value]
+    counts = count == value and not top
     if not complete:
-        per_cell = [name for name in (count, *top, lower, upper) if name is not None]
+        _check_absent(present, trees, names, labels, absent)
+        given_count = None if counts else count
+        per_cell = [name for name in (given_count, *top, lower, upper) if name is not None]
         if per_cell:
             msg = (
                 f"column {per_cell[0]!r} is given for inner cells only, and what it says of the "
@@ -126,13 +141,21 @@ def table_from_frame(
         upper=_bounds(found, upper, cells, values, scale, +1),
         labels=labels,
         scale=scale,
-        contributors=_contributors(found, count, top, units, cells, values),
+        contributors=None if counts else _contributors(found, count, top, units, cells, values),
         names=names,
         roots=tuple(tree.root for tree in trees),
-        structural=~present if count is not None or top else None,
+        structural=~present if not counts and (count is not None or top) else None,
         frame=columns.library,
+        counts=counts,
     )
+    if counts:
+        _check_counts(table, cells)
     _check_nested(table, cells)
+    doubtful = [
+        name not in given and name not in told and roots[name] not in found_codes
+        for name, found_codes in ((n, set(text_codes(found[n]))) for n in names)
+    ]
+    check_leaves(table, trees, doubtful)
     return table
 
 
@@ -174,7 +197,7 @@ def _dimensions(
     found: Mapping[str, NDArray[Any]],
     names: tuple[str, ...],
     given: Mapping[str, Hierarchy],
-    total: str,
+    roots: Mapping[str, str],
 ) -> tuple[list[Hierarchy], list[NDArray[np.int64]]]:
     """Hierarchy of each dimension, and each row's position in it."""
     trees, positions = [], []
@@ -185,11 +208,12 @@ def _dimensions(
             raise InputError(msg)
         tree = given.get(name)
         if tree is None:
-            inner = sorted(set(codes) - {total.strip()})
+            root = roots[name]
+            inner = sorted(set(codes) - {root})
             if not inner:
-                msg = f"column {name!r} holds only the total {total!r}; leave it out of by"
+                msg = f"column {name!r} holds only the total {root!r}; leave it out of by"
                 raise InputError(msg)
-            tree = Hierarchy.flat(inner, total)
+            tree = Hierarchy.flat(inner, root)
         place = {code: i for i, code in enumerate(tree.codes)}
         row = next((i for i, code in enumerate(codes) if code not in place), None)
         if row is not None:
@@ -244,6 +268,38 @@ def _check_complete(
         )
         raise InputError(msg)
     return True
+
+
+def _check_absent(
+    present: NDArray[np.bool_],
+    trees: Sequence[Hierarchy],
+    names: tuple[str, ...],
+    labels: Sequence[tuple[str, ...]],
+    absent: str,
+) -> None:
+    inner = np.zeros([len(tree.codes) for tree in trees], dtype=bool)
+    inner[np.ix_(*(tree.leaves for tree in trees))] = True
+    lacking = np.flatnonzero(inner.ravel() & ~present)
+    if len(lacking) and absent == "error":
+        few = len(lacking) == 1
+        msg = (
+            f"{len(lacking)} inner {'cell has' if few else 'cells have'} no row, the first "
+            f"{_cell(names, labels[int(lacking[0])])}; add {'it' if few else 'them'}, or say that "
+            "cells without a row are 0 with absent='zero' (--absent zero)"
+        )
+        raise InputError(msg)
+
+
+def _check_counts(table: Table, cells: NDArray[np.int64]) -> None:
+    wrong = table.values < 0
+    if table.scale or wrong.any():
+        row = int(np.argmax(wrong[cells])) + 1
+        what = "with decimals" if table.scale else f"that is negative (row {row})"
+        msg = (
+            f"the column of the values is named as the count, and holds a number {what}; counts "
+            "are whole numbers from 0"
+        )
+        raise InputError(msg)
 
 
 def _reached(cube: NDArray[np.bool_], trees: Sequence[Hierarchy]) -> NDArray[np.bool_]:

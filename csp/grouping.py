@@ -169,8 +169,8 @@ def _side(
         CREATE OR REPLACE TABLE side AS
         SELECT cell AS leaf, id, {amount} AS x, w FROM part WHERE {condition}""")
     sums = db.sql("""
-        SELECT cell, sum(w)::BIGINT AS w, sum(wx)::BIGINT AS wx
-        FROM (SELECT leaf, sum(w) AS w, sum(w * x) AS wx FROM side GROUP BY leaf)
+        SELECT cell, sum(n)::BIGINT AS n, sum(w)::BIGINT AS w, sum(wx)::BIGINT AS wx
+        FROM (SELECT leaf, count(*) AS n, sum(w) AS w, sum(w * x) AS wx FROM side GROUP BY leaf)
         JOIN up USING (leaf) GROUP BY cell""").fetchnumpy()
     # Equal contributions are told apart by their contributor, so no row order shows through.
     largest = db.sql(f"""
@@ -185,12 +185,14 @@ def _side(
         SELECT cell, id, x, w FROM ranked WHERE place <= {top} ORDER BY cell, place""").fetchnumpy()
     unit = 10**records.weight_scale
     tops, ids = _fill(largest, n, top, unit)
+    units = (2 * _scatter(n, sums["cell"], sums["w"]) + unit) // (2 * unit)
     return Contributors(
-        count=(2 * _scatter(n, sums["cell"], sums["w"]) + unit) // (2 * unit),
+        count=_scatter(n, sums["cell"], sums["n"]),
         total=_scatter(n, sums["cell"], sums["wx"]),
         top=tops * unit,
         ids=None if records.contributor is None else ids,
         opposite=opposite,
+        weighted=None if (records.weight == unit).all() else units,
     )
 
 

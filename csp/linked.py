@@ -85,6 +85,12 @@ def link(*tables: Table) -> Table:
             np.zeros(t.n_cells, bool) if t.structural is None else t.structural for t in scaled
         ]
         structural = _merge(flags, places, owners, shown, "structure (known to be empty or not)")
+    if len({table.counts for table in tables if table.contributors is None}) > 1:
+        msg = (
+            "one table holds counts and another values without contributors; link tables of one "
+            "kind"
+        )
+        raise InputError(msg)
     frames = {table.frame for table in tables}
     return Table(
         values=values,
@@ -98,6 +104,7 @@ def link(*tables: Table) -> Table:
         roots=tuple(roots[name] for name in names),
         structural=structural,
         frame=frames.pop() if len(frames) == 1 else "",
+        counts=all(table.counts for table in tables),
     )
 
 
@@ -228,6 +235,7 @@ def _contributors(
     _check_all([side is not None for side in sides], "contributors")
     _check_all([side.ids is not None for side in known], "identified contributors (ids)")
     _check_all([side.opposite is not None for side in known], "negative contributions apart")
+    _check_all([side.weighted is not None for side in known], "sampling weights")
 
     def merge(parts: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
         return _merge(parts, places, owners, shown, what)
@@ -235,12 +243,14 @@ def _contributors(
     # Tables may know more of the largest contributions than others: keep what all of them know.
     k = min(side.top.shape[1] for side in known)
     ids = [side.ids[:, :k] for side in known if side.ids is not None]
+    weighted = [side.weighted for side in known if side.weighted is not None]
     return Contributors(
         count=merge([side.count for side in known], "number of contributors"),
         total=merge([side.total for side in known], "sum of contributions"),
         top=merge([side.top[:, :k] for side in known], "largest contributions"),
         ids=merge(ids, "largest contributors") if ids else None,
         opposite=_contributors([side.opposite for side in known], places, owners, shown),
+        weighted=merge(weighted, "weighted number of contributors") if weighted else None,
     )
 
 

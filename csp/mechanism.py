@@ -305,7 +305,9 @@ class Mechanism:
         Unless said otherwise they do in tables of values; in a table of counts somebody who is
         alone in a cell knows no more than that.
         """
-        return not is_count_table(table) if self.singletons is None else self.singletons
+        if self.singletons is not None:
+            return self.singletons
+        return table.contributors is not None and not is_count_table(table)
 
     def costs(self, table: Table) -> tuple[NDArray[np.int64], int]:
         """Cost of each cell as a secondary one, and its decimals.

@@ -43,7 +43,8 @@ class Table:
     scale : int
         Decimal places of the unit: value 1234 with scale 2 means 12.34.
     contributors : Contributors or None
-        Who stands behind each cell. None means a table of counts: each unit is a contributor.
+        Who stands behind each cell. None means a table of counts, in which each unit is a
+        contributor, or, with ``counts=False``, that nothing is known of them.
     names : tuple of str
         Names of the dimensions, one for each position of a label.
     roots : tuple of str
@@ -52,6 +53,9 @@ class Table:
         Cells that are known to everybody to be empty; they are always published.
     frame : str
         Library of the caller's data frame ("pandas", "polars", "pyarrow"); "" if there was none.
+    counts : bool
+        Whether the cells of a table without contributors are counts of contributors. Rules that
+        need contributors refuse a table where they are not.
 
     Raises
     ------
@@ -72,6 +76,7 @@ class Table:
     roots: tuple[str, ...] = ()
     structural: NDArray[np.bool_] | None = None
     frame: str = ""
+    counts: bool = True
 
     def __post_init__(self) -> None:
         n = len(self.values)
@@ -168,7 +173,7 @@ class Table:
         cls,
         a: ArrayLike,
         *,
-        margins: bool = True,
+        margins: bool | None = None,
         decimals: int | None = None,
         contributors: Contributors | None = None,
         names: Sequence[str] | None = None,
@@ -180,11 +185,12 @@ class Table:
         Parameters
         ----------
         a : array of shape (d1, d2, ...)
-            Inner cells if `margins`; otherwise the array already ends with its margins along
+            Inner cells unless ``margins=False``; then the array already ends with its margins along
             every axis (or, with `hierarchies`, holds every code in the hierarchy's order), and
             they are checked. Integers, or decimals with `decimals` places.
-        margins : bool
-            Whether to add the margins.
+        margins : bool, optional
+            Whether to add the margins. By default they are added, unless the last entries along
+            an axis are the sums of the others: then the array is refused until you say which.
         decimals : int, optional
             Decimal places of the values; None takes whole numbers only.
         contributors : Contributors, optional

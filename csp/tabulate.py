@@ -15,6 +15,7 @@ from csp.grouping import Records, group
 from csp.hierarchy import Hierarchy
 from csp.numbers import UNBOUNDED
 from csp.table import Table
+from csp.totals import check_leaves, total_codes
 from csp.units import NotUnits, to_units
 
 __all__ = ["NEGATIVE", "tabulate"]
@@ -37,7 +38,7 @@ def tabulate(
     negative: str = "error",
     top: int | None = None,
     decimals: int | None = None,
-    total: str = "Total",
+    total: str | Mapping[str, str] | None = None,
     missing: str | None = None,
 ) -> Table:
     """Tabulate microdata, one record a row.
@@ -58,9 +59,9 @@ def tabulate(
         contributor of its own.
     weight : str, optional
         Column of sampling weights, positive. The cell is the exact sum of weight times value (its
-        scale is that of the values plus that of the weights); the count is the sum of the
-        weights, rounded half up in each cell; in the largest contributions each one stands as
-        often as its weight, rounded half up, but at least once.
+        scale is that of the values plus that of the weights); in the largest contributions each
+        one stands as often as its weight, rounded half up, but at least once. Frequency rules
+        count respondents, unless they say ``weighted``.
     hierarchies : mapping of str to Hierarchy, optional
         For columns of `by`. Others are flat, their codes in sorted order.
     negative : {"error", "abs", "shift", "split"}
@@ -72,8 +73,9 @@ def tabulate(
     decimals : int, optional
         Decimal places of the values. None finds the smallest number of places, at most 9, at
         which all values are whole.
-    total : str
-        Code of the total of dimensions without a hierarchy.
+    total : str or mapping of dimension to str, optional
+        Code of the total of dimensions without a hierarchy; "Total" by default. A dimension for
+        which it is given is not searched for a category that is the sum of the others.
     missing : str, optional
         Code for records whose code is missing; without it they are refused.
 
@@ -91,7 +93,8 @@ def tabulate(
         For unknown columns, no records, missing or infinite values (row and column named; rows
         count from 1, without a header), negative values where they are refused, weights that
         are not positive or differ within a contributor, codes that are missing, not in their
-        hierarchy, or not at its lowest level, and values beyond 2**53 units.
+        hierarchy, or not at its lowest level, a category that is the sum of all others, and
+        values beyond 2**53 units.
 
     Examples
     --------
@@ -103,7 +106,8 @@ def tabulate(
     """
     names = (by,) if isinstance(by, str) else tuple(by)
     keep = _check_options(names, negative, top)
-    data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, total)
+    roots, told = total_codes(total, names)
+    data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
     for name in hierarchies:
         if name not in names:
             msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
@@ -116,7 +120,7 @@ def tabulate(
     positions, trees = [], []
     for name in names:
         codes = _codes(found[name], name, missing)
-        tree = hierarchies.get(name) or Hierarchy.flat(sorted(set(codes)), total)
+        tree = hierarchies.get(name) or Hierarchy.flat(sorted(set(codes)), roots[name])
         positions.append(_leaf_positions(codes, tree, name))
         trees.append(tree)
     amount, scale = _numbers(found[value], value, decimals) if value else (np.ones(n, np.int64), 0)
@@ -136,7 +140,10 @@ def tabulate(
         if weight is not None:
             _check_owner_weights(owner, weights, contributor, weight)
     records = Records(tuple(positions), amount, weights, weight_scale, owner)
-    return _assemble(records, trees, names, columns.library, negative, keep, scale, value)
+    table = _assemble(records, trees, names, columns.library, negative, keep, scale, value)
+    doubtful = [name not in hierarchies and name not in told for name in names]
+    check_leaves(table, trees, doubtful)
+    return table
 
 
 def _assemble(
@@ -194,7 +201,7 @@ def _from_layout(
     value: str | None,
     hierarchies: Mapping[str, Hierarchy] | None,
     decimals: int | None,
-    total: str,
+    roots: Mapping[str, str],
 ) -> tuple[Any, dict[str, Hierarchy], int | None]:
     """Take hierarchies and decimals from a τ-ARGUS layout where the call gives none."""
     given = dict(hierarchies or {})
@@ -217,7 +224,9 @@ def _from_layout(
     open_names = [name for name in names if name not in given]
     if decimals is None and value is not None:
         decimals = metadata.variable(value).decimals
-    return columns, given | declared(metadata, columns, open_names, total), decimals
+    for name in open_names:
+        given |= declared(metadata, columns, [name], roots[name])
+    return columns, given, decimals
 
 
 def _check_length(columns: Columns) -> int:

@@ -185,25 +185,38 @@ def is_count_table(table: Table) -> bool:
     """Whether every unit of a cell is one contributor."""
     people = table.contributors
     if people is None:
-        return True
+        return table.counts
     return (
         table.scale == 0 and people.opposite is None and np.array_equal(people.count, table.values)
     )
 
 
-def counts_of(table: Table) -> NDArray[np.int64]:
+def counts_of(table: Table, *, weighted: bool = False) -> NDArray[np.int64]:
     """Count the contributors of each cell.
+
+    Parameters
+    ----------
+    table : Table
+    weighted : bool
+        Count what they stand for under sampling weights.
 
     Raises
     ------
     InputError
-        If the table has no contributors and its values cannot be counts (cell named).
+        If nothing is known of contributors, or the values cannot be counts (cell named).
     """
     if table.contributors is not None:
         count = np.zeros(table.n_cells, dtype=np.int64)
         for side in sides_of(table.contributors):
-            count += side.count
+            count += side.weighted if weighted and side.weighted is not None else side.count
         return count
+    if not table.counts:
+        msg = (
+            "the rule needs the number of contributors of each cell, and the table does not know "
+            "it; name its column with count= (--count), and if the values themselves are counts of "
+            "contributors, name the column of the values there"
+        )
+        raise InputError(msg)
     if table.scale or (table.values < 0).any():
         where = table.cell(int(np.argmax(table.values < 0)) if not table.scale else 0)
         why = f"it has {table.scale} decimals" if table.scale else "it is negative"

@@ -43,6 +43,9 @@ class MinFrequency(Rule):
         means 20.00 in a table with two decimals.
     margin : Number, optional
         Level on both sides in percent of the value, at least one unit.
+    weighted : bool
+        Count what contributors stand for under sampling weights, and not the respondents. One
+        respondent with a large weight then passes.
 
     Notes
     -----
@@ -54,6 +57,7 @@ class MinFrequency(Rule):
     zero_sensitive: bool = False
     width: Number | None = None
     margin: Number | None = None
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         set_parameter(self, "n", whole=True)
@@ -68,7 +72,7 @@ class MinFrequency(Rule):
         InputError
             If the table has no contributors and its values are not counts (cell named).
         """
-        count = counts_of(table)
+        count = counts_of(table, weighted=self.weighted)
         threshold = int(self.n)
         mask = count < threshold
         if not self.zero_sensitive:
@@ -91,8 +95,9 @@ class MinFrequency(Rule):
         return True
 
     def __str__(self) -> str:
-        zero = ["zero=1"] if self.zero_sensitive else []
-        return f"FREQ({','.join([str(self.n), *_levels(self.margin, self.width), *zero])})"
+        flags = {"zero": self.zero_sensitive, "weighted": self.weighted}
+        named = [f"{name}=1" for name, given in flags.items() if given]
+        return f"FREQ({','.join([str(self.n), *_levels(self.margin, self.width), *named])})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

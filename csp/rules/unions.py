@@ -100,8 +100,8 @@ def every_union_sensitive(
 
 def _surely(rule: Rule, low: Table, high: Table, *, empty: bool) -> bool:
     if isinstance(rule, MinFrequency):
-        some = rule.zero_sensitive or int(counts_of(low)[0]) > 0
-        return some and int(counts_of(high)[0]) < int(rule.n)
+        few, many = (int(counts_of(t, weighted=rule.weighted)[0]) for t in (low, high))
+        return (rule.zero_sensitive or few > 0) and many < int(rule.n)
     if isinstance(rule, Zero):
         return empty and (high.contributors is None or int(counts_of(low)[0]) > 0)
     if isinstance(rule, Dominance):
@@ -136,6 +136,7 @@ def _one_cell(table: Table, cells: NDArray[np.int64]) -> Table:
         scale=table.scale,
         contributors=None if people is None else _merged(people, cells),
         names=("cell",),
+        counts=table.counts,
     )
 
 
@@ -143,6 +144,7 @@ def _merged(people: Contributors, cells: NDArray[np.int64]) -> Contributors:
     k = people.top.shape[1]
     top = people.top[cells].ravel()
     count = int(people.count[cells].sum())
+    weighted = None if people.weighted is None else int(people.weighted[cells].sum())
     ids = None
     if people.ids is None:
         top = np.sort(top)[::-1][:k]
@@ -158,7 +160,9 @@ def _merged(people: Contributors, cells: NDArray[np.int64]) -> Contributors:
         sums = np.zeros(len(names), dtype=np.int64)
         np.add.at(sums, place.ravel(), people.top[cells][listed])
         # A contributor listed in several cells is one contributor of the union.
-        count -= int(listed.sum()) - len(names)
+        count -= int((copy[listed] == 0).sum()) - int((names[:, 1] == 0).sum())
+        if weighted is not None:
+            weighted -= int(listed.sum()) - len(names)
         order = np.lexsort((*names.T[::-1], -sums))[:k]
         top = np.zeros(k, dtype=np.int64)
         top[: len(order)] = sums[order]
@@ -171,4 +175,5 @@ def _merged(people: Contributors, cells: NDArray[np.int64]) -> Contributors:
         top[None, :],
         ids,
         None if people.opposite is None else _merged(people.opposite, cells),
+        None if weighted is None else np.array([weighted]),
     )

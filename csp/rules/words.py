@@ -26,14 +26,14 @@ FORMS = {
     "WGT": "WGT(0)",
     "REQ": "REQ(0,0,0)",
 }
-"""Words and their parameters. FREQ and MAN also take ``width=``, FREQ ``zero=1``; the margin of
-FREQ may be left out, and so may every n that is 1."""
+"""Words and their parameters. FREQ and MAN also take ``width=``, FREQ ``zero=1`` and
+``weighted=1``; the margin of FREQ may be left out, and so may every n that is 1."""
 
 COUNTS = {
     "P": (1, 2, 3), "NK": (2,), "FREQ": (1, 2), "ZERO": (1,),
     "MAN": (0, 1), "MIS": (1,), "WGT": (1,), "REQ": (3,),
 }  # fmt: skip
-NAMED = {"FREQ": ("width", "zero"), "MAN": ("width",)}
+NAMED = {"FREQ": ("width", "zero", "weighted"), "MAN": ("width",)}
 
 HOLDING = {"P": 2, "NK": 2, "FREQ": 1}
 """τ-ARGUS reads a word that occurs more often than this as a rule for holdings."""
@@ -43,7 +43,10 @@ INSTEAD = {
         "MIS(1) publishes every cell of a missing code; name those cells as cells that must be "
         "published (publish= of the problem) instead"
     ),
-    "WGT": "WGT(1) applies sampling weights; give weight= where the table is tabulated instead",
+    "WGT": (
+        "WGT(1) applies sampling weights; give weight= where the table is tabulated, and "
+        "FREQ(n,margin,weighted=1) to count what respondents stand for, instead"
+    ),
     "REQ": (
         "REQ protects contributors who asked for it; find their cells and name them with "
         "Manual(cells, margin=..), or write a function of the table, instead"
@@ -195,6 +198,7 @@ def _rule(term: _Term, manual: Sequence[Any]) -> Rule | None:
                     zero_sensitive=bool(term.named.get("zero", 0)),
                     width=term.named.get("width"),
                     margin=margin[0] if margin else None,
+                    weighted=bool(term.named.get("weighted", 0)),
                 )
             case _, margin:
                 return Manual(

@@ -89,4 +89,5 @@ def _people(people: Contributors | None, order: NDArray[np.int64]) -> Contributo
         people.top[order],
         None if people.ids is None else people.ids[order],
         _people(people.opposite, order),
+        None if people.weighted is None else people.weighted[order],
     )
