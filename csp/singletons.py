@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csp.contributors import Contributors
 from csp.problem import Problem
+from csp.rules.base import sides_of
 from csp.table import Table
 
 __all__ = ["Insider", "insiders"]
@@ -35,7 +37,9 @@ def insiders(problem: Problem) -> tuple[Insider, ...]:
     Two cells have the same sole contributor if both list the same identifier, or if some cell
     that is not empty belongs to both, directly or through totals. A primary cell that the
     contributor takes part in is left out: what the others in that cell can infer is what the
-    sensitivity rule has measured already.
+    sensitivity rule has measured already. It takes part in a cell that it is alone in, in those
+    above, and in those that list it among their largest contributors; where it is too small to be
+    listed, or contributors are not identified, that is not known and the cell is guarded.
 
     Parameters
     ----------
@@ -59,8 +63,16 @@ def insiders(problem: Problem) -> tuple[Insider, ...]:
     for group in _same_contributor(table, inside, filled.tolist()):
         knows = set().union(*(inside[s] for s in group))
         part_of = _closure([c for c in knows if filled[c]], above) | knows
+        part_of |= _listing(people, group, primaries)
         found.append(Insider(tuple(sorted(knows)), tuple(sorted(primaries - part_of))))
     return tuple(found)
+
+
+def _listing(people: Contributors | None, group: list[int], cells: set[int]) -> set[int]:
+    """Cells that list the contributor who is alone in the cells of a group."""
+    listed = [side.ids for side in sides_of(people) if side.ids is not None]
+    own = {int(i) for ids in listed for i in np.unique(ids[group]) if i >= 0}
+    return {p for p in cells if any(own & set(ids[p].tolist()) for ids in listed)}
 
 
 def _same_contributor(

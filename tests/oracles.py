@@ -349,6 +349,10 @@ def knowledge(problem: Any, s: int) -> tuple[list[int], set[int]]:
     known = [c for c in range(n) if any(inside[a][c] for a in alone)]
     mine = [c for c in known if filled[c]]
     part_of = {p for p in range(n) if p in known or any(inside[p][c] for c in mine)}
+    if ids is not None:
+        # Nobody can be an insider of a cell that lists it: it takes part in it.
+        who = {int(i) for a in alone for i in ids[a] if i >= 0}
+        part_of |= {p for p in range(n) if who & {int(i) for i in ids[p]}}
     return known, part_of
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -55,6 +57,41 @@ def test_a_contributor_alone_in_two_cells_knows_both() -> None:
     assert report.violations[0].cells == (other, one, two)
 
 
+def test_a_contributor_who_takes_part_in_a_cell_is_no_outsider_to_it() -> None:
+    """Firm f1 is alone in (1, 1) and one of two in (2, 2), which the p% rule judges for it."""
+    firms = {
+        "a": ["1", "1", "2", "2", "2", "1"],
+        "b": ["1", "2", "1", "2", "2", "2"],
+        "firm": ["f1", "f2", "f3", "f1", "f4", "f5"],
+        "v": [40, 30, 33, 50, 9, 20],
+    }
+    table = Table.from_microdata(firms, ["a", "b"], "v", contributor="firm")
+    here, there = table.position(("2", "2")), table.position(("1", "2"))
+    primary = np.isin(np.arange(9), [here, there])
+    single = np.arange(9) == table.position(("1", "1"))
+    problem = Problem.of(table, primary, spl=2, publish=table.margins, singletons=single)
+    (insider,) = insiders(problem)
+    assert insider.against == (there,)
+    unnamed = table.replace(contributors=replace(table.contributors, ids=None))
+    (insider,) = insiders(replace(problem, table=unnamed))
+    assert insider.against == (there, here)
+    # Only (1, 2) fails: (1, 1) is known to f1, so its row tells it.
+    assert {v.cells[0] for v in audit(problem, ~table.margins).violations} == {there}
+
+
+@settings(max_examples=40)
+@given(problems(magnitude_tables(), singletons=True, max_free=6))
+def test_what_cannot_be_protected_is_unsafe_with_everything_suppressed(problem: Problem) -> None:
+    everything = problem.forced | problem.free
+    try:
+        found = suppress(problem)
+    except Unprotectable:
+        assert not oracles.is_safe(problem, everything)
+    else:
+        assert oracles.is_safe(problem, everything)
+        assert oracles.is_safe(problem, found.pattern)
+
+
 def test_a_margin_with_one_contributor_gives_away_all_below_it() -> None:
     table = Table.from_array([[1, 0, 0], [3, 4, 5]])
     single = np.array([label == ("1", "Total") for label in table.labels])
@@ -75,8 +112,6 @@ def test_audits_know_what_contributors_know(problem: Problem) -> None:
 @settings(max_examples=60)
 @given(problems(frequency_3d(high=4), extras=False), st.integers(2, 9), st.booleans())
 def test_short_and_full_audits_agree_on_sums(problem: Problem, n: int, integer: bool) -> None:
-    from dataclasses import replace
-
     guarded = replace(problem, union_rule=MinFrequency(n, width=1))
     pattern = problem.forced | problem.free
     full = audit(guarded, pattern, integer=integer)
