@@ -132,7 +132,7 @@ def read_records(
     if not isinstance(data, (Mapping, str, PathLike)):
         data = _once(data)
     names = _checked_names(column_names(data) if attributes is None else attributes)
-    found = read_columns(data, names)
+    found = read_columns(data, names, names)
     records = Records(names, found.arrays, decimals, found.library)
     _check(records, named=attributes is not None)
     return records

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -183,19 +182,10 @@ def evaluate(
 
 
 def _mechanism(path: Path) -> Mechanism:
-    from csp.errors import InputError
-    from csp.formats.files import read_plain_or_gz
+    from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_json
     from csp.mechanism import Mechanism
 
-    try:
-        data = json.loads(read_plain_or_gz(path))
-    except json.JSONDecodeError as error:
-        msg = f"{str(path)!r}, line {error.lineno}: no JSON ({error.msg})"
-        raise InputError(msg) from error
-    if not isinstance(data, dict):
-        msg = f"{str(path)!r} holds no JSON object"
-        raise InputError(msg)
-    return Mechanism.from_dict(data)
+    return Mechanism.from_dict(read_json(path, "a mechanism", MAX_DESCRIPTION_BYTES))
 
 
 def split(text: str) -> tuple[str, ...]:
