@@ -30,8 +30,9 @@ def _check_private(path: str | os.PathLike[str]) -> None:
     mode = Path(path).stat().st_mode
     if os.name == "posix" and mode & 0o027:
         msg = (
-            f"{str(path)!r} can be read or written by others (mode {stat.S_IMODE(mode):o}); make "
-            f"it private with 'chmod 600' and think about who may have seen it"
+            f"the key file {str(path)!r} can be read or changed by others (mode "
+            f"{stat.S_IMODE(mode):o}); make it private (chmod 600), and make a new key if somebody "
+            "may have read it"
         )
         raise InputError(msg)
 
@@ -99,13 +100,13 @@ class Key:
             than its owner may write it, or what it holds is not a key.
         """
         try:
-            held = read_bytes(path, _LARGEST_FILE)
-            _check_private(path)
+            held = read_bytes(path, _LARGEST_FILE, packed=False)
         except InputError as error:
             # What looks like a key in the place of a file is not quoted.
-            shown = str(error) if len(Path(path).name) < _LIKE_A_KEY else "the file named"
-            msg = f"cannot use the key file: {shown}; make one with 'cellveil key FILE'"
+            shown = f": {error}" if len(Path(path).name) < _LIKE_A_KEY else " named"
+            msg = f"cannot read the key file{shown}; make one with 'cellveil key FILE'"
             raise InputError(msg) from None
+        _check_private(path)
         try:
             return cls(held.rstrip(b"\r\n"))
         except InputError as error:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.columns import column_names, read_columns
+from csp.columns import TextFile, column_names, read_columns
 from csp.errors import InputError
 from csp.units import NotUnits, to_units
 
@@ -32,12 +32,15 @@ class Records:
         Decimal places of `units`; None takes as many as the data shows.
     library : str
         "pandas", "polars" or "pyarrow" if the data came as such a frame, otherwise "".
+    note : str
+        How a text file was read; see `csp.columns.Columns`.
     """
 
     names: tuple[str, ...]
     columns: tuple[NDArray[Any], ...]
     decimals: int | None = None
     library: str = ""
+    note: str = ""
 
     def __repr__(self) -> str:
         return f"Records({self.n} records, attributes {', '.join(self.names)})"
@@ -129,11 +132,11 @@ def read_records(
         return data if attributes is None else data.only(attributes)
     if isinstance(data, (np.ndarray, list, tuple)):
         return _from_array(np.asarray(data), attributes, decimals)
-    if not isinstance(data, (Mapping, str, PathLike)):
+    if not isinstance(data, (Mapping, str, PathLike, TextFile)):
         data = _once(data)
     names = _checked_names(column_names(data) if attributes is None else attributes)
     found = read_columns(data, names, names)
-    records = Records(names, found.arrays, decimals, found.library)
+    records = Records(names, found.arrays, decimals, found.library, found.note)
     _check(records, named=attributes is not None)
     return records
 

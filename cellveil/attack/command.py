@@ -318,6 +318,8 @@ def _print(found: Matching, columns: dict[str, list[Any]]) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
+    from cellveil.screen import printable
+
     if "values" in columns:
         # Their ends say as much, and a terminal is narrow.
         columns = {name: c for name, c in columns.items() if name not in ("lower", "upper")}
@@ -325,8 +327,10 @@ def _print(found: Matching, columns: dict[str, list[Any]]) -> None:
     plain = {*found.release.names, "verdict", "primary"}
     for name in columns:
         left = name in plain
-        grid.add_column(name, justify="left" if left else "right", no_wrap=name != "values")
+        grid.add_column(
+            printable(name), justify="left" if left else "right", no_wrap=name != "values"
+        )
     for row in zip(*columns.values(), strict=True):
         style = {"proved unsafe": "red", "undecided": "yellow"}.get(row[-1], "")
-        grid.add_row(*(Text(str(item)) for item in row), style=style)
+        grid.add_row(*(Text(printable(str(item))) for item in row), style=style)
     Console(highlight=False, markup=False).print(grid)

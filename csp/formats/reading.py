@@ -71,7 +71,9 @@ def regular_file(path: str | os.PathLike[str]) -> Path:
         return Path(os.path.realpath(path))
 
 
-def chunks(path: str | os.PathLike[str], most: int | None = None) -> Iterator[bytes]:
+def chunks(
+    path: str | os.PathLike[str], most: int | None = None, *, packed: bool = True
+) -> Iterator[bytes]:
     """Yield the content of a file in pieces, unpacked if its first bytes are those of gzip.
 
     Parameters
@@ -79,6 +81,8 @@ def chunks(path: str | os.PathLike[str], most: int | None = None) -> Iterator[by
     path : path-like
     most : int, optional
         Most bytes after unpacking; `MAX_BYTES` by default.
+    packed : bool
+        Whether the file may be gzipped; if not, it is read as it is.
 
     Raises
     ------
@@ -91,7 +95,7 @@ def chunks(path: str | os.PathLike[str], most: int | None = None) -> Iterator[by
     with _opened(path) as file:
         start = file.read(2)
         file.seek(0)
-        packed = start == _GZIP
+        packed = packed and start == _GZIP
         if not packed:
             _check_size(os.fstat(file.fileno()).st_size, limit, path)
         for piece in _unpacked(file, path) if packed else iter(lambda: file.read(_CHUNK), b""):
@@ -100,7 +104,9 @@ def chunks(path: str | os.PathLike[str], most: int | None = None) -> Iterator[by
             yield piece
 
 
-def read_bytes(path: str | os.PathLike[str], most: int | None = None) -> bytes:
+def read_bytes(
+    path: str | os.PathLike[str], most: int | None = None, *, packed: bool = True
+) -> bytes:
     """Content of a file, unpacked if it is gzipped.
 
     Raises
@@ -109,7 +115,7 @@ def read_bytes(path: str | os.PathLike[str], most: int | None = None) -> bytes:
         As for `chunks`.
     """
     try:
-        return b"".join(chunks(path, most))
+        return b"".join(chunks(path, most, packed=packed))
     except MemoryError as error:
         msg = f"{str(path)!r} does not fit into memory; read it on a larger machine"
         raise InputError(msg) from error
