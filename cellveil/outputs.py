@@ -6,7 +6,6 @@ with ``reveal=True``.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from csp.auditing import Audit
 from csp.errors import InputError
-from csp.formats.files import Together, check_writable, written_together
+from csp.formats.files import Together, check_writable, csv_writer, written_together
 from csp.numbers import units_text
 from csp.problem import Problem
 from csp.protected import Protected
@@ -176,7 +175,7 @@ def write_csv(out: TextIO, columns: Mapping[str, Sequence[Any]]) -> None:
     end, and is not a number) gets an apostrophe before it, and so does one that begins with
     apostrophes and then looks like that, so that taking one away gives the text back.
     """
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv_writer(out)
     writer.writerow(map(_no_formula, columns))
     words = {True: "true", False: "false"}
     plain = [

@@ -103,8 +103,10 @@ def test_every_flipped_bit_of_a_packed_file_is_noticed(tmp_path: Path) -> None:
             assert "damaged gzip" in str(error)  # noqa: PT017
             noticed += 1
     assert noticed >= len(packed) - header - 1
-    put(path, packed + gzip.compress(b"M,1\n") + b"\0\0")
+    put(path, packed + gzip.compress(b"M,1\n"))
     assert columns(path) == ([*right[0], "M"], [*right[1], "1"])
+    put(path, packed + b"\0\0")
+    assert read_bytes(path) == text.encode()
     for torn in (packed[:-1], packed + b"x", packed + b"\0\0x"):
         put(path, torn)
         with pytest.raises(InputError, match="damaged gzip"):
@@ -414,6 +416,16 @@ def test_numbers_of_jj_files_are_bounded(tmp_path: Path, token: str, place: str)
     path = put(tmp_path / "a.jj", text)
     with pytest.raises(InputError, match="line"):
         read_jj(path)
+
+
+def test_labels_of_a_release_come_back(tmp_path: Path) -> None:
+    from csp.formats.release import read_release, write_release
+
+    codes = ["=1+1", "a,b", 'q"q', "r\rr", "n\nn", "t\tt", "\u2028x", "'", "\x1b[2J", "-1"]
+    table = Table.from_microdata({"code": codes}, ["code"])
+    release = Mechanism("FREQ(1)", width=2).protect(table).release
+    path, _ = write_release(release, tmp_path / "r.json")
+    assert read_release(path)[0].labels == release.labels
 
 
 def test_a_release_is_plain_data(tmp_path: Path) -> None:

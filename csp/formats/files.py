@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import os
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from csp.errors import InputError
 
@@ -22,7 +23,14 @@ try:
 except ImportError:  # Windows: drafts of dead runs are left for their owner to delete
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Together", "atomic_path", "atomic_writer", "check_writable", "written_together"]
+__all__ = [
+    "Together",
+    "atomic_path",
+    "atomic_writer",
+    "check_writable",
+    "csv_writer",
+    "written_together",
+]
 
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.part", re.DOTALL)
 _YOUNG = 60.0
@@ -221,6 +229,22 @@ def _explained(path: str | os.PathLike[str], draft: _Draft | None = None) -> Ite
             raise
         msg = f"cannot write {str(path)!r}: {error.strerror or error}"
         raise InputError(msg) from error
+
+
+def csv_writer(out: TextIO) -> Any:
+    r"""Return a `csv.writer` of lines that end with ``\n``, with every line end inside quoted.
+
+    The standard one leaves ``\r`` bare then, which readers take for the end of a line.
+    """
+    return csv.writer(_Lines(out), lineterminator="\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    out: TextIO
+
+    def write(self, line: str) -> int:
+        return self.out.write(line.removesuffix("\r\n") + "\n")
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.formats.files import Together, written_together
+from csp.formats.files import Together, csv_writer, written_together
 from csp.formats.reading import as_object, decoded, read_bytes, read_json
 from csp.mechanism import Mechanism
 from csp.numbers import MAX_VALUE, UNBOUNDED, read_decimal, units_text
@@ -111,7 +111,7 @@ def write_release(
 
 def _cells_text(release: Release) -> str:
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv_writer(text)
     writer.writerow([*release.names, *_EXTRA])
     empty = np.zeros_like(release.pattern) if release.structural is None else release.structural
     for i, label in enumerate(release.labels):
