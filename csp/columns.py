@@ -257,9 +257,11 @@ def _from_file(
             raise InputError(msg)
         with connected(file.path, "parquet") as connection:
             return _from_relation(open_parquet(connection, file.path), names), ""
-    known = header(file)
-    _check_names(names, known)
-    with connected(file.path, "csv") as connection, open_text(connection, file) as (text, found):
+    with (
+        connected(file.path, "csv") as connection,
+        open_text(connection, file) as (text, known, found),
+    ):
+        _check_names(names, known)
         places = [f"c{known.index(name)}" for name in names]
         columns = dict(zip(names, _from_relation(text, places), strict=True))
     if numbers is not None:

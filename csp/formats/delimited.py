@@ -230,8 +230,8 @@ def header(file: TextFile) -> list[str]:
 @contextmanager
 def open_text(
     connection: duckdb.DuckDBPyConnection, file: TextFile
-) -> Iterator[tuple[Any, TextFile]]:
-    """Relation of a text file, every column as text, and how the file is written.
+) -> Iterator[tuple[Any, list[str], TextFile]]:
+    """Relation of a text file with columns c0, c1, ... of text, their names, and how it is written.
 
     The header decides how the file is read, not a guess at its rows: a torn row is an error then,
     and numbers stay the text they are.
@@ -260,7 +260,7 @@ def open_text(
             hive_partitioning=False,
             compression="gzip" if scan.packed and not scan.rewrite else "none",
         )
-        yield relation, found
+        yield relation, names, found
 
 
 def _scan(file: TextFile) -> _Scan:
