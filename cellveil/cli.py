@@ -262,7 +262,9 @@ def protect(
     if result.guarantee is not None:
         for line in (*defence_words(result.guarantee), posterior_words(known)):
             say(line)
-    say_written(output, summary, jj, release)
+    say_written(
+        output, summary, jj, release, None if release is None else release.with_suffix(".csv")
+    )
 
 
 app.command()(suppress)

@@ -78,6 +78,14 @@ def check_outputs(
             raise InputError(msg)
         taken[target] = option
         check_writable(path)
+    release = outputs.get("--release")
+    cells = None if release is None else release.with_suffix(".csv")
+    if release is not None and cells is not None and cells.exists() and not release.exists():
+        msg = (
+            f"--release {str(release)!r} would also write its cells to {str(cells)!r}, which is "
+            "there and belongs to no release; choose another name"
+        )
+        raise InputError(msg)
 
 
 # ---- columns -------------------------------------------------------------------------------------

@@ -224,7 +224,6 @@ def _missing(index: int) -> NotUnits:
 
 
 def _too_large(index: int, scale: int) -> NotUnits:
-    reason = (
-        f"the number is beyond 2**53 units of 10**-{scale}; use fewer decimals or a larger unit"
-    )
+    unit = f" units of 10**-{scale}" if scale else ""
+    reason = f"the number is beyond 2**53{unit}; use fewer decimals or a larger unit"
     return NotUnits(index, reason)

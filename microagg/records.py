@@ -15,6 +15,8 @@ from csp.columns import TextFile, column_names, read_columns
 from csp.errors import InputError
 from csp.units import NotUnits, to_units
 
+_PLAIN = frozenset("0123456789+-.eEinfaINFA \t")
+
 __all__ = ["Records", "check_k", "read_records"]
 
 
@@ -216,6 +218,8 @@ def _floats(column: NDArray[Any], name: str) -> NDArray[np.float64]:
     numbers = np.empty(len(column))
     for i, item in enumerate(column.tolist()):
         try:
+            if isinstance(item, str) and not _PLAIN.issuperset(item):
+                raise ValueError  # noqa: TRY301 (digits of other scripts, underscores)
             numbers[i] = float(item)
         except (TypeError, ValueError):
             missing = item is None or str(item).strip().lower() in {"", "na", "nan", "<na>", "nat"}

@@ -790,6 +790,17 @@ def test_european_files(folder: Path) -> None:
     assert "--missing" in run(*words, "--na", "NA", "--missing", "N", code=2).stderr
 
 
+def test_a_release_spares_what_is_no_release(folder: Path) -> None:
+    Path("prev.csv").write_text("mine\n")
+    words = ["protect", "survey.csv", *VALUE]
+    refused = run(*words, "--release", "prev.json", code=2)
+    assert "'prev.csv', which is there" in refused.stderr
+    assert Path("prev.csv").read_text() == "mine\n"
+    done = run(*words, "--release", "next.json")
+    assert "next.json, next.csv" in done.stderr
+    run(*words, "--release", "next.json")
+
+
 def test_escapes_of_labels_stay_text(folder: Path) -> None:
     Path("esc.csv").write_text("r,v\nN\x1b[2J,1\nS,x\x1b[2J\n")
     for words in (("--by", "r\x1b[2J"), ("--by", "r", "--hierarchy", "r=none\x1b.hrc")):

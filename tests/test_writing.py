@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import gzip
+import hashlib
 import io
 import os
 import signal
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from cellveil.front import say
-from cellveil.outputs import write_columns, write_csv, write_json
+from cellveil.outputs import check_outputs, write_columns, write_csv, write_json
 from cellveil.screen import printable
 from csp import InputError, Key
 from csp.formats import files as module
@@ -54,6 +55,15 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+def test_names_that_lead_nowhere(tmp_path: Path) -> None:
+    loop = tmp_path / "loop.csv"
+    loop.symlink_to(loop)
+    with pytest.raises(InputError, match="cannot write"):
+        check_outputs({"-o": loop}, [], {"-o": (".csv",)})
+    with pytest.raises(InputError, match="cannot write"), atomic_writer(tmp_path / ("a" * 300)):
+        pass
 
 
 def test_an_error_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,9 +189,11 @@ def test_columns_that_parquet_would_mistake(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     with written_together() as files:
         write_columns(tmp_path / "a.csv", {"a": ["1"], "A": ["2"]}, files)
-        write_json(tmp_path / "a.json", {"a": 1}, files)
+        told = files.sha256(tmp_path / "a.csv")
+        write_json(tmp_path / "a.json", {"cells": told}, files)
         assert not (tmp_path / "a.csv").exists()
     assert (tmp_path / "a.csv").read_text() == "a,A\n1,2\n"
+    assert hashlib.sha256((tmp_path / "a.csv").read_bytes()).hexdigest() == told
 
 
 def test_labels_cannot_command_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

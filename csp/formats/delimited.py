@@ -48,6 +48,7 @@ _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+", re.ASCII)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}", re.ASCII)
 _BLANK = {"", "na", "nan", "null", "none", "<na>"}
 _HEAD = 2**20
+_MOST_ROWS = 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ def connected(path: str | os.PathLike[str], kind: str) -> Iterator[duckdb.DuckDB
     alone: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
+        "temp_directory": "",  # no copy of the data is spilled into the working folder
     }
     with duckdb.connect(config=alone) as connection:
         try:
@@ -163,6 +165,7 @@ def open_parquet(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[
         If two columns differ only in case, which the reader would rename.
     """
     name = _literal(regular_file(path))
+    _check_rows(connection, name, path)
     listed = connection.execute("SELECT name, num_children FROM parquet_schema(?)", [name])
     (_, left), *fields = listed.fetchall()
     names: list[str] = []
@@ -175,6 +178,15 @@ def open_parquet(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[
             inside = int(children or 0)
     _check_case(names, path)
     return connection.read_parquet(name, hive_partitioning=False)
+
+
+def _check_rows(connection: Any, name: str, path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose records, one pointer each, fill the memory; a few bytes can claim so."""
+    found = connection.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [name])
+    rows = int(found.fetchone()[0] or 0)
+    if not 0 <= rows <= _MOST_ROWS:
+        msg = f"{str(path)!r} has {rows} records, more than {_MOST_ROWS}; read it in parts"
+        raise InputError(msg)
 
 
 def _literal(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
 import os
 import re
@@ -146,6 +147,21 @@ class Together:
         with _explained(path, draft):
             yield draft.name
             draft.complete()
+
+    def sha256(self, path: str | os.PathLike[str]) -> str:
+        """SHA-256 of a file of this block that is complete, as hexadecimal digits.
+
+        For another file of the block that names it, so that readers see which belong together.
+
+        Parameters
+        ----------
+        path : path-like
+            As it was given to `writer` or `path`.
+        """
+        target = Path(os.path.realpath(path))
+        draft = next(draft for draft in self._drafts if draft.target == target)
+        with draft.name.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def _finish(self) -> None:
         """Give all drafts their names; take back the new ones if one name cannot be had."""

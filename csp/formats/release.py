@@ -83,11 +83,9 @@ def write_release(
         raise InputError(msg)
     cells = target.with_suffix(".csv")
     matrix = release.relations.tocoo()
-    text = _cells_text(release)
     facts: dict[str, Any] = {
         "format": _FORMAT,
         "cells": cells.name,
-        "cells_sha256": hashlib.sha256(text.encode()).hexdigest(),
         "names": list(release.names),
         "roots": list(release.roots),
         "scale": release.scale,
@@ -102,7 +100,8 @@ def write_release(
         facts["mechanism"] = mechanism.to_dict()
     with nullcontext(files) if files is not None else written_together() as group:
         with group.writer(cells) as file:
-            file.write(text)
+            file.write(_cells_text(release))
+        facts["cells_sha256"] = group.sha256(cells)
         with group.writer(target) as file:
             json.dump(facts, file, ensure_ascii=False, indent=1)
             file.write("\n")
