@@ -10,7 +10,6 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from csp.auditing import Audit
 from csp.errors import InputError
-from csp.formats.files import Together, check_writable, csv_writer, written_together
+from csp.formats.files import Together, check_writable, csv_writer, joined
 from csp.numbers import units_text
 from csp.problem import Problem
 from csp.protected import Protected
@@ -168,7 +167,7 @@ def write_columns(
     InputError
         If the file cannot be written.
     """
-    with nullcontext(files) if files is not None else written_together() as group:
+    with joined(files) as group:
         if path.name.lower().endswith(".parquet"):
             _write_parquet(path, columns, group)
             return
@@ -219,10 +218,7 @@ def write_json(path: Path, facts: Mapping[str, Any], files: Together | None = No
     InputError
         If the file cannot be written.
     """
-    with (
-        nullcontext(files) if files is not None else written_together() as group,
-        group.writer(path) as out,
-    ):
+    with joined(files) as group, group.writer(path) as out:
         json.dump(facts, out, indent=2, ensure_ascii=False)
         out.write("\n")
 

@@ -192,6 +192,7 @@ def test_encodings(tmp_path: Path) -> None:
         ("r;v\nN;1.900\nM;850\n", {"decimal": ","}, "row 1, column 'v'.*point"),
         ("r;v\nN;1.900\nM;2.5\n", {}, ["1.900", "2.5"]),
         ("r;v\nN;0.900\nM;2\n", {}, ["0.900", "2"]),
+        ("r;v\nN;12.345\nM;11.100\n", {}, "--decimal"),
         ("r;v\nN;2,5\nM;2.5\n", {}, "--decimal"),
         ("r;v\nN;1.234,5\n", {}, "--decimal"),
         ("r;v\nN;1.234,5\n", {"decimal": ","}, "row 1, column 'v'.*thousands"),

@@ -394,11 +394,10 @@ def with_points(
             name, column = next(iter(commas.items()))
             raise _undecided(file, name, column, ",")
         mark = ","
-    if mark is None:
-        for name, column in points.items():
-            pointed = (text.strip() for text in column if text and "." in text)
-            if all(map(_GROUPED.fullmatch, pointed)):
-                raise _undecided(file, name, column, ".")
+    if mark is None and points:
+        pointed = (t.strip() for column in points.values() for t in column if t and "." in t)
+        if all(map(_GROUPED.fullmatch, pointed)):
+            raise _undecided(file, *next(iter(points.items())), ".")
     if mark != ",":
         return columns, "."
     for name, column in points.items():

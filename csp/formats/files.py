@@ -12,7 +12,7 @@ import secrets
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -30,6 +30,7 @@ __all__ = [
     "atomic_writer",
     "check_writable",
     "csv_writer",
+    "joined",
     "written_together",
 ]
 
@@ -74,6 +75,11 @@ def written_together() -> Iterator[Together]:
         files._finish()
     finally:
         files._clean()
+
+
+def joined(files: Together | None) -> AbstractContextManager[Together]:
+    """Return the block that a caller has opened, or one of its own that ends with the ``with``."""
+    return written_together() if files is None else nullcontext(files)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, NotAdditive
-from csp.formats.files import atomic_writer
+from csp.formats.files import Together, joined
 from csp.formats.reading import read_text
 from csp.numbers import MAX_VALUE, UNBOUNDED, read_decimal, read_whole
 from csp.problem import STATUS, Problem
@@ -106,7 +106,9 @@ def read_jj(path: str | os.PathLike[str]) -> Problem:
     )
 
 
-def write_jj(problem: Problem, path: str | os.PathLike[str]) -> None:
+def write_jj(
+    problem: Problem, path: str | os.PathLike[str], *, files: Together | None = None
+) -> None:
     """Write a cell suppression problem, whole or not at all.
 
     Parameters
@@ -116,6 +118,8 @@ def write_jj(problem: Problem, path: str | os.PathLike[str]) -> None:
         holds no labels of several codes, no contributors and no names.
     path : path-like
         Gzipped if it ends with .gz.
+    files : Together, optional
+        To appear together with other files of a `csp.formats.files.written_together` block.
 
     Raises
     ------
@@ -149,7 +153,7 @@ def write_jj(problem: Problem, path: str | os.PathLike[str]) -> None:
         strict=True,
     )
     relations = table.relations
-    with atomic_writer(path) as out:
+    with joined(files) as group, group.writer(path) as out:
         out.write(f"0\n{table.n_cells}\n")
         out.writelines(" ".join(row) + "\n" for row in columns)
         out.write(f"{relations.shape[0]}\n")

@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import os
-from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.formats.files import Together, csv_writer, written_together
+from csp.formats.files import Together, csv_writer, joined
 from csp.formats.reading import as_object, decoded, read_bytes, read_json
 from csp.mechanism import Mechanism
 from csp.numbers import MAX_VALUE, UNBOUNDED, read_decimal, units_text
@@ -98,7 +97,7 @@ def write_release(
     }
     if mechanism is not None:
         facts["mechanism"] = mechanism.to_dict()
-    with nullcontext(files) if files is not None else written_together() as group:
+    with joined(files) as group:
         with group.writer(cells) as file:
             file.write(_cells_text(release))
         facts["cells_sha256"] = group.sha256(cells)

@@ -30,7 +30,7 @@ def main() -> int:
     asked = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     asked.add_argument("--seconds", type=float, default=3600)
     asked.add_argument("--count", type=int, help="inputs for each reader, in place of --seconds")
-    asked.add_argument("--reader", help="only this one")
+    asked.add_argument("--reader", metavar="NAMES", help="only these, by commas")
     asked.add_argument("--seed", type=int, default=time.time_ns() % 10**9)
     asked.add_argument("--failures", type=Path, default=Path("fuzz-failures"))
     given = asked.parse_args()
@@ -39,7 +39,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         known = readers(folder)
-        chosen = [r for r in known if given.reader in (None, r.name)]
+        chosen = [r for r in known if given.reader is None or r.name in given.reader.split(",")]
         if not chosen:
             print(f"no reader {given.reader}; there are {', '.join(r.name for r in known)}")
             return 2
