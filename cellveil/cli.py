@@ -28,16 +28,20 @@ from cellveil.options import (
     RESULTS,
     Cost,
     CountColumn,
+    Decimal,
     Defence,
+    Encoding,
     Gap,
     Hierarchies,
     Integer,
     KeyFile,
     Margins,
     Method,
+    Missing,
     Negative,
     ReleaseFile,
     Reveal,
+    Separator,
     Summary,
     TableId,
     TimeLimit,
@@ -162,6 +166,10 @@ def protect(
         str | None,
         typer.Option(metavar="CODE", help="Code for records without one.", show_default="refused"),
     ] = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    na: Missing = None,
     method: Method = "auto",
     time_limit: TimeLimit = None,
     gap: Gap = 0.0,
@@ -187,7 +195,7 @@ def protect(
     Without -o the published table is printed.
     """
     from cellveil.defence import defence_words, measured, posterior_words, read_defence
-    from cellveil.inputs import Source, read_rules, read_table, split_names
+    from cellveil.inputs import Source, read_rules, read_table, split_names, text_file
     from cellveil.outputs import check_outputs, result_columns, write_columns, write_json
     from cellveil.progress import Meter
     from cellveil.show import guarantee, quality, sizes
@@ -198,6 +206,7 @@ def protect(
     source = Source(
         data, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
         split_names(top, "--top") if top else (), str(negative), decimals, total, missing, keep,
+        text_file(data, sep, decimal, encoding, na),
     )  # fmt: skip
     mechanism = Mechanism(
         rule, width=width, strict=strict, cost=str(cost), margins=str(margins),
@@ -255,7 +264,9 @@ def protect(
     if result.guarantee is not None:
         for line in (*defence_words(result.guarantee), posterior_words(known)):
             say(line)
-    say_written(output, summary, jj, release)
+    say_written(
+        output, summary, jj, release, None if release is None else release.with_suffix(".csv")
+    )
 
 
 app.command()(suppress)

@@ -14,6 +14,8 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperGroup
 
+from cellveil.screen import printable
+
 __all__ = [
     "INTERRUPTED",
     "SAFE",
@@ -133,6 +135,7 @@ def tell(line: str) -> None:
 
 
 def _wrapped(line: str, stream: TextIO) -> str:
+    line = printable(line)
     if not stream.isatty():
         return line  # one message, one line: easy to search in a log
     width = shutil.get_terminal_size().columns

@@ -11,15 +11,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.columns import read_columns, text_codes
+from cellveil.front import say
+from csp.columns import TextFile, read_columns, text_codes
 from csp.errors import InputError
+from csp.formats.delimited import is_parquet
 from csp.formats.jj import read_jj
+from csp.formats.reading import regular_file
 from csp.hierarchy import Hierarchy
 from csp.problem import STATUS, Problem
 from csp.rules import PQ, AnyOf, Dominance, PPercent, Rule, parse_rules
 from csp.table import Table
 
-__all__ = ["Source", "is_jj", "read_pattern", "read_rules", "read_table", "split_names"]
+__all__ = [
+    "Source",
+    "is_jj",
+    "read_pattern",
+    "read_rules",
+    "read_table",
+    "split_names",
+    "text_file",
+]
 
 RESERVED = ("value", "status", "published", "lower", "upper")
 """Columns of the result; a dimension of the same name would be lost among them."""
@@ -46,6 +57,7 @@ class Source:
     total: str = "Total"
     missing: str | None = None
     keep: int = field(default=5)
+    text: TextFile | None = None
 
     def __post_init__(self) -> None:
         clash = [name for name in self.by if name in RESERVED]
@@ -67,6 +79,9 @@ class Source:
         else:
             cells = {"--count": self.count, "--top": self.top}
             self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
+        if self.rda is not None and self.text is not None and not self.text.plain:
+            msg = "--rda says how the data is written; leave out --sep, --decimal, --encoding, --na"
+            raise InputError(msg)
         if self.rda is None and self.data.name.lower().endswith((".asc", ".asc.gz")):
             msg = f"{str(self.data)!r} has fixed columns; name its record layout with --rda"
             raise InputError(msg)
@@ -87,10 +102,8 @@ def read_table(source: Source) -> Table:
     InputError
         For anything that csp cannot read as a table; file, row, column or code are named.
     """
-    if not source.data.is_file():
-        msg = f"there is no file {str(source.data)!r}"
-        raise InputError(msg)
-    data: Any = source.data
+    regular_file(source.data)
+    data: Any = source.text or source.data
     hierarchies = _hierarchies(source)
     if source.rda is not None:
         from csp.formats import argus
@@ -102,6 +115,8 @@ def read_table(source: Source) -> Table:
             wanted = [n for n in source.by if n in known and n not in hierarchies]
             hierarchies |= argus.hierarchies(layout, columns, wanted, source.total)
             data = columns
+    else:
+        data = _said(source, data)
     if source.aggregated:
         assert source.value is not None
         return Table.from_frame(
@@ -113,6 +128,37 @@ def read_table(source: Source) -> Table:
         hierarchies=hierarchies, negative=source.negative, top=source.keep,
         decimals=source.decimals, total=source.total, missing=source.missing,
     )  # fmt: skip
+
+
+def text_file(
+    path: Path,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    missing: str | None = None,
+) -> TextFile:
+    """File with what --sep, --decimal, --encoding and --na declare.
+
+    Raises
+    ------
+    InputError
+        If one of them is unknown.
+    """
+    separator = "\t" if separator in ("tab", "\\t") else separator
+    texts = None if missing is None else tuple(t for t in missing.split(",") if t.strip())
+    return TextFile(path, separator, decimal, encoding, texts)
+
+
+def _said(source: Source, file: TextFile | Path) -> Any:
+    """Read the columns of a text file, and say how it was read where that was found out."""
+    if is_parquet(source.data):
+        return file
+    numbers = [n for n in (source.value, source.weight, source.count, *source.top) if n is not None]
+    names = list(dict.fromkeys([*source.by, *numbers, *filter(None, [source.contributor])]))
+    columns = read_columns(file, names, numbers)
+    if columns.note:
+        say(columns.note)
+    return dict(zip(names, columns.arrays, strict=True))
 
 
 def _hierarchies(source: Source) -> dict[str, Hierarchy]:

@@ -14,16 +14,20 @@ __all__ = [
     "TEXTS",
     "Cost",
     "CountColumn",
+    "Decimal",
     "Defence",
+    "Encoding",
     "Gap",
     "Hierarchies",
     "Integer",
     "KeyFile",
     "Margins",
     "Method",
+    "Missing",
     "Negative",
     "ReleaseFile",
     "Reveal",
+    "Separator",
     "Summary",
     "TableId",
     "TimeLimit",
@@ -111,6 +115,38 @@ Defence = Annotated[
 KeyFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Secret key of the defence, made by 'cellveil key'."),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--sep",
+        metavar="SIGN",
+        help="What separates the columns of a text file: , ; | or tab.",
+        show_default="as found",
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIGN", help="Decimal mark of a text file: . or ,", show_default="as found"
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of a text file: cp1252, latin-1, ...",
+        show_default="UTF-8, or UTF-16 as found",
+    ),
+]
+Missing = Annotated[
+    str | None,
+    typer.Option(
+        "--na",
+        metavar="TEXTS",
+        help="Texts that stand for a missing entry, by commas; '' for none but the empty one.",
+        show_default="NA as a code is refused",
+    ),
 ]
 TableId = Annotated[
     str,

@@ -6,8 +6,9 @@ with ``reveal=True``.
 
 from __future__ import annotations
 
-import csv
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from csp.auditing import Audit
 from csp.errors import InputError
-from csp.formats.files import atomic_path, atomic_writer, check_writable
+from csp.formats.files import Together, check_writable, csv_writer, joined
 from csp.numbers import units_text
 from csp.problem import Problem
 from csp.protected import Protected
@@ -32,6 +33,9 @@ __all__ = [
     "write_csv",
     "write_json",
 ]
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+|inf)")
 
 Columns = dict[str, Sequence[Any]]
 
@@ -56,15 +60,15 @@ def check_outputs(
     InputError
         If a file cannot be written, has another suffix, is an input, or is named twice.
     """
-    read = {path.resolve() for path in inputs if path is not None}
-    taken: dict[Path, str] = {}
+    read = {os.path.realpath(path) for path in inputs if path is not None}
+    taken: dict[str, str] = {}
     for option, path in outputs.items():
         if path is None:
             continue
         if not path.name.lower().endswith(kinds[option]):
             msg = f"{option} {str(path)!r} must end with {' or '.join(kinds[option])}"
             raise InputError(msg)
-        target = path.resolve()
+        target = os.path.realpath(path)
         if target in read:
             msg = f"{option} {str(path)!r} would overwrite a file that is read; choose another name"
             raise InputError(msg)
@@ -73,6 +77,14 @@ def check_outputs(
             raise InputError(msg)
         taken[target] = option
         check_writable(path)
+    release = outputs.get("--release")
+    cells = None if release is None else release.with_suffix(".csv")
+    if release is not None and cells is not None and cells.exists() and not release.exists():
+        msg = (
+            f"--release {str(release)!r} would also write its cells to {str(cells)!r}, which is "
+            "there and belongs to no release; choose another name"
+        )
+        raise InputError(msg)
 
 
 # ---- columns -------------------------------------------------------------------------------------
@@ -138,54 +150,97 @@ def _status(problem: Problem, pattern: NDArray[np.bool_], *, reveal: bool) -> li
 # ---- files ---------------------------------------------------------------------------------------
 
 
-def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+def write_columns(
+    path: Path, columns: Mapping[str, Sequence[Any]], files: Together | None = None
+) -> None:
     """Write columns as .csv, .csv.gz or .parquet, by the name.
+
+    Parameters
+    ----------
+    path : Path
+    columns : mapping of str to column
+    files : Together, optional
+        Block of `csp.formats.files.written_together` whose files appear together.
 
     Raises
     ------
     InputError
         If the file cannot be written.
     """
-    if path.name.lower().endswith(".parquet"):
-        _write_parquet(path, columns)
-        return
-    with atomic_writer(path) as out:
-        write_csv(out, columns)
+    with joined(files) as group:
+        if path.name.lower().endswith(".parquet"):
+            _write_parquet(path, columns, group)
+            return
+        with group.writer(path) as out:
+            write_csv(out, columns)
 
 
 def write_csv(out: TextIO, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write columns as comma-separated text with a header."""
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
+    """Write columns as comma-separated text with a header.
+
+    A text that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a line
+    end, and is not a number) gets an apostrophe before it, and so does one that begins with
+    apostrophes and then looks like that, so that taking one away gives the text back.
+    """
+    writer = csv_writer(out)
+    writer.writerow(map(_no_formula, columns))
     words = {True: "true", False: "false"}
     plain = [
-        [words[item] if isinstance(item, bool) else item for item in column]
+        [
+            words[item]
+            if isinstance(item, bool)
+            else _no_formula(item)
+            if isinstance(item, str)
+            else item
+            for item in column
+        ]
         for column in columns.values()
     ]
     writer.writerows(zip(*plain, strict=True))
 
 
-def write_json(path: Path, facts: Mapping[str, Any]) -> None:
+def _no_formula(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def write_json(path: Path, facts: Mapping[str, Any], files: Together | None = None) -> None:
     """Write facts as JSON.
+
+    Parameters
+    ----------
+    path : Path
+    facts : mapping
+    files : Together, optional
+        As for `write_columns`.
 
     Raises
     ------
     InputError
         If the file cannot be written.
     """
-    with atomic_writer(path) as out:
+    with joined(files) as group, group.writer(path) as out:
         json.dump(facts, out, indent=2, ensure_ascii=False)
         out.write("\n")
 
 
-def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]], files: Together) -> None:
     import duckdb
 
+    folded: dict[str, str] = {}
+    for name in columns:
+        if folded.setdefault(name.lower(), name) != name:
+            msg = (
+                f"cannot write {str(path)!r}: the columns {folded[name.lower()]!r} and {name!r} "
+                "differ in case only, which .parquet readers mistake; rename one, or write .csv"
+            )
+            raise InputError(msg)
     arrays = {name: _array(name, column) for name, column in columns.items()}
-    with atomic_path(path) as draft, duckdb.connect() as connection:
+    with files.path(path) as draft, duckdb.connect() as connection:
         try:
             connection.register("arrays", arrays)
-            connection.table("arrays").write_parquet(str(draft))
+            # Into the private draft itself, not into another file that takes its place.
+            name = str(draft).replace("'", "''")
+            connection.execute(f"COPY arrays TO '{name}' (FORMAT parquet, USE_TMP_FILE false)")
         except duckdb.IOException as error:
             msg = f"cannot write {str(path)!r}: {str(error).splitlines()[0]}"
             raise InputError(msg) from error

@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from cellveil.outputs import end_text
+from cellveil.screen import printable
 from csp.auditing import Audit, Violation
 from csp.numbers import units_text
 from csp.problem import Problem
@@ -60,7 +61,7 @@ def published_grid(protected: Protected, console: Console, *, reveal: bool = Fal
     grid = _plain(table)
     grid.add_column("value", justify="right", no_wrap=True)
     for label, text in zip(table.labels, shown, strict=True):
-        grid.add_row(*map(Text, label), text)
+        grid.add_row(*map(_plainly, label), text)
     return grid
 
 
@@ -72,7 +73,7 @@ def intervals_grid(protected: Protected) -> Grid:
     grid.add_column("at most", justify="right", no_wrap=True)
     for i in np.flatnonzero(protected.pattern).tolist():
         ends = (_end(float(audit.lower[i]), table.scale), _end(float(audit.upper[i]), table.scale))
-        grid.add_row(*map(Text, table.labels[i]), *map(Text, ends))
+        grid.add_row(*map(_plainly, table.labels[i]), *map(Text, ends))
     return grid
 
 
@@ -122,20 +123,20 @@ def _crossed(table: Table, shown: Sequence[Text], down: int, across: int) -> tup
     place = {label: i for i, label in enumerate(table.labels)}
     rows, columns = outline(table, down), outline(table, across)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    heads = ["  " * depth + code for code, depth in rows]
-    first = max(len(head) for head in (*heads, table.names[down]))
-    grid.add_column(Text(table.names[down]), min_width=first, no_wrap=True)
+    heads = ["  " * depth + printable(code) for code, depth in rows]
+    first = max(len(head) for head in (*heads, printable(table.names[down])))
+    grid.add_column(_plainly(table.names[down]), min_width=first, no_wrap=True)
     least = first + GUTTER
     body: list[list[Text]] = [[] for _ in rows]
     for column, _ in columns:
         for line, (code, _) in zip(body, rows, strict=True):
             label = (code, column) if down == 0 else (column, code)
             line.append(shown[place[label]])
-        width = max(min(len(column), SHORTEST), *(len(line[-1]) for line in body))
-        strong = "bold" if column == table.roots[across] or _has_children(columns, column) else ""
-        grid.add_column(
-            Text(column, style=strong), justify="right", min_width=width, overflow="fold"
-        )
+        title = _plainly(column)
+        width = max(min(len(title), SHORTEST), *(len(line[-1]) for line in body))
+        if column == table.roots[across] or _has_children(columns, column):
+            title.style = "bold"
+        grid.add_column(title, justify="right", min_width=width, overflow="fold")
         least += width + GUTTER
     for head, (code, _), line in zip(heads, rows, body, strict=True):
         total = code == table.roots[down] or _has_children(rows, code)
@@ -151,8 +152,12 @@ def _has_children(codes: Sequence[tuple[str, int]], code: str) -> bool:
 def _plain(table: Table) -> Grid:
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for name in table.names:
-        grid.add_column(Text(name))
+        grid.add_column(_plainly(name))
     return grid
+
+
+def _plainly(label: str) -> Text:
+    return Text(printable(label))
 
 
 def _texts(protected: Protected, console: Console, *, reveal: bool) -> list[Text]:

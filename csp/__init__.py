@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SolverError,
         Unprotectable,
     )
+    from csp.formats.delimited import TextFile
     from csp.formats.jj import read_jj, write_jj
     from csp.guarantee import Guarantee
     from csp.hierarchy import Hierarchy
@@ -61,6 +62,7 @@ _HOMES = {
         "SolverError",
         "Unprotectable",
     ),
+    "csp.formats.delimited": ("TextFile",),
     "csp.formats.jj": ("read_jj", "write_jj"),
     "csp.guarantee": ("Guarantee",),
     "csp.hierarchy": ("Hierarchy",),
@@ -115,6 +117,7 @@ __all__ = [
     "SolverError",
     "Suppression",
     "Table",
+    "TextFile",
     "Unprotectable",
     "Violation",
     "Zero",

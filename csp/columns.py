@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.formats.delimited import (
+    SEPARATORS,
+    TextFile,
+    connected,
+    header,
+    is_parquet,
+    open_parquet,
+    open_text,
+    with_points,
+    without_missing,
+)
+from csp.formats.reading import encoding_name
 from csp.units import is_missing
 
-__all__ = ["LIBRARIES", "Columns", "column_names", "read_columns", "text_codes"]
+__all__ = ["LIBRARIES", "Columns", "TextFile", "column_names", "read_columns", "text_codes"]
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 """Libraries whose frames come back to their caller."""
@@ -34,23 +42,34 @@ class Columns:
         Integers, floats or objects (None where a value is missing), in the order asked for.
     library : str
         "pandas", "polars" or "pyarrow" if the data came as such a frame, otherwise "".
+    note : str
+        Sentence that says how a text file was read, where that was found from the file and is not
+        the rule (commas between the fields, decimal points, UTF-8); otherwise "".
     """
 
     arrays: tuple[NDArray[Any], ...]
     library: str
+    note: str = ""
 
 
-def read_columns(data: Any, names: Sequence[str]) -> Columns:
+def read_columns(
+    data: Any, names: Sequence[str], numbers: Collection[str] | None = None
+) -> Columns:
     """Read named columns into memory, rows in their order.
 
     Parameters
     ----------
     data : data frame, lazy frame, DuckDB relation, mapping, or path
         Any frame narwhals knows (pandas, polars, pyarrow, ...), a mapping of column names to
-        sequences, or the path of a .csv (also .gz) or .parquet file. The columns of a .csv are
-        text, so that no digit of a number is lost.
+        sequences, the path of a .csv (also .gz) or .parquet file, or a `TextFile` that says how a
+        text file is written. The columns of a text file are text, so that no digit of a number is
+        lost.
     names : sequence of str
         Columns wanted.
+    numbers : collection of str, optional
+        Those of them that hold numbers: in a text file their decimal commas become points, and
+        the others hold codes, where NA is not taken for one by chance. None knows nothing of
+        either.
 
     Raises
     ------
@@ -59,7 +78,10 @@ def read_columns(data: Any, names: Sequence[str]) -> Columns:
         or a column is unknown (near names are offered).
     """
     if isinstance(data, (str, PathLike)):
-        return Columns(_from_file(Path(data), names), "")
+        data = TextFile(data)
+    if isinstance(data, TextFile):
+        arrays, note = _from_file(data, names, numbers)
+        return Columns(arrays, "", note)
     if isinstance(data, Mapping):
         _check_names(names, list(data))
         arrays = tuple(_object_array(data[name]) for name in names)
@@ -92,7 +114,9 @@ def column_names(data: Any) -> tuple[str, ...]:
         As for `read_columns`.
     """
     if isinstance(data, (str, PathLike)):
-        return _file_names(Path(data))
+        data = TextFile(data)
+    if isinstance(data, TextFile):
+        return _file_names(data)
     if isinstance(data, Mapping):
         return tuple(data)
     if _is_relation(data):
@@ -126,6 +150,9 @@ def text_codes(column: NDArray[Any]) -> list[str]:
 def _code(item: Any) -> str:
     if is_missing(item):
         return ""
+    if isinstance(item, (bytes, bytearray, memoryview)):
+        msg = "a code is made of bytes; decode the column to text"
+        raise InputError(msg)
     if isinstance(item, float) and item.is_integer():
         return str(int(item))
     return str(item).strip()
@@ -210,79 +237,51 @@ def _from_series(series: Any) -> NDArray[Any]:
     )
 
 
-def _kind(path: Path) -> str:
-    """Suffix that tells how a file is read."""
-    if not path.is_file():
-        msg = f"there is no file {str(path)!r}"
-        raise InputError(msg)
-    kinds = [suffix.lower() for suffix in path.suffixes[-2:]]
-    kind = kinds[-2] if kinds[-1:] == [".gz"] and len(kinds) > 1 else "".join(kinds[-1:])
-    if kind not in {".csv", ".tsv", ".txt", ".parquet"}:
-        msg = f"{str(path)!r} is neither .csv nor .parquet; convert it to one of them"
-        raise InputError(msg)
-    return kind
+def _file_names(file: TextFile) -> tuple[str, ...]:
+    if not is_parquet(file.path):
+        return tuple(header(file))
+    with connected(file.path, "parquet") as connection:
+        return tuple(open_parquet(connection, file.path).columns)
 
 
-def _file_names(path: Path) -> tuple[str, ...]:
-    if _kind(path) != ".parquet":
-        return tuple(_header(path)[0])
-    import duckdb
-
-    with duckdb.connect() as connection:
-        try:
-            return tuple(connection.read_parquet(str(path)).columns)
-        except duckdb.Error:
-            msg = f"{str(path)!r} cannot be read as parquet; check the file"
-            raise InputError(msg) from None
-
-
-def _from_file(path: Path, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
-    import duckdb
-
-    kind = _kind(path)
-    with duckdb.connect() as connection:
-        try:
-            if kind == ".parquet":
-                relation = connection.read_parquet(str(path))
-            else:
-                # The header decides how the file is read, not a guess at its rows: a torn row is
-                # an error then, and numbers stay the text they are.
-                header, separator = _header(path)
-                relation = connection.read_csv(
-                    str(path),
-                    header=True,
-                    sep=separator,
-                    quotechar='"',
-                    escapechar='"',
-                    columns=dict.fromkeys(header, "VARCHAR"),
-                    auto_detect=False,
-                )
-            return _from_relation(relation, names)
-        except duckdb.Error as error:
-            line = re.search(r"Line: *([0-9]+)", str(error))
-            where = f" at line {line[1]}" if line else ""
-            msg = f"{str(path)!r} cannot be read as {kind[1:]}{where}; check the file"
-            raise InputError(msg) from None  # the library's text may quote the data
+def _from_file(
+    file: TextFile, names: Sequence[str], numbers: Collection[str] | None
+) -> tuple[tuple[NDArray[Any], ...], str]:
+    """Columns of a file, and what was found out about how it is written."""
+    if is_parquet(file.path):
+        if not file.plain:
+            msg = (
+                f"{str(file.path)!r} is not a text file: separator, decimal mark, encoding and "
+                "missing texts (--sep, --decimal, --encoding, --na) do not apply to it"
+            )
+            raise InputError(msg)
+        with connected(file.path, "parquet") as connection:
+            return _from_relation(open_parquet(connection, file.path), names), ""
+    with (
+        connected(file.path, "csv") as connection,
+        open_text(connection, file) as (text, known, found),
+    ):
+        _check_names(names, known)
+        places = [f"c{known.index(name)}" for name in names]
+        columns = dict(zip(names, _from_relation(text, places), strict=True))
+    if numbers is not None:
+        columns = without_missing(columns, found, set(names) - set(numbers))
+        pointed, mark = with_points({n: columns[n] for n in names if n in numbers}, found)
+        columns |= pointed
+        found = replace(found, decimal=mark)
+    return tuple(columns[name] for name in names), _note(file, found)
 
 
-def _header(path: Path) -> tuple[list[str], str]:
-    """Column names of a text file, and its separator: the most frequent of the usual ones."""
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    try:
-        with opener(path, "rb") as file:
-            line = file.readline().decode("utf-8-sig").rstrip("\r\n")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        msg = f"cannot read the header of {str(path)!r} as UTF-8 text: {error}"
-        raise InputError(msg) from error
-    bare = re.sub(r'"[^"]*"', "", line)
-    separator = max(",;\t|", key=bare.count)
-    header = [name.strip() for name in next(csv.reader([line], delimiter=separator), [])]
-    twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
-    if not header or twice is not None:
-        what = "is empty" if twice is None else f"names column {twice!r} twice"
-        msg = f"the header (line 1) of {str(path)!r} {what}; name each column once"
-        raise InputError(msg)
-    return header, separator
+def _note(asked: TextFile, found: TextFile) -> str:
+    """Sentence that says what was not declared and is not the rule."""
+    parts = []
+    if asked.separator is None and found.separator not in (None, ","):
+        parts.append(f"separated by {SEPARATORS[found.separator]}")
+    if asked.decimal is None and found.decimal == ",":
+        parts.append("with decimal commas")
+    if asked.encoding is None and found.encoding != "utf-8":
+        parts.append(f"in {encoding_name(found.encoding or '')}")
+    return f"Read {str(asked.path)!r} as text {', '.join(parts)}." if parts else ""
 
 
 def _from_relation(relation: Any, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
@@ -293,6 +292,8 @@ def _from_relation(relation: Any, names: Sequence[str]) -> tuple[NDArray[Any], .
     terms = []
     for i, name in enumerate(names):
         column = '"' + name.replace('"', '""') + '"'
+        if types[name] == "BLOB":
+            column = f"decode({column})"
         kept = types[name] in exact or types[name] == "DOUBLE"
         terms.append(f"{column} AS c{i}" if kept else f"CAST({column} AS VARCHAR) AS c{i}")
     found = relation.project(", ".join(terms)).fetchnumpy()

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.formats.reading import as_object
 from csp.key import Key
-from csp.numbers import ceil_fraction, exact
+from csp.numbers import ceil_fraction, exact, read_fraction
 from csp.prediction import predicted
 from csp.rules.base import Number, number_text
 from csp.table import Table
@@ -245,17 +246,24 @@ class Decoys:
         Raises
         ------
         InputError
-            If a key of the data is unknown, or a value is not taken.
+            If a key of the data is unknown, or a value is not of the type that `to_dict` gives.
         """
-        known = ("kind", "rate", "lean", "spread", "width", "share")
-        unknown = sorted(set(data) - set(known))
-        if unknown or data.get("kind") != "decoys" or "rate" not in data:
-            what = f"has the unknown key {unknown[0]!r}" if unknown else "is no decoys with a rate"
-            msg = f"a defence {what}; the keys are {', '.join(known)}"
+        keys = dict.fromkeys(("kind", "rate", "lean", "spread", "width", "share"), False)
+        given = as_object(data, keys | {"kind": True, "rate": True}, "a defence")
+        if given.pop("kind") != "decoys":
+            msg = "the key 'kind' of a defence must be 'decoys'"
             raise InputError(msg)
-        given: dict[str, Any] = {
-            k: _number(v) for k, v in data.items() if k != "kind" and v is not None
-        }
+        if type(given.get("lean", 0)) is not int:
+            msg = "the key 'lean' of a defence must be a whole number"
+            raise InputError(msg)
+        for key in ("rate", "spread", "width", "share"):
+            if given.get(key) is None:
+                given.pop(key, None)
+            else:
+                given[key] = number_of(given[key], key)
+        if "rate" not in given:
+            msg = "the key 'rate' of a defence must be a number"
+            raise InputError(msg)
         return cls(**given)
 
 
@@ -277,11 +285,21 @@ def _check_number(name: str, value: Any) -> None:
         raise InputError(msg) from None
 
 
-def _number(value: Any) -> Number:
+def number_of(value: Any, key: str) -> Number:
+    """Exact number of plain data: a number, or its text.
+
+    Raises
+    ------
+    InputError
+        If it is anything else; the key is named.
+    """
+    if type(value) not in (int, float, str):
+        msg = f"the key {key!r} must be a number or its text, not of type {type(value).__name__}"
+        raise InputError(msg)
     try:
-        number = Fraction(value) if isinstance(value, str) else exact(value)
-    except (ValueError, ZeroDivisionError) as error:
-        msg = f"{value!r} is not a number"
+        number = read_fraction(value) if isinstance(value, str) else exact(value)
+    except InputError as error:
+        msg = f"the key {key!r}: {error}"
         raise InputError(msg) from error
     return int(number) if number.denominator == 1 else number
 

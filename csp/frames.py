@@ -99,7 +99,7 @@ def table_from_frame(
             raise InputError(msg)
     top = (top,) if isinstance(top, str) else tuple(top)
     extra = [name for name in (value, count, *top, lower, upper) if name is not None]
-    columns = read_columns(data, [*names, *extra])
+    columns = read_columns(data, [*names, *extra], extra)
     found = dict(zip([*names, *extra], columns.arrays, strict=True))
     if not len(columns.arrays[0]):
         msg = "the frame has no rows; a table needs at least one cell"

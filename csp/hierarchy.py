@@ -9,7 +9,14 @@ from os import PathLike
 from typing import Any
 
 from csp.errors import InputError
-from csp.trees import parents_of_columns, parents_of_dict, parents_of_pairs, postorder
+from csp.trees import (
+    MAX_DEPTH,
+    parents_of_columns,
+    parents_of_dict,
+    parents_of_pairs,
+    postorder,
+    too_deep,
+)
 
 __all__ = ["Hierarchy"]
 
@@ -29,7 +36,8 @@ class Hierarchy:
     Raises
     ------
     InputError
-        If a code is empty or occurs twice, or the codes do not stand in postorder.
+        If a code is empty, occurs twice or holds a NUL, the codes do not stand in postorder, or
+        they have more than 100 levels.
 
     Examples
     --------
@@ -50,6 +58,7 @@ class Hierarchy:
         object.__setattr__(self, "parent", tuple(int(p) for p in self.parent))
         object.__setattr__(self, "_positions", _positions(codes))
         object.__setattr__(self, "_children", _children(codes, self.parent))
+        _check_depth(codes, self.parent)
 
     # ---- constructors --------------------------------------------------------------------------
 
@@ -146,7 +155,8 @@ class Hierarchy:
         source : path, text or lines
             A string with a line break is text; without one it is a path.
         lead : str
-            The string that, repeated, shows the depth of a code.
+            The string that, repeated, shows the depth of a code: "@", or the blanks or the tab
+            of one level in an indented file.
         total : str
             Code of the total, which the file leaves out.
 
@@ -227,6 +237,9 @@ def _positions(codes: tuple[str, ...]) -> dict[str, int]:
         if not code:
             msg = f"the code at position {i + 1} of the hierarchy is empty; give every code a name"
             raise InputError(msg)
+        if "\0" in code:
+            msg = f"the code {code!r} holds a NUL character; rename it"
+            raise InputError(msg)
         if found.setdefault(code, i) != i:
             msg = (
                 f"code {code!r} occurs twice in the hierarchy, at positions {found[code] + 1} and "
@@ -234,6 +247,14 @@ def _positions(codes: tuple[str, ...]) -> dict[str, int]:
             )
             raise InputError(msg)
     return found
+
+
+def _check_depth(codes: tuple[str, ...], parent: tuple[int, ...]) -> None:
+    depth = [0] * len(codes)
+    for i in range(len(codes) - 2, -1, -1):
+        depth[i] = depth[parent[i]] + 1
+        if depth[i] > MAX_DEPTH:
+            raise too_deep(repr(codes[i]))
 
 
 def _children(codes: tuple[str, ...], parent: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:

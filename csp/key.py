@@ -6,11 +6,13 @@ import hashlib
 import hmac
 import os
 import secrets
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from csp.errors import InputError
+from csp.formats.reading import read_bytes
 
 __all__ = ["SHORTEST_KEY", "Key"]
 
@@ -20,6 +22,19 @@ SHORTEST_KEY = 16
 _BYTES_OF_A_NEW_KEY = 32
 _FEWEST_DISTINCT = 8
 _LIKE_A_KEY = 32
+_LARGEST_FILE = 2**16
+
+
+def _check_private(path: str | os.PathLike[str]) -> None:
+    """Refuse a key that is no secret on this machine, as ssh does with its keys."""
+    mode = Path(path).stat().st_mode
+    if os.name == "posix" and mode & 0o027:
+        msg = (
+            f"the key file {str(path)!r} can be read or changed by others (mode "
+            f"{stat.S_IMODE(mode):o}); make it private (chmod 600), and make a new key if somebody "
+            "may have read it"
+        )
+        raise InputError(msg)
 
 
 class Key:
@@ -76,23 +91,22 @@ class Key:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Key:
-        """Read a key from a file; line ends behind it are no part of it.
+        """Read a key from a file; line ends behind it are not part of it.
 
         Raises
         ------
         InputError
-            If the file cannot be read, or what it holds is no key.
+            If the file cannot be read, others than its owner and its group may read it or others
+            than its owner may write it, or what it holds is not a key.
         """
         try:
-            held = Path(path).read_bytes()
-        except OSError as error:
+            held = read_bytes(path, _LARGEST_FILE, packed=False)
+        except InputError as error:
             # What looks like a key in the place of a file is not quoted.
-            shown = repr(str(path)) if len(Path(path).name) < _LIKE_A_KEY else "named"
-            msg = (
-                f"cannot read the key file {shown}: {error.strerror or 'no file'}; make one with "
-                "'cellveil key FILE'"
-            )
-            raise InputError(msg) from error
+            shown = f": {error}" if len(Path(path).name) < _LIKE_A_KEY else " named"
+            msg = f"cannot read the key file{shown}; make one with 'cellveil key FILE'"
+            raise InputError(msg) from None
+        _check_private(path)
         try:
             return cls(held.rstrip(b"\r\n"))
         except InputError as error:
@@ -106,13 +120,20 @@ class Key:
         Raises
         ------
         InputError
-            If the file exists already (a key that is overwritten is lost) or cannot be written.
+            If the file exists already (a key that is overwritten is lost) or cannot be written;
+            no empty file is left then.
         """
         digits = secrets.token_hex(_BYTES_OF_A_NEW_KEY)
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w", encoding="ascii") as file:
-                file.write(digits + "\n")
+            try:
+                with os.fdopen(handle, "w", encoding="ascii") as file:
+                    file.write(digits + "\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError:
+                Path(path).unlink()
+                raise
         except OSError as error:
             msg = f"cannot write the key file {str(path)!r}: {error.strerror or error}"
             raise InputError(msg) from error

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.decoys import Decoys
+from csp.decoys import Decoys, number_of
 from csp.errors import InputError
+from csp.formats.reading import as_object
 from csp.numbers import MAX_VALUE, ceil_fraction, exact
 from csp.problem import Problem
 from csp.rules import Rule, Sensitivity, as_rule
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
     from csp.protected import Protected
 
 __all__ = ["Mechanism"]
+
+_KEYS = dict.fromkeys(
+    ("rules", "width", "strict", "cost", "margins", "singletons", "unions", "integer", "defence"),
+    False,
+) | {"rules": True}
+_TEXT, _FLAG, _CHOICE = (str,), (bool,), (bool, type(None))
+_TYPES = {
+    "rules": _TEXT, "cost": _TEXT, "margins": _TEXT,
+    "strict": _FLAG, "singletons": _FLAG, "unions": _FLAG, "integer": _CHOICE,
+}  # fmt: skip
+_WORDS: dict[tuple[type, ...], str] = {
+    _TEXT: "a text", _FLAG: "true or false", _CHOICE: "true, false or null",
+}  # fmt: skip
 
 Cost = str | Callable[[Table], Any]
 
@@ -242,21 +256,16 @@ class Mechanism:
         Raises
         ------
         InputError
-            If a key is unknown, rules are missing, or a value is not taken.
+            If a key is unknown, rules are missing, or a value is of another type than `to_dict`
+            gives it: nothing is taken for true or for a number that is not.
         """
-        known = {
-            *("rules", "width", "strict", "cost", "margins", "singletons", "unions", "integer"),
-            "defence",
-        }
-        unknown = sorted(set(data) - known)
-        if unknown or "rules" not in data:
-            what = f"has the unknown key {unknown[0]!r}" if unknown else "needs the key 'rules'"
-            msg = f"a mechanism {what}; the keys are {', '.join(sorted(known))}"
-            raise InputError(msg)
-        options = dict(data)
+        options = as_object(data, _KEYS, "a mechanism")
+        for key, kinds in _TYPES.items():
+            if key in options and type(options[key]) not in kinds:
+                msg = f"key {key!r} of a mechanism must be {_WORDS[kinds]}, not {options[key]!r}"
+                raise InputError(msg)
         if options.get("width") is not None:
-            width = exact(options["width"])
-            options["width"] = int(width) if width.denominator == 1 else width
+            options["width"] = number_of(options["width"], "width")
         if options.get("defence") is not None:
             options["defence"] = Decoys.from_dict(options["defence"])
         return cls(**options)
@@ -293,7 +302,11 @@ class Mechanism:
         """Width asked by the mechanism itself, in units."""
         if self.width is None:
             return 0
-        return ceil_fraction(exact(self.width) * 10**table.scale) + int(self.strict)
+        least = ceil_fraction(exact(self.width) * 10**table.scale) + int(self.strict)
+        if least > 2 * MAX_VALUE:
+            msg = f"width {number_text(self.width)[:40]} is wider than any cell of such a table"
+            raise InputError(msg)
+        return least
 
     def attacker_is_integer(self, table: Table) -> bool:
         """Whether the attacker knows that the cells of this table are whole units."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,18 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 
-__all__ = ["MAX_VALUE", "UNBOUNDED", "ceil_fraction", "exact", "units_text", "units_to_numbers"]
+__all__ = [
+    "MAX_DIGITS",
+    "MAX_VALUE",
+    "UNBOUNDED",
+    "ceil_fraction",
+    "exact",
+    "read_decimal",
+    "read_fraction",
+    "read_whole",
+    "units_text",
+    "units_to_numbers",
+]
 
 UNBOUNDED = 2**62
 """Stands for "no upper bound" (negated: no lower bound) in integer bound arrays."""
@@ -20,25 +32,87 @@ MAX_VALUE = 2**53
 """Largest cell value, in units: beyond it a float solver would round integers."""
 
 
+MAX_DIGITS = 400
+"""Most digits of a number in text, and its largest exponent of ten: floats end at 308."""
+
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,9}))?", re.ASCII)
+_WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+def read_decimal(text: str) -> Decimal:
+    """Return the number that a text writes in plain or exponential notation.
+
+    Every text becomes a number here or in `read_whole`, so that a few letters cannot ask for
+    hours of work.
+
+    Raises
+    ------
+    InputError
+        If it is not a finite number in ASCII digits, or has more than `MAX_DIGITS` digits or an
+        exponent beyond them.
+    """
+    stripped = text.strip(" \t\r\n")
+    match = _DECIMAL.fullmatch(stripped) if len(stripped) <= 2 * MAX_DIGITS else None
+    if match is None:
+        msg = f"{_shown(text)} is not a finite number"
+        raise InputError(msg)
+    number = Decimal(stripped) if abs(int(match[1] or 0)) <= MAX_DIGITS else None
+    if number is None or len(number.as_tuple().digits) > MAX_DIGITS:
+        msg = f"{_shown(text)} has more than {MAX_DIGITS} digits or such an exponent; shorten it"
+        raise InputError(msg)
+    return number
+
+
+def read_whole(text: str) -> int:
+    """Return the whole number that a text writes.
+
+    Raises
+    ------
+    InputError
+        If it is anything else than at most `MAX_DIGITS` ASCII digits, perhaps with a sign.
+    """
+    stripped = text.strip(" \t\r\n")
+    if len(stripped) > MAX_DIGITS or not _WHOLE.fullmatch(stripped):
+        msg = f"{_shown(text)} is not a whole number of at most {MAX_DIGITS} digits"
+        raise InputError(msg)
+    return int(stripped)
+
+
+def read_fraction(text: str) -> Fraction:
+    """Return the number that a text writes as a decimal, or as one over another: 1/3.
+
+    Raises
+    ------
+    InputError
+        As for `read_decimal`, and for a divisor of zero.
+    """
+    top, slash, bottom = text.partition("/")
+    divisor = read_decimal(bottom) if slash else Decimal(1)
+    if not divisor:
+        msg = f"{_shown(text)} divides by zero"
+        raise InputError(msg)
+    return Fraction(read_decimal(top)) / Fraction(divisor)
+
+
 def exact(number: Any) -> Fraction:
     """Return the number a user means: 0.1 is one tenth, not the nearest binary fraction.
 
     Raises
     ------
     InputError
-        If it is not a finite number.
+        If it is not a finite number, or one of more than `MAX_DIGITS` digits.
     """
     if isinstance(number, Fraction):
         return number
-    try:
-        if isinstance(number, (int, np.integer)):
-            return Fraction(int(number))
-        if isinstance(number, (float, np.floating)):
-            return Fraction(Decimal(repr(float(number))))
-        return Fraction(Decimal(str(number).strip()))
-    except (InvalidOperation, ValueError, OverflowError) as error:
-        msg = f"{number!r} is not a finite number"
-        raise InputError(msg) from error
+    if isinstance(number, (int, np.integer)):
+        return Fraction(int(number))
+    if isinstance(number, (float, np.floating)):
+        number = repr(float(number))
+    return Fraction(read_decimal(str(number)))
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "...")
 
 
 def ceil_fraction(number: Fraction) -> int:

@@ -113,7 +113,7 @@ def tabulate(
             msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
             raise InputError(msg)
     extra = [name for name in (value, contributor, weight) if name is not None]
-    columns = read_columns(data, [*names, *extra])
+    columns = read_columns(data, [*names, *extra], [n for n in (value, weight) if n])
     found = dict(zip([*names, *extra], columns.arrays, strict=True))
     n = _check_length(columns)
 
@@ -245,6 +245,13 @@ def _codes(column: NDArray[Any], name: str, missing: str | None) -> list[str]:
             msg = (
                 f"row {row}: the code in column {name!r} is missing; fill it, drop the record, or "
                 "give missing= a code for such records"
+            )
+            raise InputError(msg)
+        if missing.strip() in codes:
+            msg = (
+                f"column {name!r} has the code {missing.strip()!r} already (row "
+                f"{codes.index(missing.strip()) + 1}); give missing= (--missing) another one, or "
+                "records without a code would be counted there"
             )
             raise InputError(msg)
         codes = [code or missing.strip() for code in codes]

@@ -7,7 +7,24 @@ from typing import Any
 
 from csp.errors import InputError
 
-__all__ = ["parents_of_columns", "parents_of_dict", "parents_of_pairs", "postorder"]
+__all__ = [
+    "MAX_DEPTH",
+    "parents_of_columns",
+    "parents_of_dict",
+    "parents_of_pairs",
+    "postorder",
+    "too_deep",
+]
+
+MAX_DEPTH = 100
+"""Most levels below a total. Classifications have at most a dozen; more are a damaged file."""
+
+
+def too_deep(where: str) -> InputError:
+    """Return the error for a hierarchy of too many levels."""
+    return InputError(
+        f"{where}: more than {MAX_DEPTH} levels below the total; merge or leave out some"
+    )
 
 
 def postorder(parents: Mapping[str, str], total: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -55,7 +72,7 @@ def parents_of_dict(tree: Any, total: str) -> dict[str, str]:
         If a code is empty, occurs twice or equals the total, or the nesting holds anything else.
     """
     parents: dict[str, str] = {}
-    _walk(tree, total.strip(), total.strip(), parents)
+    _walk(tree, total.strip(), total.strip(), parents, 0)
     return parents
 
 
@@ -129,10 +146,12 @@ def parents_of_columns(data: Any, columns: Sequence[str], total: str) -> dict[st
     return dict(sorted(parents.items()))
 
 
-def _walk(tree: Any, above: str, total: str, parents: dict[str, str]) -> None:
+def _walk(tree: Any, above: str, total: str, parents: dict[str, str], depth: int) -> None:
     """Collect child to parent from nested mappings and sequences."""
     if tree is None:
         return
+    if depth > 2 * MAX_DEPTH + 2:  # a list of mappings nests twice for one level
+        raise too_deep(repr(above))
     if isinstance(tree, Mapping):
         for raw, below in tree.items():
             code = str(raw).strip()
@@ -148,13 +167,13 @@ def _walk(tree: Any, above: str, total: str, parents: dict[str, str]) -> None:
                 )
                 raise InputError(msg)
             parents[code] = above
-            _walk(below, code, total, parents)
+            _walk(below, code, total, parents, depth + 1)
     elif isinstance(tree, Iterable) and not isinstance(tree, str):
         for item in tree:
             nested = isinstance(item, Mapping) or (
                 isinstance(item, Iterable) and not isinstance(item, str)
             )
-            _walk(item if nested else {item: None}, above, total, parents)
+            _walk(item if nested else {item: None}, above, total, parents, depth + 1)
     else:
         msg = f"the children of {above!r} must be a mapping or a list of codes, not {tree!r}"
         raise InputError(msg)

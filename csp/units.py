@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.numbers import MAX_VALUE
+from csp.numbers import MAX_DIGITS, MAX_VALUE, read_decimal
 
 __all__ = ["MAX_DECIMALS", "NotUnits", "is_missing", "to_units"]
 
@@ -21,6 +21,10 @@ MAX_DECIMALS = 9
 # scaled float rounds to the digits of the shortest decimal text of that float.
 _SAFE = 10**15
 
+_ULPS = 4
+"""Units in the last place by which a few sums and products of floats go wrong."""
+
+_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _PLAIN = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?")
 
 
@@ -45,7 +49,9 @@ def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArra
     """Integers of ``10**-scale`` that equal the given numbers exactly.
 
     A float stands for its shortest decimal text: 0.1 is one tenth. Text is read as a decimal
-    number with a point.
+    number with a point. With `decimals` given, the error of computed floats is taken off: a float
+    (or its text) that lies within four units in its last place of a number with so many decimals
+    is that number, as 0.1 + 0.2 is 0.3 at ``decimals=2``.
 
     Parameters
     ----------
@@ -104,7 +110,10 @@ def _from_floats(
     for d in range((MAX_DECIMALS if decimals is None else decimals) + 1):
         x = array[left]
         scaled = np.rint(x * 10.0**d)
-        fits = (np.abs(scaled) < _SAFE) & (scaled / 10.0**d == x)
+        back = scaled / 10.0**d
+        # The last place of all is the stated one: there a few units of rounding are taken off.
+        near = _ULPS * np.spacing(np.abs(x)) if d == decimals else 0.0
+        fits = (np.abs(scaled) < _SAFE) & (np.abs(back - x) <= near)
         mantissa[left[fits]] = scaled[fits].astype(np.int64)
         places[left[fits]] = d
         left = left[~fits]
@@ -139,7 +148,7 @@ def _text(item: Any) -> str:
 def _parse(text: str, index: int, decimals: int | None) -> tuple[int, int]:
     """Digits and decimal places of a decimal text, trailing zeros dropped."""
     text = text.strip()
-    match = _PLAIN.fullmatch(text)
+    match = _PLAIN.fullmatch(text) if len(text) <= MAX_DIGITS else None
     if match and (match[2] or match[3]):
         fraction = (match[3] or "").rstrip("0")
         digits, places = int((match[2] + fraction) or "0"), len(fraction)
@@ -148,11 +157,30 @@ def _parse(text: str, index: int, decimals: int | None) -> tuple[int, int]:
         digits, places = _parse_slow(text, index)
     limit = MAX_DECIMALS if decimals is None else decimals
     if places > limit:
-        fix = "round the data or raise decimals" if decimals is not None else "round the data"
+        rounded = None if decimals is None else _without_error(digits, places, decimals)
+        if rounded is not None:
+            return rounded, decimals or 0
+        fix = "round the data or raise decimals (--decimals)"
+        if decimals is None:
+            fix = (
+                "if it is a computed number such as 0.1 + 0.2, state the decimals of the data "
+                "(decimals=2, --decimals 2), which takes the error of computing off; otherwise "
+                "round the data"
+            )
         raise NotUnits(index, f"the number has more than {limit} decimal places; {fix}")
     if abs(digits) > MAX_VALUE:
         raise _too_large(index, places)
     return digits, places
+
+
+def _without_error(digits: int, places: int, decimals: int) -> int | None:
+    """Units of a number that is the text of a float a few units in the last place off."""
+    if not 10**15 <= abs(digits) < 10**17 or places > 2 * MAX_DECIMALS:
+        return None  # not the text of a computed float, which has 16 or 17 digits
+    x = digits / 10**places
+    units = round(x * 10.0**decimals)
+    near = abs(units / 10.0**decimals - x) <= _ULPS * math.ulp(x)
+    return units if near and abs(units) < _SAFE else None
 
 
 def _parse_slow(text: str, index: int) -> tuple[int, int]:
@@ -160,14 +188,14 @@ def _parse_slow(text: str, index: int) -> tuple[int, int]:
     if text.lower() in {"", "na", "nan", "null", "none", "<na>", "inf", "-inf", "infinity"}:
         raise _missing(index)
     try:
-        number = Decimal(text)
-    except InvalidOperation:
-        number = None
-    if number is None or "_" in text:
+        number = read_decimal(text)
+    except InputError:
         reason = "the text is not a decimal number; write it with a point, like 12.34"
-        raise NotUnits(index, reason)
-    if not number.is_finite():
-        raise _missing(index)
+        if _COMMA.fullmatch(text):
+            reason += ", or declare the comma (--decimal ,)"
+        elif len(text) > MAX_DIGITS:
+            reason = f"the number has more than {MAX_DIGITS} digits; shorten it"
+        raise NotUnits(index, reason) from None
     sign, digits, exponent = number.as_tuple()
     exponent = int(exponent)  # a finite number has no letter there
     mantissa = int("".join(map(str, digits)))
@@ -196,7 +224,6 @@ def _missing(index: int) -> NotUnits:
 
 
 def _too_large(index: int, scale: int) -> NotUnits:
-    reason = (
-        f"the number is beyond 2**53 units of 10**-{scale}; use fewer decimals or a larger unit"
-    )
+    unit = f" units of 10**-{scale}" if scale else ""
+    reason = f"the number is beyond 2**53{unit}; use fewer decimals or a larger unit"
     return NotUnits(index, reason)

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.columns import column_names, read_columns
+from csp.columns import TextFile, column_names, read_columns
 from csp.errors import InputError
 from csp.units import NotUnits, to_units
+
+_PLAIN = frozenset("0123456789+-.eEinfaINFA \t")
 
 __all__ = ["Records", "check_k", "read_records"]
 
@@ -32,12 +34,15 @@ class Records:
         Decimal places of `units`; None takes as many as the data shows.
     library : str
         "pandas", "polars" or "pyarrow" if the data came as such a frame, otherwise "".
+    note : str
+        How a text file was read; see `csp.columns.Columns`.
     """
 
     names: tuple[str, ...]
     columns: tuple[NDArray[Any], ...]
     decimals: int | None = None
     library: str = ""
+    note: str = ""
 
     def __repr__(self) -> str:
         return f"Records({self.n} records, attributes {', '.join(self.names)})"
@@ -129,11 +134,11 @@ def read_records(
         return data if attributes is None else data.only(attributes)
     if isinstance(data, (np.ndarray, list, tuple)):
         return _from_array(np.asarray(data), attributes, decimals)
-    if not isinstance(data, (Mapping, str, PathLike)):
+    if not isinstance(data, (Mapping, str, PathLike, TextFile)):
         data = _once(data)
     names = _checked_names(column_names(data) if attributes is None else attributes)
-    found = read_columns(data, names)
-    records = Records(names, found.arrays, decimals, found.library)
+    found = read_columns(data, names, names)
+    records = Records(names, found.arrays, decimals, found.library, found.note)
     _check(records, named=attributes is not None)
     return records
 
@@ -213,6 +218,8 @@ def _floats(column: NDArray[Any], name: str) -> NDArray[np.float64]:
     numbers = np.empty(len(column))
     for i, item in enumerate(column.tolist()):
         try:
+            if isinstance(item, str) and not _PLAIN.issuperset(item):
+                raise ValueError  # noqa: TRY301 (digits of other scripts, underscores)
             numbers[i] = float(item)
         except (TypeError, ValueError):
             missing = item is None or str(item).strip().lower() in {"", "na", "nan", "<na>", "nat"}

@@ -90,7 +90,7 @@ def test_compressed_file_is_the_same(folder):
     columns, _ = read_microdata(zipped, folder / "layout.rda")
     assert {k: v.tolist() for k, v in columns.items()} == {k: v.tolist() for k, v in plain.items()}
     zipped.write_bytes(zipped.read_bytes()[:20])
-    with pytest.raises(InputError, match="truncated gzip"):
+    with pytest.raises(InputError, match="damaged gzip"):
         read_microdata(zipped, folder / "layout.rda")
 
 

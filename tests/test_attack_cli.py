@@ -83,7 +83,7 @@ def test_a_mechanism_of_ones_own(release: Path, tmp_path: Path) -> None:
     known.write_text("[]")
     assert run("attack", "matching", release, "--mechanism", known).exit_code == 2
     known.write_text("{")
-    assert "no JSON" in run("attack", "matching", release, "--mechanism", known).stderr
+    assert "not JSON" in run("attack", "matching", release, "--mechanism", known).stderr
     known.write_text(json.dumps({**told, "rules": "FREQ(30)"}))
     wrong = run("attack", "matching", release, "--mechanism", known)
     assert wrong.exit_code == 2

@@ -764,3 +764,46 @@ def test_argus_test_data_from_both_doors(rules, tmp_path):
     assert written[labels.index(("Total", "Total"))]["value"] == "16847646.84"
     exact = np.array([table.values[i] for i in np.flatnonzero(protected.pattern)])
     assert len(exact) > 10
+
+
+# ---- how text is written -------------------------------------------------------------------------
+
+
+def test_european_files(folder: Path) -> None:
+    rows = "Käse;1,5\nBrot;2,25\n" * 3
+    Path("eu.csv").write_bytes(f"ware;umsatz\n{rows}".encode("cp1252"))
+    words = ["protect", "eu.csv", "--by", "ware", "--value", "umsatz", "--rules", "FREQ(2,10)"]
+    refused = run(*words, code=2)
+    assert "--encoding cp1252" in refused.stderr
+    done = run(*words, "--encoding", "cp1252")
+    assert "separated by semicolons, with decimal commas" in done.stderr
+    assert "Total,11.25" in done.stdout
+    assert "Käse,4.50" in done.stdout
+    said = run(*words, "--encoding", "cp1252", "--sep", ";", "--decimal", ",")
+    assert said.stdout == done.stdout
+    assert "Read" not in said.stderr
+    Path("na.csv").write_text("r\tv\nNA\t1\nN\t2\n")
+    words = ["protect", "na.csv", "--by", "r", "--rules", "FREQ(1,10)"]
+    assert "--na NA" in run(*words, code=2).stderr
+    assert "NA," in run(*words, "--na", "").stdout
+    assert "none," in run(*words, "--na", "NA", "--missing", "none", "--sep", "tab").stdout
+    assert "--missing" in run(*words, "--na", "NA", "--missing", "N", code=2).stderr
+
+
+def test_a_release_spares_what_is_no_release(folder: Path) -> None:
+    Path("prev.csv").write_text("mine\n")
+    words = ["protect", "survey.csv", *VALUE]
+    refused = run(*words, "--release", "prev.json", code=2)
+    assert "'prev.csv', which is there" in refused.stderr
+    assert Path("prev.csv").read_text() == "mine\n"
+    done = run(*words, "--release", "next.json")
+    assert "next.json, next.csv" in done.stderr
+    run(*words, "--release", "next.json")
+
+
+def test_escapes_of_labels_stay_text(folder: Path) -> None:
+    Path("esc.csv").write_text("r,v\nN\x1b[2J,1\nS,x\x1b[2J\n")
+    for words in (("--by", "r\x1b[2J"), ("--by", "r", "--hierarchy", "r=none\x1b.hrc")):
+        done = run("protect", "esc.csv", *words, "--rules", "FREQ(9,10)", code=2)
+        assert "\x1b" not in done.stderr
+        assert "\\x1b" in done.stderr

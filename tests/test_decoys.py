@@ -213,6 +213,7 @@ def test_key_files(tmp_path: Path):
         Key.read(tmp_path / "none")
     short = tmp_path / "short"
     short.write_bytes(b"0123456789abcde\n")
+    short.chmod(0o600)
     with pytest.raises(InputError, match="has 15 bytes") as caught:
         Key.read(short)
     assert "0123456789abcde" not in repr(caught.value) + str(caught.value)
@@ -227,6 +228,10 @@ def test_key_files(tmp_path: Path):
     assert path.read_bytes() == held, "a key is never overwritten"
     padded = tmp_path / "padded"
     padded.write_bytes(held.strip() + b"\r\n\n")
+    padded.chmod(0o644)
+    with pytest.raises(InputError, match="by others"):
+        Key.read(padded)
+    padded.chmod(0o640)
     assert Key.read(padded) == made
     padded.write_bytes(b" " + held)
     assert Key.read(padded) != made, "blanks are part of a key"

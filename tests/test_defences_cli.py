@@ -102,6 +102,7 @@ def test_protect_with_decoys_tells_its_promise_and_no_secret(folder):
 )
 def test_what_is_wrong_with_a_defence_is_said_and_nothing_written(folder, words, says):
     (folder / "short.key").write_text("abcdefghijklmno")
+    (folder / "short.key").chmod(0o600)
     out = run(PROTECT, words, "-o out.csv")
     assert out.exit_code == 2
     assert says in out.output

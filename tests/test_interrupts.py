@@ -217,7 +217,7 @@ elif moment == "writing":
             self.real.writerow(row)
             self.rows += 1
             if self.rows == 4:
-                self.out.flush()
+                self.out.out.flush()
                 die()
         def writerows(self, rows):
             for row in rows:

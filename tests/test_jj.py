@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 
 from csp.errors import InputError, NotAdditive
-from csp.formats.files import atomic_writer, read_plain_or_gz
+from csp.formats.files import atomic_writer
 from csp.formats.jj import read_jj, write_jj
+from csp.formats.reading import read_text
 from csp.numbers import MAX_VALUE, UNBOUNDED
 from csp.problem import Problem
 from tests.shared import shared_data
@@ -135,7 +136,7 @@ def test_shared_instances(tmp_path, name) -> None:
         ("4 u 0", "4 q 0", 4, "status 'q'"),
         ("7 6 6", "1 6 6", 5, "id 1 occurs twice, first in line 4"),
         ("7 6 6", "x 6 6", 5, "id 'x'"),
-        ("1 4 4 u", "1 4,5 4 u", 4, "value is not a number"),
+        ("1 4 4 u", "1 4,5 4 u", 4, "value is not a finite"),
         ("1 4 4 u", "1 nan 4 u", 4, "value is not a finite"),
         ("1 4 4 u", "1 inf 4 u", 4, "value is not a finite"),
         ("1 4 4 u", "1 4 -4 u", 4, "cost is negative"),
@@ -192,12 +193,12 @@ def test_no_message_shows_the_value_of_a_cell(tmp_path) -> None:
 
 
 def test_unreadable_files(tmp_path) -> None:
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="there is no file"):
         read_jj(tmp_path / "nowhere.jj")
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="is a folder"):
         read_jj(tmp_path)
     (tmp_path / "cut.jj.gz").write_bytes(gzip.compress(GOOD.encode())[:-12])
-    with pytest.raises(InputError, match="truncated gzip"):
+    with pytest.raises(InputError, match="damaged gzip"):
         read_jj(tmp_path / "cut.jj.gz")
     (tmp_path / "latin.jj").write_bytes(b"0\n3\xe4\n")
     with pytest.raises(InputError, match="line 2: not UTF-8"):
@@ -224,7 +225,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, name) -> None:
     with pytest.raises(RuntimeError), atomic_writer(path) as out:  # noqa: PT012
         out.write("second")
         raise RuntimeError
-    assert read_plain_or_gz(path) == "first"
+    assert read_text(path) == "first"
     assert [p.name for p in tmp_path.iterdir()] == [name]
 
 

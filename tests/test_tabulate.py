@@ -398,7 +398,7 @@ def test_files_that_cannot_be_read(tmp_path):
             Table.from_microdata(torn.with_suffix(".csv"), ["g"])
     foreign = tmp_path / "c.csv"
     foreign.write_bytes("g,v\nKöln,1\n".encode("cp1252"))
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="line 2: not UTF-8"):
         Table.from_microdata(foreign, ["g"], "v")
     windows = tmp_path / "d.csv"
     windows.write_bytes('\ufeffg;"v, w"\r\n"a;b";1.5\r\n'.encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -183,19 +182,10 @@ def evaluate(
 
 
 def _mechanism(path: Path) -> Mechanism:
-    from csp.errors import InputError
-    from csp.formats.files import read_plain_or_gz
+    from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_json
     from csp.mechanism import Mechanism
 
-    try:
-        data = json.loads(read_plain_or_gz(path))
-    except json.JSONDecodeError as error:
-        msg = f"{str(path)!r}, line {error.lineno}: no JSON ({error.msg})"
-        raise InputError(msg) from error
-    if not isinstance(data, dict):
-        msg = f"{str(path)!r} holds no JSON object"
-        raise InputError(msg)
-    return Mechanism.from_dict(data)
+    return Mechanism.from_dict(read_json(path, "a mechanism", MAX_DESCRIPTION_BYTES))
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -328,6 +318,8 @@ def _print(found: Matching, columns: dict[str, list[Any]]) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
+    from cellveil.screen import printable
+
     if "values" in columns:
         # Their ends say as much, and a terminal is narrow.
         columns = {name: c for name, c in columns.items() if name not in ("lower", "upper")}
@@ -335,8 +327,10 @@ def _print(found: Matching, columns: dict[str, list[Any]]) -> None:
     plain = {*found.release.names, "verdict", "primary"}
     for name in columns:
         left = name in plain
-        grid.add_column(name, justify="left" if left else "right", no_wrap=name != "values")
+        grid.add_column(
+            printable(name), justify="left" if left else "right", no_wrap=name != "values"
+        )
     for row in zip(*columns.values(), strict=True):
         style = {"proved unsafe": "red", "undecided": "yellow"}.get(row[-1], "")
-        grid.add_row(*(Text(str(item)) for item in row), style=style)
+        grid.add_row(*(Text(printable(str(item))) for item in row), style=style)
     Console(highlight=False, markup=False).print(grid)

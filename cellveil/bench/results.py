@@ -22,7 +22,8 @@ import cellveil
 import csp
 from cellveil.bench.peers import Run
 from csp.errors import InputError
-from csp.formats.files import atomic_writer, read_plain_or_gz
+from csp.formats.files import atomic_writer
+from csp.formats.reading import read_text
 
 __all__ = ["COLUMNS", "Row", "machine", "read_rows", "versions", "write_rows"]
 
@@ -185,7 +186,7 @@ def read_rows(path: Path) -> list[Row]:
     """
     if not path.exists():
         return []
-    lines = list(csv.reader(io.StringIO(read_plain_or_gz(path), newline="")))
+    lines = list(csv.reader(io.StringIO(read_text(path))))
     advice = "move it away, or name another folder with --out"
     if not lines or tuple(lines[0]) != COLUMNS:
         msg = f"{str(path)!r} is no file of benchmark results of this version; {advice}"

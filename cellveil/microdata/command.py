@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cellveil.front import SAFE, UNSAFE, say
-from cellveil.options import RESULTS, Cost, Negative, Summary
+from cellveil.options import RESULTS, Cost, Decimal, Encoding, Missing, Negative, Separator, Summary
 
 if TYPE_CHECKING:
+    from csp.columns import TextFile
     from microagg.compliance.result import Compliant
     from microagg.partitions.partition import Partition
     from microagg.records import Records
@@ -109,6 +110,10 @@ def microaggregate(
         int | None,
         typer.Option(metavar="PLACES", help="Decimal places of values.", show_default="as found"),
     ] = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    na: Missing = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -128,7 +133,7 @@ def microaggregate(
     With --rules the means are judged like cells of a table; with --comply they are made to pass,
     and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
     """
-    from cellveil.inputs import split_names
+    from cellveil.inputs import split_names, text_file
     from cellveil.outputs import check_outputs, write_columns, write_json
     from csp.errors import InputError
     from csp.rules import parse_rules
@@ -149,9 +154,12 @@ def microaggregate(
     )
     masked = split_names(attributes, "--attributes") if attributes else None
     kept = split_names(keep, "--keep") if keep else ()
-    names = _names(data, masked, kept)
+    file = text_file(data, sep, decimal, encoding, na)
+    names = _names(file, masked, kept)
     rule = None if rules is None else parse_rules(rules)
-    records = read_records(data, names, decimals=decimals)
+    records = read_records(file, names, decimals=decimals)
+    if records.note:
+        say(records.note)
     work = _Work(
         records, k, str(clusters), str(scale), str(constant), str(negative),
         None if no_identities else identity or "detect", str(cost or Cost.UNIT), time_limit,
@@ -174,7 +182,7 @@ def microaggregate(
         }
         rows = found.rows.tolist() if found.dropped else None
         lines = _compliant_words(found)
-    beside = _kept_columns(data, kept, rows)
+    beside = _kept_columns(file, kept, rows)
     if beside:
         told = _told(columns, beside)
         facts["kept"] = told
@@ -282,7 +290,7 @@ def _check_use(
 
 
 def _names(
-    data: Path, masked: tuple[str, ...] | None, kept: tuple[str, ...]
+    data: TextFile, masked: tuple[str, ...] | None, kept: tuple[str, ...]
 ) -> tuple[str, ...] | None:
     """Columns to microaggregate; those to be kept are not among them."""
     from csp.columns import column_names
@@ -303,7 +311,7 @@ def _names(
 
 
 def _kept_columns(
-    data: Path, kept: tuple[str, ...], rows: Sequence[int] | None
+    data: TextFile, kept: tuple[str, ...], rows: Sequence[int] | None
 ) -> dict[str, list[Any]]:
     """Columns as they are, as text, for the records that are left."""
     if not kept:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.formats.files import read_plain_or_gz
 from csp.formats.hrc import parse_hrc
 from csp.formats.layout import Metadata, Variable, read_metadata
+from csp.formats.reading import read_text
 from csp.hierarchy import Hierarchy
 
 __all__ = ["Metadata", "Variable", "hierarchies", "read_metadata", "read_microdata"]
@@ -118,7 +118,7 @@ def hierarchies(
 def _records(path: Path) -> list[str]:
     """Lines of a plain or compressed file, without blank lines at its end."""
     # Not splitlines(): a form feed or a line separator inside a field does not end the record.
-    lines = read_plain_or_gz(path, windows=True).replace("\r\n", "\n").split("\n")
+    lines = read_text(path, windows=True).split("\n")
     while lines and not lines[-1].strip(" \t\x1a"):
         lines.pop()
     if not lines:
@@ -148,15 +148,19 @@ def _separated(lines: list[str], metadata: Metadata, name: str) -> list[list[str
     """Fields of separated records, one list for each variable."""
     count = len(metadata.variables)
     rows = []
-    reader = csv.reader(lines, delimiter=metadata.separator[:1], skipinitialspace=True)
-    for row in reader:
-        if len(row) != count:
-            msg = (
-                f"{name}: line {reader.line_num} has {len(row)} fields, but the layout names "
-                f"{count} variables"
-            )
-            raise InputError(msg)
-        rows.append([field.strip() for field in row])
+    reader = csv.reader(lines, delimiter=metadata.separator, skipinitialspace=True)
+    try:
+        for row in reader:
+            if len(row) != count:
+                msg = (
+                    f"{name}: line {reader.line_num} has {len(row)} fields, but the layout names "
+                    f"{count} variables"
+                )
+                raise InputError(msg)
+            rows.append([field.strip() for field in row])
+    except csv.Error as error:
+        msg = f"{name}: line {reader.line_num} cannot be read ({error}); check its quotes"
+        raise InputError(msg) from error
     return [list(column) for column in zip(*rows, strict=True)]
 
 

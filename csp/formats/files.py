@@ -1,87 +1,272 @@
-"""Files written whole or not at all, plain or gzipped, and read back."""
+"""Files written whole or not at all, plain or gzipped, alone or together."""
 
 from __future__ import annotations
 
+import csv
 import gzip
+import hashlib
 import io
 import os
+import re
 import secrets
 import stat
-import zlib
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from csp.errors import InputError
 
-__all__ = ["atomic_path", "atomic_writer", "check_writable", "read_plain_or_gz"]
+try:
+    import fcntl
+except ImportError:  # Windows: drafts of dead runs are left for their owner to delete
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "Together",
+    "atomic_path",
+    "atomic_writer",
+    "check_writable",
+    "csv_writer",
+    "joined",
+    "written_together",
+]
+
+_DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.part", re.DOTALL)
+_YOUNG = 60.0
+"""Seconds in which a draft may still be on its way to its lock."""
+
+
+@contextmanager
+def written_together() -> Iterator[Together]:
+    """Write several files that appear under their names together, when all are complete.
+
+    Each file goes to a private draft in its own folder. At the end of the ``with`` block all
+    drafts are on the disk, and only then take their names, one right after the other; if the
+    block raises or a draft cannot be completed, nothing has changed. A machine that stops in the
+    midst of the renaming may leave some of the files new and some old; each of them is whole.
+
+    Yields
+    ------
+    Together
+
+    Raises
+    ------
+    InputError
+        If a file cannot be written: no such folder, no permission, a full disk, or a name that
+        belongs to something else than a file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> with written_together() as files:
+    ...     for name in ("one.txt", "two.txt"):
+    ...         with files.writer(os.path.join(folder, name)) as out:
+    ...             _ = out.write("text")
+    >>> sorted(os.listdir(folder))
+    ['one.txt', 'two.txt']
+    """
+    files = Together()
+    try:
+        yield files
+        files._finish()
+    finally:
+        files._clean()
+
+
+def joined(files: Together | None) -> AbstractContextManager[Together]:
+    """Return the block that a caller has opened, or one of its own that ends with the ``with``."""
+    return written_together() if files is None else nullcontext(files)
 
 
 @contextmanager
 def atomic_writer(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """Open a text file that appears under its name only when it is complete.
+    """Open one text file that appears under its name only when it is complete.
 
-    The text goes to a new file in the same folder, which replaces the old one at the end of the
-    ``with`` block; if the block raises, nothing has changed.
-
-    Parameters
-    ----------
-    path : path-like
-        UTF-8 with plain line feeds; gzipped (without a time stamp, so that the same text gives
-        the same bytes) if the name ends with .gz.
-
-    Yields
-    ------
-    text file
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written: no such folder, no permission, a full disk, or a name that
-        belongs to something else than a file.
+    As `written_together` and its `writer`, for a file of its own.
     """
-    gz = Path(os.path.realpath(path)).suffix == ".gz"
-    with atomic_path(path) as draft, draft.open("xb") as raw:
-        packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if gz else raw
-        with packed, io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
-            yield text
+    with written_together() as files, files.writer(path) as out:
+        yield out
 
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Name of a new file to fill, which replaces `path` at the end of the ``with`` block.
+    """Name of one draft to fill, which takes its name at the end of the ``with`` block.
 
-    For libraries that write a file by its name; `atomic_writer` is the one for text.
-
-    Yields
-    ------
-    Path
-        In the same folder; the file does not exist yet.
-
-    Raises
-    ------
-    InputError
-        As `atomic_writer`.
+    As `written_together` and its `path`, for a file of its own.
     """
-    # A link is followed, so that the link survives and the file behind it is replaced.
-    target = Path(os.path.realpath(path))
-    draft = _draft(target)
-    mode = _mode(target, path)
-    try:
+    with written_together() as files, files.path(path) as draft:
         yield draft
-        if mode is not None:
-            draft.chmod(mode)
-        draft.replace(target)
+
+
+class Together:
+    """Files of one `written_together` block."""
+
+    def __init__(self) -> None:
+        self._drafts: list[_Draft] = []
+
+    @contextmanager
+    def writer(self, path: str | os.PathLike[str]) -> Iterator[TextIO]:
+        """Open a text file.
+
+        Parameters
+        ----------
+        path : path-like
+            UTF-8 with plain line feeds; gzipped (without a time stamp, so that the same text
+            gives the same bytes) if the name ends with .gz.
+
+        Yields
+        ------
+        text file
+
+        Raises
+        ------
+        InputError
+            As for `written_together`.
+        """
+        with self.path(path) as draft, draft.open("r+b") as raw:
+            gz = Path(os.path.realpath(path)).suffix == ".gz"
+            packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if gz else raw
+            with packed, io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
+                yield text
+
+    @contextmanager
+    def path(self, path: str | os.PathLike[str]) -> Iterator[Path]:
+        """Name of a draft, for libraries that write a file by its name.
+
+        Yields
+        ------
+        Path
+            An empty file that only its owner may read, to be written into.
+
+        Raises
+        ------
+        InputError
+            As for `written_together`.
+        """
+        with _explained(path):
+            draft = _Draft.new(path)
+            self._drafts.append(draft)
+        with _explained(path, draft):
+            yield draft.name
+            draft.complete()
+
+    def sha256(self, path: str | os.PathLike[str]) -> str:
+        """SHA-256 of a file of this block that is complete, as hexadecimal digits.
+
+        For another file of the block that names it, so that readers see which belong together.
+
+        Parameters
+        ----------
+        path : path-like
+            As it was given to `writer` or `path`.
+        """
+        target = Path(os.path.realpath(path))
+        draft = next(draft for draft in self._drafts if draft.target == target)
+        with draft.name.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def _finish(self) -> None:
+        """Give all drafts their names; take back the new ones if one name cannot be had."""
+        renamed: list[_Draft] = []
+        try:
+            for draft in self._drafts:
+                with _explained(draft.path, draft):
+                    draft.name.replace(draft.target)
+                renamed.append(draft)
+        except InputError:
+            for draft in renamed:
+                if draft.mode is None:
+                    draft.target.unlink(missing_ok=True)
+            raise
+        for folder in {draft.target.parent for draft in self._drafts}:
+            _sync(folder)
+
+    def _clean(self) -> None:
+        for draft in self._drafts:
+            with suppress(OSError):
+                draft.name.unlink()
+            if draft.lock is not None:
+                os.close(draft.lock)
+        self._drafts.clear()
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A file on its way to its name.
+
+    Attributes
+    ----------
+    path : path-like
+        As the caller wrote it, for messages.
+    target : Path
+        Where it will stand: a link is followed, so that it survives and the file behind it is
+        replaced.
+    name : Path
+        The draft.
+    mode : int or None
+        Permissions of the file that is replaced.
+    lock : int or None
+        Descriptor that holds the lock by which others see that this run is alive.
+    """
+
+    path: str | os.PathLike[str]
+    target: Path
+    name: Path
+    mode: int | None
+    lock: int | None = field(default=None)
+
+    @classmethod
+    def new(cls, path: str | os.PathLike[str]) -> _Draft:
+        target = Path(os.path.realpath(path))
+        mode = _mode(target, path)
+        _remove_stale(target.parent)
+        name = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        if fcntl is None:
+            os.close(handle)
+            return cls(path, target, name, mode)
+        with suppress(OSError):  # without locks nobody removes drafts either
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return cls(path, target, name, mode, handle)
+
+    def complete(self) -> None:
+        """Bring the draft to the disk and give it the permissions of the final file."""
+        self.name.chmod(0o666 & ~_umask() if self.mode is None else self.mode)
+        with self.name.open("rb") as file:
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def _explained(path: str | os.PathLike[str], draft: _Draft | None = None) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         # An error with another file's name comes from the caller's block.
-        if error.filename not in (None, str(draft), str(target)):
+        ours = (None,) if draft is None else (None, str(draft.name), str(draft.target))
+        if draft is not None and error.filename not in ours:
             raise
         msg = f"cannot write {str(path)!r}: {error.strerror or error}"
         raise InputError(msg) from error
-    finally:
-        with suppress(OSError):
-            draft.unlink()
+
+
+def csv_writer(out: TextIO) -> Any:
+    r"""Return a `csv.writer` of lines that end with ``\n``, with every line end inside quoted.
+
+    The standard one leaves ``\r`` bare then, which readers take for the end of a line.
+    """
+    return csv.writer(_Lines(out), lineterminator="\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    out: TextIO
+
+    def write(self, line: str) -> int:
+        return self.out.write(line.removesuffix("\r\n") + "\n")
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -90,23 +275,36 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        As `atomic_writer`, except for a disk that is full by then.
+        As `written_together`, except for a disk that is full by then.
     """
-    target = Path(os.path.realpath(path))
-    _mode(target, path)
-    draft = _draft(target)
-    try:
-        draft.open("xb").close()
-    except OSError as error:
-        msg = f"cannot write {str(path)!r}: {error.strerror or error}"
-        raise InputError(msg) from error
-    finally:
-        with suppress(OSError):
-            draft.unlink()
+    with _explained(path):
+        draft = _Draft.new(path)
+        if draft.lock is not None:
+            os.close(draft.lock)
+        draft.name.unlink()
 
 
-def _draft(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+def _remove_stale(folder: Path) -> None:
+    """Remove drafts of runs that were killed.
+
+    A run holds a lock on each of its drafts, which the system takes back when the run ends in
+    whatever way. A draft that is older than a minute and can be locked belongs to nobody.
+    """
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if not _DRAFT.fullmatch(path.name):
+                continue
+            with suppress(OSError):
+                handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    found = os.fstat(handle)
+                    if stat.S_ISREG(found.st_mode) and time.time() - found.st_mtime > _YOUNG:
+                        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        path.unlink()
+                finally:
+                    os.close(handle)
 
 
 def _mode(target: Path, path: str | os.PathLike[str]) -> int | None:
@@ -115,46 +313,24 @@ def _mode(target: Path, path: str | os.PathLike[str]) -> int | None:
         found = target.stat().st_mode
     except FileNotFoundError:
         return None
-    except OSError as error:
-        msg = f"cannot write {str(path)!r}: {error.strerror or error}"
-        raise InputError(msg) from error
     if not stat.S_ISREG(found):
         msg = f"cannot write {str(path)!r}: it exists and is not a file; choose another name"
         raise InputError(msg)
     return stat.S_IMODE(found)
 
 
-def read_plain_or_gz(path: str | os.PathLike[str], *, windows: bool = False) -> str:
-    """Text of a UTF-8 file that may be gzipped, told by its first bytes.
+def _umask() -> int:
+    """Return the process's mask; it can only be read by setting it, here to the strictest."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
-    Parameters
-    ----------
-    path : path-like
-    windows : bool
-        Read what is not UTF-8 as Windows-1252: τ-ARGUS writes the code page of its system.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, its gzip stream is broken, or it is text of neither kind.
-    """
-    try:
-        raw = Path(path).read_bytes()
-        if raw.startswith(b"\x1f\x8b"):
-            raw = gzip.decompress(raw)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        msg = f"{str(path)!r} is a broken or truncated gzip file; copy it again"
-        raise InputError(msg) from error
-    except OSError as error:
-        msg = f"cannot read {str(path)!r}: {error.strerror or error}"
-        raise InputError(msg) from error
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if windows:
-            with suppress(UnicodeDecodeError):
-                return raw.decode("cp1252")
-        line = raw.count(b"\n", 0, error.start) + 1
-        kinds = "neither UTF-8 nor Windows-1252" if windows else "not UTF-8"
-        msg = f"{str(path)!r}, line {line}: {kinds} text; save the file as UTF-8"
-        raise InputError(msg) from error
+def _sync(folder: Path) -> None:
+    """Bring the names in a folder to the disk, where the system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from csp.errors import InputError
-from csp.formats.files import read_plain_or_gz
+from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
+from csp.trees import MAX_DEPTH, too_deep
 
 if TYPE_CHECKING:
     from csp.hierarchy import Hierarchy
@@ -26,7 +27,7 @@ def parse_hrc(
     source : path, text or lines
         A string with a line break is text; without one it is a path.
     lead : str
-        One lead for each level below the first.
+        One lead for each level below the first; blanks or a tab for an indented file.
     total : str
         Code of the total; it stands above the first level and not in the file.
 
@@ -39,8 +40,8 @@ def parse_hrc(
     ------
     InputError
         For a code without a name, a code that occurs twice or equals the total, or a line that
-        is more than one level deeper than the line before it (line number named), and for a
-        file without codes.
+        is more than one level deeper than the line before it (line number named), for lines
+        indented by blanks where the lead is another, and for a file without codes.
     """
     if not lead:
         msg = "lead must not be empty: it is the string that shows the depth of a code"
@@ -50,14 +51,28 @@ def parse_hrc(
     path = [root]
     parents: dict[str, str] = {}
     first: dict[str, int] = {}
+    margin: str | None = None
     for number, raw in enumerate(lines, start=1):
         if not raw.strip():
             continue
-        level, rest = 0, raw.strip()
+        where = f"{name}line {number}"
+        level, rest = 0, raw.rstrip()
+        if lead.strip():
+            rest = raw.strip()
+            indent = raw[: raw.index(rest)]
+            margin = indent if margin is None else margin
+            if indent != margin:
+                msg = (
+                    f"{where}: the line is indented by blanks, but depth is shown by {lead!r}; "
+                    f"write one {lead!r} for each level (or, in Python, give the indentation of "
+                    "one level as lead=)"
+                )
+                raise InputError(msg)
         while rest.startswith(lead):
             level, rest = level + 1, rest[len(lead) :]
+            if level >= MAX_DEPTH:
+                raise too_deep(where)
         code = rest.strip()
-        where = f"{name}line {number}"
         if not code:
             msg = f"{where}: there is no code after the {lead!r}; name it or delete the line"
             raise InputError(msg)
@@ -113,7 +128,8 @@ def format_hrc(hierarchy: Hierarchy, lead: str = "@") -> str:
 def _lines(source: str | PathLike[str] | Iterable[str]) -> tuple[str, list[str]]:
     """Prefix for messages and the lines of a path, text or iterable."""
     if isinstance(source, str) and ("\n" in source or "\r" in source):
-        return "", source.splitlines()
+        return "", source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if isinstance(source, (str, PathLike)):
-        return f"{Path(source).name}: ", read_plain_or_gz(source, windows=True).splitlines()
+        text = read_text(source, windows=True, most=MAX_DESCRIPTION_BYTES)
+        return f"{Path(source).name}: ", text.split("\n")
     return "", [str(line) for line in source]

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
+from contextlib import suppress
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, NotAdditive
-from csp.formats.files import atomic_writer, read_plain_or_gz
-from csp.numbers import MAX_VALUE, UNBOUNDED
+from csp.formats.files import Together, joined
+from csp.formats.reading import read_text
+from csp.numbers import MAX_VALUE, UNBOUNDED, read_decimal, read_whole
 from csp.problem import STATUS, Problem
 from csp.table import Table
 
@@ -34,6 +36,9 @@ MEMBER = re.compile(r"(\d+)\s*\(\s*([+-]?\d+)")
 
 MEASURES = ("value", "lb", "ub", "lpl", "upl", "spl")
 """Columns that share the scale of the table."""
+
+SHORT = 18
+"""Tokens of so many characters are numbers of 64 bits, whatever digits they hold."""
 
 MAX_DECIMALS = 15
 """More decimal places than this cannot be held by a value of any size."""
@@ -101,7 +106,9 @@ def read_jj(path: str | os.PathLike[str]) -> Problem:
     )
 
 
-def write_jj(problem: Problem, path: str | os.PathLike[str]) -> None:
+def write_jj(
+    problem: Problem, path: str | os.PathLike[str], *, files: Together | None = None
+) -> None:
     """Write a cell suppression problem, whole or not at all.
 
     Parameters
@@ -111,6 +118,8 @@ def write_jj(problem: Problem, path: str | os.PathLike[str]) -> None:
         holds no labels of several codes, no contributors and no names.
     path : path-like
         Gzipped if it ends with .gz.
+    files : Together, optional
+        To appear together with other files of a `csp.formats.files.written_together` block.
 
     Raises
     ------
@@ -144,7 +153,7 @@ def write_jj(problem: Problem, path: str | os.PathLike[str]) -> None:
         strict=True,
     )
     relations = table.relations
-    with atomic_writer(path) as out:
+    with joined(files) as group, group.writer(path) as out:
         out.write(f"0\n{table.n_cells}\n")
         out.writelines(" ".join(row) + "\n" for row in columns)
         out.write(f"{relations.shape[0]}\n")
@@ -173,7 +182,7 @@ class _Lines:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = str(path)
-        text = read_plain_or_gz(path)
+        text = read_text(path)
         self.lines = [(i, line) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
         self.next = 0
         if not text.isascii() or "_" in text:
@@ -202,7 +211,16 @@ class _Lines:
         ((number, line),) = self.take(1, expected)
         if not line.strip().isdigit():
             self.fail(f"expected {expected}", number)
-        return int(line)
+        return self.integer(line, number)
+
+    def integer(self, token: str, number: int) -> int:
+        """Whole number of a token."""
+        if len(token) <= SHORT:
+            return int(token)
+        try:
+            return read_whole(token)
+        except InputError as error:
+            self.fail(str(error), number)
 
 
 class _Cells:
@@ -227,10 +245,10 @@ class _Cells:
         for number, token in zip(self.at, self.columns["id"], strict=True):
             if not token.isdigit():
                 self.lines.fail(f"id {token!r} is not a whole number", number)
-            if int(token) in seen:
-                first = seen[int(token)]
-                self.lines.fail(f"id {token} occurs twice, first in line {first}", number)
-            seen[int(token)] = number
+            code = self.lines.integer(token, number)
+            if code in seen:
+                self.lines.fail(f"id {code} occurs twice, first in line {seen[code]}", number)
+            seen[code] = number
         return list(seen)
 
     def status(self) -> NDArray[np.str_]:
@@ -241,23 +259,20 @@ class _Cells:
 
     def numbers(self, name: str) -> list[Number]:
         tokens = self.columns[name]
-        try:
-            return [int(token) for token in tokens]
-        except ValueError:
-            return [
-                self._number(name, token, number)
-                for number, token in zip(self.at, tokens, strict=True)
-            ]
+        if max(map(len, tokens)) <= SHORT:
+            with suppress(ValueError):
+                return [int(token) for token in tokens]
+        return [
+            self._number(name, token, number) for number, token in zip(self.at, tokens, strict=True)
+        ]
 
     def _number(self, name: str, token: str, number: int) -> Number:
+        if name in ("lb", "ub") and token.lower().lstrip("+-") in ("inf", "infinity"):
+            return -UNBOUNDED if token[0] == "-" else UNBOUNDED
         try:
-            found = Decimal(token)
-        except InvalidOperation:
-            self.lines.fail(f"{name} is not a number", number)
-        if found.is_infinite() and name in ("lb", "ub"):
-            return -UNBOUNDED if found < 0 else UNBOUNDED
-        if not found.is_finite():
-            self.lines.fail(f"{name} is not a finite number", number)
+            found = read_decimal(token)
+        except InputError:
+            self.lines.fail(f"{name} is not a finite number, or is too long", number)
         if abs(found) > UNBOUNDED:
             return -UNBOUNDED if found < 0 else UNBOUNDED
         return int(found) if found == found.to_integral_value() else found
@@ -336,8 +351,11 @@ def _relations(lines: _Lines, place: dict[int, int], values: NDArray[np.int64]) 
         if not MEMBERS.fullmatch(tail):
             lines.fail(f"expected whole coefficients in {layout}", number)
         _check_rhs(lines, start[0], number)
-        members = sorted((int(code), int(factor)) for code, factor in MEMBER.findall(tail))
-        if len(members) != int(start[1]):
+        members = sorted(
+            (lines.integer(code, number), lines.integer(factor, number))
+            for code, factor in MEMBER.findall(tail)
+        )
+        if len(members) != lines.integer(start[1], number):
             lines.fail(f"{len(members)} members, but {start[1]} announced", number)
         row: dict[int, int] = {}
         for code, factor in members:
@@ -366,8 +384,8 @@ def _relations(lines: _Lines, place: dict[int, int], values: NDArray[np.int64]) 
 
 def _check_rhs(lines: _Lines, token: str, number: int) -> None:
     try:
-        zero = Decimal(token) == 0
-    except InvalidOperation:
+        zero = read_decimal(token) == 0
+    except InputError:
         lines.fail("rhs is not a number", number)
     if not zero:
         lines.fail(

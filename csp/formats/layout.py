@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from csp.errors import InputError
-from csp.formats.files import read_plain_or_gz
+from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
+from csp.numbers import read_whole
 
 __all__ = ["Metadata", "Variable", "read_metadata"]
 
@@ -133,7 +134,8 @@ def read_metadata(path: str | PathLike[str]) -> Metadata:
     name = Path(path).name
     header: dict[str, str] = {}
     drafts: list[dict[str, Any]] = []
-    for number, raw in enumerate(read_plain_or_gz(path, windows=True).splitlines(), start=1):
+    text = read_text(path, windows=True, most=MAX_DESCRIPTION_BYTES)
+    for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.strip()
         if not line:
             continue
@@ -148,6 +150,9 @@ def read_metadata(path: str | PathLike[str]) -> Metadata:
                     raise InputError(msg)
                 if tag == "SEPARATOR" and drafts:
                     msg = f"{where}: <SEPARATOR> must stand before the first variable"
+                    raise InputError(msg)
+                if tag == "SEPARATOR" and (len(words[0]) != 1 or words[0] in '"\r\n'):
+                    msg = f'{where}: <SEPARATOR> must be one character, such as ","'
                     raise InputError(msg)
                 header[tag] = words[0]
             elif not drafts:
@@ -168,18 +173,23 @@ def _variable(line: str, number: int, where: str, *, separated: bool) -> dict[st
     if separated:
         draft["missing"] = tuple(word.strip() for word in words[1:])
         return draft
-    if len(words) < 3 or not (words[1].isdecimal() and words[2].isdecimal()):
+    if len(words) < 3 or not _whole(*words[1:3]):
         msg = (
             f"{where}: variable {words[0]!r} needs its first character and its width as whole "
             "numbers, like: Region 12 2 99 (or put <SEPARATOR> first for separated records)"
         )
         raise InputError(msg)
-    draft |= {"start": int(words[1]), "length": int(words[2])}
+    draft |= {"start": read_whole(words[1]), "length": read_whole(words[2])}
     draft["missing"] = tuple(word.strip() for word in words[3:])
     if draft["start"] < 1 or draft["length"] < 1:
         msg = f"{where}: first character and width of {words[0]!r} must be at least 1"
         raise InputError(msg)
     return draft
+
+
+def _whole(*words: str) -> bool:
+    """Whether words are whole numbers of a size that a layout can mean."""
+    return all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words)
 
 
 def _tags(line: str, where: str) -> list[tuple[str, list[str]]]:
@@ -208,10 +218,10 @@ def _apply(draft: dict[str, Any], tag: str, words: list[str], where: str) -> Non
         msg = f"{where}: <{tag}> needs a word behind it"
         raise InputError(msg)
     if tag in {"DECIMALS", "HIERLEVELS", "DISTANCE"}:
-        if not all(word.isdecimal() for word in words):
+        if not _whole(*words):
             msg = f"{where}: <{tag}> needs whole numbers, not {' '.join(words)}"
             raise InputError(msg)
-        numbers = tuple(int(word) for word in words)
+        numbers = tuple(read_whole(word) for word in words)
         if tag == "DECIMALS":
             draft["decimals"] = numbers[0]
         elif tag == "DISTANCE":
@@ -220,6 +230,9 @@ def _apply(draft: dict[str, Any], tag: str, words: list[str], where: str) -> Non
             draft["levels"] = tuple(number for number in numbers if number)
     elif tag == "REQUEST":
         draft["request"] = tuple(words)
+    elif not words[0]:
+        msg = f"{where}: <{tag}> needs a word between its quotes"
+        raise InputError(msg)
     else:
         key = {"HIERCODELIST": "hierarchy_file", "HIERLEADSTRING": "lead", "CODELIST": "code_file"}
         draft[key.get(tag, "total")] = words[0]

@@ -2,16 +2,17 @@
 
 A release is a JSON file (dimensions, relations, perhaps the mechanism) and, beside it, a CSV file
 with one row a cell: its codes, its value (empty where suppressed), its status (s published, x
-suppressed, e known to be empty) and the bounds that anybody knows.
+suppressed, e known to be empty) and the bounds that anybody knows. The JSON file holds the SHA-256
+of the CSV file, so that files of two releases cannot be mistaken for one.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import os
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,20 +21,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.formats.files import atomic_writer, read_plain_or_gz
+from csp.formats.files import Together, csv_writer, joined
+from csp.formats.reading import as_object, decoded, read_bytes, read_json
 from csp.mechanism import Mechanism
-from csp.numbers import MAX_VALUE, UNBOUNDED, units_text
+from csp.numbers import MAX_VALUE, UNBOUNDED, read_decimal, units_text
 from csp.release import Release
 
 __all__ = ["read_release", "write_release"]
 
-_FORMAT = "cellveil release 1"
-_DIGITS = 40
+_FORMAT = "cellveil release 2"
+_OLD = "cellveil release 1"
 _EXTRA = ("value", "status", "lower", "upper")
+_MOST_DECIMALS = 30
+"""Decimals of values and of weights, 15 each."""
+
+_KEYS = {
+    "format": True, "cells": True, "cells_sha256": False, "names": True, "roots": True,
+    "scale": True, "relations": True, "mechanism": False,
+}  # fmt: skip
 
 
 def write_release(
-    release: Release, path: str | os.PathLike[str], mechanism: Mechanism | None = None
+    release: Release,
+    path: str | os.PathLike[str],
+    mechanism: Mechanism | None = None,
+    *,
+    files: Together | None = None,
 ) -> tuple[Path, Path]:
     """Write a release; no suppressed value gets into either file.
 
@@ -44,6 +57,9 @@ def write_release(
         Of the JSON file; the cells go to a file of the same name with the ending .csv.
     mechanism : Mechanism, optional
         To be published as well.
+    files : Together, optional
+        To appear together with other files of a `csp.formats.files.written_together` block; the
+        two files of the release appear together in any case.
 
     Returns
     -------
@@ -81,8 +97,19 @@ def write_release(
     }
     if mechanism is not None:
         facts["mechanism"] = mechanism.to_dict()
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    with joined(files) as group:
+        with group.writer(cells) as file:
+            file.write(_cells_text(release))
+        facts["cells_sha256"] = group.sha256(cells)
+        with group.writer(target) as file:
+            json.dump(facts, file, ensure_ascii=False, indent=1)
+            file.write("\n")
+    return target, cells
+
+
+def _cells_text(release: Release) -> str:
+    text = io.StringIO(newline="")
+    writer = csv_writer(text)
     writer.writerow([*release.names, *_EXTRA])
     empty = np.zeros_like(release.pattern) if release.structural is None else release.structural
     for i, label in enumerate(release.labels):
@@ -96,12 +123,7 @@ def write_release(
                 _bound(int(release.upper[i]), release.scale),
             ]
         )
-    with atomic_writer(cells) as file:
-        file.write(text.getvalue())
-    with atomic_writer(target) as file:
-        json.dump(facts, file, ensure_ascii=False, indent=1)
-        file.write("\n")
-    return target, cells
+    return text.getvalue()
 
 
 def read_release(path: str | os.PathLike[str]) -> tuple[Release, Mechanism | None]:
@@ -120,14 +142,22 @@ def read_release(path: str | os.PathLike[str]) -> tuple[Release, Mechanism | Non
     Raises
     ------
     InputError
-        If a file cannot be read or is no release; the message names the line or key. Whether the
-        published values agree with the relations is left to those who use them.
+        If a file cannot be read or is not a release, or the two files do not belong together; the
+        message names the line or key. Whether the published values agree with the relations is
+        left to those who use them.
     """
-    facts = _read_json(path)
+    facts = _read_facts(path)
     relations = _relations(facts, path)
-    cells = Path(path).with_name(str(facts["cells"]))
+    cells = Path(path).with_name(facts["cells"])
+    raw = read_bytes(cells)
+    if facts["format"] != _OLD and hashlib.sha256(raw).hexdigest() != facts.get("cells_sha256"):
+        msg = (
+            f"{str(path)!r} and {str(cells)!r} do not belong together: the cells have another "
+            "SHA-256 than the key 'cells_sha256' says; take both files from the same run"
+        )
+        raise InputError(msg)
     values, pattern, empty, lower, upper, labels = _read_cells(
-        cells, tuple(facts["names"]), facts["scale"]
+        decoded(raw, cells), cells, tuple(facts["names"]), facts["scale"]
     )
     n = len(labels)
     if relations["cells"].max(initial=-1) >= n:
@@ -144,37 +174,47 @@ def read_release(path: str | os.PathLike[str]) -> tuple[Release, Mechanism | Non
         tuple(facts["roots"]), empty if empty.any() else None,
     )  # fmt: skip
     told = facts.get("mechanism")
-    return release, None if told is None else Mechanism.from_dict(told)
-
-
-def _read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
-        facts = json.loads(read_plain_or_gz(path))
-    except json.JSONDecodeError as error:
-        msg = f"{str(path)!r}, line {error.lineno}: no JSON ({error.msg})"
+        return release, None if told is None else Mechanism.from_dict(told)
+    except InputError as error:
+        msg = f"{str(path)!r}, key 'mechanism': {error}"
         raise InputError(msg) from error
-    if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
-        msg = f"{str(path)!r} is no release: its key 'format' must be {_FORMAT!r}"
-        raise InputError(msg)
-    wanted = {"cells": str, "names": list, "roots": list, "scale": int, "relations": dict}
-    for key, kind in wanted.items():
-        if not isinstance(facts.get(key), kind):
-            msg = f"{str(path)!r}: key {key!r} is missing or no {kind.__name__}"
+
+
+def _read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
+    facts = read_json(path, "a release")
+
+    def need(key: str, holds: bool, wanted: str) -> None:  # noqa: FBT001
+        if not holds:
+            msg = f"{str(path)!r}: the key {key!r} must be {wanted}"
             raise InputError(msg)
-    if Path(facts["cells"]).name != facts["cells"]:
-        msg = f"{str(path)!r}: key 'cells' must name a file in the same folder"
+
+    if facts.get("format") not in (_FORMAT, _OLD):
+        msg = f"{str(path)!r} is not a release: its key 'format' must be {_FORMAT!r}"
         raise InputError(msg)
-    if len(facts["roots"]) != len(facts["names"]):
-        msg = f"{str(path)!r}: {len(facts['roots'])} roots for {len(facts['names'])} names"
-        raise InputError(msg)
+    as_object(facts, _KEYS, f"the release {str(path)!r}")
+    cells, names, roots, scale = (facts[key] for key in ("cells", "names", "roots", "scale"))
+    plain = isinstance(cells, str) and Path(cells).name == cells and "\0" not in cells
+    need("cells", plain and cells not in ("", ".."), "the name of a file in the same folder")
+    texts = isinstance(names, list) and all(isinstance(name, str) and name for name in names)
+    need("names", texts and len({*names, *_EXTRA}) == len(names) + len(_EXTRA) > len(_EXTRA),
+         f"a list of different texts, none of them {', '.join(_EXTRA)}")  # fmt: skip
+    texts = isinstance(roots, list) and all(isinstance(root, str) for root in roots)
+    need("roots", texts and len(roots) == len(names), f"a list of {len(names)} texts, one a name")
+    whole = type(scale) is int and 0 <= scale <= _MOST_DECIMALS
+    need("scale", whole, f"a whole number from 0 to {_MOST_DECIMALS}")
+    need("relations", isinstance(facts["relations"], dict), "an object")
     return facts
 
 
 def _relations(facts: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, NDArray[np.int64]]:
-    given = facts["relations"]
+    lists = ("rows", "cells", "coefficients")
+    given = as_object(
+        facts["relations"], dict.fromkeys(("count", *lists), True), f"{str(path)!r}, 'relations',"
+    )
     out = {}
-    for key in ("rows", "cells", "coefficients"):
-        numbers = given.get(key)
+    for key in lists:
+        numbers = given[key]
         whole = isinstance(numbers, list) and all(
             type(v) is int and abs(v) < UNBOUNDED for v in numbers
         )
@@ -182,23 +222,35 @@ def _relations(facts: dict[str, Any], path: str | os.PathLike[str]) -> dict[str,
             msg = f"{str(path)!r}: 'relations' needs a list of whole numbers {key!r}"
             raise InputError(msg)
         out[key] = np.array(numbers, dtype=np.int64)
-    count = given.get("count")
-    sizes = {len(array) for array in out.values()}
-    outside = out["rows"].max(initial=-1) >= (count if isinstance(count, int) else 0)
-    negative = out["rows"].min(initial=0) < 0 or out["cells"].min(initial=0) < 0
-    if not isinstance(count, int) or len(sizes) != 1 or (outside and len(out["rows"])) or negative:
-        msg = f"{str(path)!r}: the lists of 'relations' do not fit together"
+    count = given["count"]
+    # Every relation has a member, so that a number alone asks for no memory.
+    fits = type(count) is int and len({len(array) for array in out.values()}) == 1
+    fits = fits and 0 <= count <= len(out["rows"]) and out["cells"].min(initial=0) >= 0
+    if not fits or not np.array_equal(np.unique(out["rows"]), np.arange(count)):
+        msg = (
+            f"{str(path)!r}: the lists of 'relations' do not fit together; each needs one entry "
+            "a member, and 'rows' every number below 'count'"
+        )
+        raise InputError(msg)
+    pairs = np.unique(np.stack([out["rows"], out["cells"]]), axis=1)
+    if pairs.shape[1] < len(out["rows"]) or not out["coefficients"].all():
+        msg = f"{str(path)!r}: a relation names a cell twice, or with the coefficient 0"
         raise InputError(msg)
     return out
 
 
 def _read_cells(
-    path: Path, names: tuple[str, ...], scale: int
+    text: str, path: Path, names: tuple[str, ...], scale: int
 ) -> tuple[
     NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64],
     NDArray[np.int64], tuple[tuple[str, ...], ...],
 ]:  # fmt: skip
-    rows = list(csv.reader(io.StringIO(read_plain_or_gz(path))))
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        rows = list(reader)
+    except csv.Error as error:
+        msg = f"{str(path)!r}, line {reader.line_num}: cannot be read as CSV ({error})"
+        raise InputError(msg) from error
     header = [*names, *_EXTRA]
     if not rows or rows[0] != header:
         msg = f"{str(path)!r}, line 1: the columns must be {', '.join(header)}"
@@ -219,6 +271,9 @@ def _read_cells(
             )
             raise InputError(msg)
         where = f"{str(path)!r}, line {line}"
+        if not all(row[: len(names)]):
+            msg = f"{where}: a code is empty; every cell has one of each dimension"
+            raise InputError(msg)
         numbers.append(
             [
                 0 if word == "x" else _units(value, scale, f"{where}, column value"),
@@ -234,19 +289,22 @@ def _read_cells(
             msg = f"{str(path)!r}, line {line}: cell {label} was in line {lines[label]} already"
             raise InputError(msg)
     array = np.array(numbers, dtype=np.int64)
+    crossed = array[:, 1] > array[:, 2]
+    if crossed.any():
+        msg = f"{str(path)!r}, line {int(np.argmax(crossed)) + 2}: lower is above upper"
+        raise InputError(msg)
     words = np.array(status)
     return array[:, 0], words == "x", words == "e", array[:, 1], array[:, 2], tuple(labels)
 
 
 def _units(text: str, scale: int, where: str) -> int:
     try:
-        number = Fraction(Decimal(text)) if Decimal(text).adjusted() < _DIGITS else None
-    except (InvalidOperation, ValueError, OverflowError) as error:
-        msg = f"{where}: {text!r} is no number"
+        units = Fraction(read_decimal(text)) * 10**scale
+    except InputError as error:
+        msg = f"{where}: {error}"
         raise InputError(msg) from error
-    units = None if number is None else number * 10**scale
-    if units is None or units.denominator != 1 or abs(units) > MAX_VALUE:
-        msg = f"{where}: {text!r} is no whole number of units of 10**-{scale}, or too large"
+    if units.denominator != 1 or abs(units) > MAX_VALUE:
+        msg = f"{where}: {text!r} is not a whole number of units of 10**-{scale}, or too large"
         raise InputError(msg)
     return int(units)
 

@@ -295,7 +295,14 @@ def number_text(number: Number) -> str:
     while value.denominator != 1:
         value *= 10
         places += 1
-    return format(Decimal(value.numerator).scaleb(-places), "f")
+    digits = str(abs(value.numerator)).zfill(places + 1)
+    text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    return f"-{text}" if value < 0 else text
+
+
+def percent_text(number: Number) -> str:
+    """Text of a percentage; below one the sign says that it is meant."""
+    return number_text(number) + ("%" if exact(number) < 1 else "")
 
 
 def _shown(value: Any) -> str:

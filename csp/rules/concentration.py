@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from csp.contributors import Contributors
 from csp.errors import InputError
 from csp.numbers import exact
-from csp.rules.base import Number, Rule, number_text, set_parameter, sides_of
+from csp.rules.base import Number, Rule, number_text, percent_text, set_parameter, sides_of
 from csp.rules.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ class Dominance(Rule):
         return _either_side(table, self, n, excess)
 
     def __str__(self) -> str:
-        return f"NK({self.n},{number_text(self.k)})"
+        k = percent_text(self.k)
+        # Fewer percent than contributors would be read as the two in the wrong order.
+        return f"NK({self.n},{k}%)" if 1 <= exact(self.k) < exact(self.n) else f"NK({self.n},{k})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -98,7 +100,7 @@ class PPercent(Rule):
         return _ambiguity(table, self, int(self.n), exact(self.p) / 100)
 
     def __str__(self) -> str:
-        return f"P({number_text(self.p)},{self.n})"
+        return f"P({percent_text(self.p)},{self.n})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -139,7 +141,7 @@ class PQ(Rule):
         return _ambiguity(table, self, int(self.n), exact(self.p) / exact(self.q))
 
     def __str__(self) -> str:
-        return f"P({number_text(self.p)},{number_text(self.q)},{self.n})"
+        return f"P({percent_text(self.p)},{percent_text(self.q)},{self.n})"
 
 
 def _ambiguity(table: Table, rule: Rule, n: int, ratio: Fraction) -> Sensitivity:

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from csp.errors import InputError
-from csp.numbers import exact
-from csp.rules.base import AnyOf, Rule
+from csp.numbers import MAX_VALUE, read_fraction
+from csp.rules.base import AnyOf, Rule, number_text
 from csp.rules.cells import Manual, MinFrequency, Zero
 from csp.rules.concentration import PQ, Dominance, PPercent
 
@@ -34,6 +34,12 @@ COUNTS = {
     "MAN": (0, 1), "MIS": (1,), "WGT": (1,), "REQ": (3,),
 }  # fmt: skip
 NAMED = {"FREQ": ("width", "zero", "weighted"), "MAN": ("width",)}
+
+PERCENT = {("P", 1): (0,), ("P", 2): (0,), ("P", 3): (0, 1), ("NK", 2): (1,)}
+"""Positions of percentages by the word and how many parameters it has; they may end with %."""
+
+LONGEST = 10_000
+"""Most characters of a text of rules; a dozen words have 200."""
 
 HOLDING = {"P": 2, "NK": 2, "FREQ": 1}
 """τ-ARGUS reads a word that occurs more often than this as a rule for holdings."""
@@ -64,6 +70,7 @@ class _Term:
     text: str
     place: int
     numbers: tuple[Fraction, ...]
+    marked: tuple[bool, ...]
     named: dict[str, Fraction]
 
     def fail(self, why: str) -> InputError:
@@ -79,7 +86,8 @@ def parse_rules(text: str, *, manual: Sequence[Any] = ()) -> Rule:
         P(p,n) p% rule; P(p,q,n) pq rule; NK(n,k) dominance; FREQ(n,margin) least frequency with
         a margin in percent; ZERO(level) zero rule; MAN(margin) cells named in `manual`. P(0,0),
         NK(0,0), FREQ(0,0), WGT(0), MIS(0) and REQ(0,0,0) stand for no rule. Case and blanks do
-        not matter.
+        not matter. A percentage below 1 is taken for a slip unless it is written with its sign:
+        P(0.5%,1).
     manual : sequence of labels, or (n,) bool
         The cells that MAN speaks of.
 
@@ -91,7 +99,8 @@ def parse_rules(text: str, *, manual: Sequence[Any] = ()) -> Rule:
     ------
     InputError
         For an unknown word, a wrong number of parameters or a parameter that is no number (word
-        and position shown), for words whose work is done elsewhere (WGT(1), MIS(1), REQ), for
+        and position shown), for a percentage below 1 without its sign, for NK with its two
+        parameters swapped, for words whose work is done elsewhere (WGT(1), MIS(1), REQ), for
         rules at the level of holdings, and if no rule is left.
 
     Examples
@@ -126,6 +135,9 @@ def _terms(text: str) -> list[_Term]:
     if not isinstance(text, str):
         msg = f"rules are read from text such as 'P(10,1)|FREQ(3,10)', got {type(text).__name__}"
         raise InputError(msg)
+    if len(text) > LONGEST:
+        msg = f"the rules have {len(text)} characters, more than {LONGEST}; shorten them"
+        raise InputError(msg)
     terms = []
     start = 0
     for part in text.split("|"):
@@ -146,8 +158,9 @@ def _terms(text: str) -> list[_Term]:
 
 def _term(word: str, text: str, place: int, inside: str) -> _Term:
     numbers: list[Fraction] = []
+    marked: list[bool] = []
     named: dict[str, Fraction] = {}
-    empty = _Term(word, text, place, (), {})
+    empty = _Term(word, text, place, (), (), {})
     for item in inside.split(",") if inside.strip() else []:
         name, equals, number = item.rpartition("=")
         name = name.strip().lower()
@@ -158,20 +171,51 @@ def _term(word: str, text: str, place: int, inside: str) -> _Term:
         if named and not equals:
             why = "plain parameters come before named ones"
             raise empty.fail(why)
+        percent = number.rstrip().endswith("%")
         try:
-            top, _, bottom = number.partition("/")
-            value = exact(top) / exact(bottom or 1)
-        except (InputError, ZeroDivisionError):
-            why = f"{number.strip()!r} is not a number"
+            value = read_fraction(number.strip().removesuffix("%"))
+        except InputError:
+            why = f"{number.strip()[:40]!r} is not a number"
             raise empty.fail(why) from None
+        if abs(value) > MAX_VALUE:
+            why = f"{number.strip()[:40]!r} is beyond 2**53, the largest value of a cell"
+            raise empty.fail(why)
         if equals:
             named[name] = value
         else:
             numbers.append(value)
+            marked.append(percent)
     if len(numbers) not in COUNTS[word]:
         why = f"{len(numbers)} parameters given, expected {FORMS[word]}"
         raise empty.fail(why)
-    return _Term(word, text, place, tuple(numbers), named)
+    term = _Term(word, text, place, tuple(numbers), tuple(marked), named)
+    _check_percentages(term)
+    return term
+
+
+def _check_percentages(term: _Term) -> None:
+    """Refuse what is surely a slip: a share in place of a percentage, NK with k before n."""
+    places = PERCENT.get((term.word, len(term.numbers)), ())
+    for i, (number, marked) in enumerate(zip(term.numbers, term.marked, strict=True)):
+        if marked and i not in places:
+            why = f"parameter {i + 1} of {term.word} is not a percentage; leave its % out"
+            raise term.fail(why)
+        if i in places and 0 < number < 1 and not marked:
+            meant = [number_text(100 * n if j == i else n) for j, n in enumerate(term.numbers)]
+            slip = [f"{number_text(n)}%" if j == i else number_text(n)
+                    for j, n in enumerate(term.numbers)]  # fmt: skip
+            why = (
+                f"parameters are percentages: did you mean {term.word}({','.join(meant)})? For "
+                f"{number_text(number)} percent write {term.word}({','.join(slip)})"
+            )
+            raise term.fail(why)
+    if term.word == "NK" and term.numbers[0] > term.numbers[1] > 0 and not term.marked[1]:
+        n, k = map(number_text, term.numbers)
+        why = (
+            f"NK(n,k) names the contributors first and the percentage second: did you mean "
+            f"NK({k},{n})? For {k} percent write NK({n},{k}%)"
+        )
+        raise term.fail(why)
 
 
 def _rule(term: _Term, manual: Sequence[Any]) -> Rule | None:

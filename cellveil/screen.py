@@ -1,0 +1,40 @@
+"""Text that is safe to show on a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["printable"]
+
+_KEPT = frozenset({"\u200c", "\u200d"})
+"""Joiners, without which Persian, Hindi and others are misspelt; they move no other text."""
+
+
+def printable(text: str) -> str:
+    r"""Replace control characters by their escapes, so that a label cannot command a terminal.
+
+    Parameters
+    ----------
+    text : str
+        Of a label, a file name or a message.
+
+    Returns
+    -------
+    str
+        The same with control codes (C0 and C1, line ends among them), marks that turn the
+        direction of writing, and halves of surrogate pairs written like ``\x1b``.
+
+    Examples
+    --------
+    >>> print(printable("North\x1b[2J"))
+    North\x1b[2J
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        repr(sign)[1:-1] if unicodedata.category(sign) in _CONTROLS and sign not in _KEPT else sign
+        for sign in text
+    )
+
+
+_CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})

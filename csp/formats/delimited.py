@@ -1,0 +1,461 @@
+"""Tables as text with separators (.csv, .tsv, .txt, perhaps .gz), and .parquet files."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+import re
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.formats import reading
+from csp.formats.reading import chunks, encoding_name, regular_file
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = [
+    "SEPARATORS",
+    "TextFile",
+    "connected",
+    "header",
+    "is_parquet",
+    "open_parquet",
+    "open_text",
+    "with_points",
+    "without_missing",
+]
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+DECIMALS = (".", ",")
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+", re.ASCII)
+_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}", re.ASCII)
+_BLANK = {"", "na", "nan", "null", "none", "<na>"}
+_HEAD = 2**20
+_MOST_ROWS = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A text file of columns, and how it is written; it can stand wherever data can.
+
+    What is None is found from the file, or an error says what to declare.
+
+    Attributes
+    ----------
+    path : path-like
+        .csv, .tsv or .txt, perhaps compressed (.gz), with the names of the columns in line 1.
+    separator : {",", ";", tab, "|"}, optional
+        The most frequent one of line 1 by default.
+    decimal : {".", ","}, optional
+        Decimal mark of numbers. A comma is found by itself where it cannot separate thousands.
+    encoding : str, optional
+        Such as "cp1252" (Windows, western Europe) or "latin-1". UTF-8 by default, or UTF-16
+        where the file begins with its mark.
+    missing : tuple of str, optional
+        Texts that stand for a missing code or number, such as ("NA",); an empty field always
+        does. None refuses NA as a code, since R writes it for missing ones; () takes it as one.
+
+    Raises
+    ------
+    InputError
+        For a separator, decimal mark or encoding that is not known.
+
+    Examples
+    --------
+    >>> from csp.formats.delimited import TextFile
+    >>> TextFile("survey.csv", separator=";", decimal=",").decimal
+    ','
+    """
+
+    path: str | os.PathLike[str]
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and self.separator not in SEPARATORS:
+            msg = f"the separator {self.separator!r} is not a comma, semicolon, tab or bar (|)"
+            raise InputError(msg)
+        if self.decimal is not None and self.decimal not in DECIMALS:
+            msg = f"the decimal mark {self.decimal!r} is not a point or a comma"
+            raise InputError(msg)
+        if self.encoding is not None:
+            try:
+                "a".encode(self.encoding)
+                codecs.getincrementaldecoder(self.encoding)()
+            except (LookupError, ValueError, TypeError) as error:
+                msg = f"{self.encoding!r} is not a text encoding; write utf-8, cp1252, latin-1, ..."
+                raise InputError(msg) from error
+        if self.missing is not None:
+            object.__setattr__(self, "missing", tuple(text.strip() for text in self.missing))
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is declared but the path."""
+        return self == TextFile(self.path)
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is .parquet rather than text, by its name.
+
+    Raises
+    ------
+    InputError
+        If the file is not an ordinary one, or its name has another suffix.
+    """
+    regular_file(path)
+    kinds = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
+    kind = kinds[-2] if kinds[-1:] == [".gz"] and len(kinds) > 1 else "".join(kinds[-1:])
+    if kind not in {".csv", ".tsv", ".txt", ".parquet"}:
+        msg = f"{str(path)!r} is neither .csv nor .parquet; convert it to one of them"
+        raise InputError(msg)
+    return kind == ".parquet"
+
+
+@contextmanager
+def connected(path: str | os.PathLike[str], kind: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Connect to DuckDB, which loads nothing from elsewhere; its errors speak of the file."""
+    import duckdb
+
+    alone: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "temp_directory": "",  # no copy of the data is spilled into the working folder
+    }
+    with duckdb.connect(config=alone) as connection:
+        try:
+            yield connection
+        except (duckdb.OutOfMemoryException, MemoryError) as error:
+            msg = f"{str(path)!r} does not fit into memory; read fewer columns or records"
+            raise InputError(msg) from error
+        except duckdb.Error as error:
+            line = re.search(r"Line: *([0-9]+)", str(error))
+            where = f" at line {line[1]}" if line else ""
+            msg = f"{str(path)!r} cannot be read as {kind}{where}; check the file"
+            raise InputError(msg) from None  # the library's text may quote the data
+
+
+# ---- parquet -------------------------------------------------------------------------------------
+
+
+def open_parquet(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[str]) -> Any:
+    """Relation of a .parquet file.
+
+    Raises
+    ------
+    InputError
+        If two columns differ only in case, which the reader would rename.
+    """
+    name = _literal(regular_file(path))
+    _check_rows(connection, name, path)
+    listed = connection.execute("SELECT name, num_children FROM parquet_schema(?)", [name])
+    (_, left), *fields = listed.fetchall()
+    names: list[str] = []
+    inside = 0
+    for field, children in fields:
+        if inside:
+            inside += int(children or 0) - 1
+        elif len(names) < left:
+            names.append(field)
+            inside = int(children or 0)
+    _check_case(names, path)
+    return connection.read_parquet(name, hive_partitioning=False)
+
+
+def _check_rows(connection: Any, name: str, path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose records, one pointer each, fill the memory; a few bytes can claim so."""
+    found = connection.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [name])
+    rows = int(found.fetchone()[0] or 0)
+    if not 0 <= rows <= _MOST_ROWS:
+        msg = f"{str(path)!r} has {rows} records, more than {_MOST_ROWS}; read it in parts"
+        raise InputError(msg)
+
+
+def _literal(path: Path) -> str:
+    """Name of a file for a reader that would take it for a pattern: every sign means itself."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path))
+
+
+def _check_case(names: Sequence[str], path: str | os.PathLike[str]) -> None:
+    first: dict[str, str] = {}
+    for name in names:
+        if first.setdefault(name.lower(), name) != name:
+            msg = (
+                f"{str(path)!r} has columns {first[name.lower()]!r} and {name!r}, which differ in "
+                "case only; rename one of them"
+            )
+            raise InputError(msg)
+
+
+# ---- text ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """What one pass over a file found.
+
+    Attributes
+    ----------
+    encoding : str
+    rewrite : bool
+        Whether DuckDB needs another copy: another encoding, or line ends of several kinds.
+    packed : bool
+    head : str
+        Its first million characters or so.
+    """
+
+    encoding: str
+    rewrite: bool
+    packed: bool
+    head: str
+
+
+def header(file: TextFile) -> list[str]:
+    """Names of the columns of a text file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as text, or line 1 does not name each column once.
+    """
+    return _names(file, _scan(file))[0]
+
+
+@contextmanager
+def open_text(
+    connection: duckdb.DuckDBPyConnection, file: TextFile
+) -> Iterator[tuple[Any, list[str], TextFile]]:
+    """Relation of a text file with columns c0, c1, ... of text, their names, and how it is written.
+
+    The header decides how the file is read, not a guess at its rows: a torn row is an error then,
+    and numbers stay the text they are.
+
+    Raises
+    ------
+    InputError
+        As for `header`.
+    """
+    scan = _scan(file)
+    names, separator = _names(file, scan)
+    found = replace(file, separator=separator, encoding=scan.encoding)
+    with tempfile.TemporaryDirectory() as folder:
+        path = regular_file(file.path)
+        if scan.rewrite:
+            path = Path(folder) / "copy.csv"
+            _rewrite(file, scan.encoding, path)
+        relation = connection.read_csv(
+            _literal(path),
+            header=True,
+            sep=separator,
+            quotechar='"',
+            escapechar='"',
+            columns={f"c{i}": "VARCHAR" for i in range(len(names))},
+            auto_detect=False,
+            hive_partitioning=False,
+            compression="gzip" if scan.packed and not scan.rewrite else "none",
+        )
+        yield relation, names, found
+
+
+def _scan(file: TextFile) -> _Scan:
+    """Read a file once, and find whether it is text, and with what line ends."""
+    encoding = file.encoding
+    decoder: codecs.IncrementalDecoder | None = None
+    head, last = b"", b""
+    lines = returns = pairs = 0
+
+    def fail(piece: bytes, why: str) -> NoReturn:
+        line = 1 + lines + returns - pairs + len(re.findall(rb"\r\n?|\n", piece))
+        msg = f"{str(file.path)!r}, line {line}: {why}"
+        raise InputError(msg)
+
+    def checked(chunk: bytes, *, final: bool = False) -> bytes:
+        """Chunk as UTF-8; a chunk that is UTF-8 already is only looked at."""
+        assert decoder is not None
+        if encoding == "utf-8" and chunk.isascii() and not final and not decoder.getstate()[0]:
+            return chunk
+        try:
+            text = decoder.decode(chunk, final)
+        except UnicodeDecodeError as error:
+            mend = "declare another encoding (--encoding)"
+            if file.encoding is None:
+                mend = (
+                    "declare its encoding (--encoding cp1252 for Windows in western Europe), or "
+                    "save it as UTF-8"
+                )
+            before = error.object[: error.start].decode(error.encoding, "ignore")
+            fail(before.encode(), f"not {encoding_name(encoding or '')} text; {mend}")
+        return chunk if encoding == "utf-8" else text.encode("utf-8", "replace")
+
+    for chunk in chunks(file.path, reading.MAX_DATA_BYTES):
+        if decoder is None:
+            if encoding is None:
+                encoding = next((e for bom, e in _BOMS if chunk.startswith(bom)), "utf-8")
+            encoding = "utf-8" if codecs.lookup(encoding).name.startswith("utf-8") else encoding
+            decoder = codecs.getincrementaldecoder(encoding)()
+        plain = checked(chunk)
+        if b"\0" in plain:
+            fail(plain[: plain.index(b"\0")], "a NUL character; the file is damaged or not text")
+        head += plain[: max(_HEAD - len(head), 0)]
+        lines += plain.count(b"\n")
+        if b"\r" in plain or last == b"\r":
+            returns += plain.count(b"\r")
+            pairs += plain.count(b"\r\n") + (last == b"\r" and plain[:1] == b"\n")
+        last = plain[-1:] or last
+    if decoder is None:
+        encoding = "utf-8"
+    else:
+        checked(b"", final=True)
+    mixed = returns > pairs or pairs not in (0, lines)
+    shown = head.decode("utf-8", "ignore").removeprefix("\ufeff")
+    return _Scan(encoding or "utf-8", mixed or encoding != "utf-8", _is_packed(file), shown)
+
+
+def _is_packed(file: TextFile) -> bool:
+    with regular_file(file.path).open("rb") as raw:
+        return raw.read(2) == b"\x1f\x8b"
+
+
+def _rewrite(file: TextFile, encoding: str, path: Path) -> None:
+    """Write the text as UTF-8 with line feeds, where only its owner can read it."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    ends = io.IncrementalNewlineDecoder(decoder, translate=True)
+    with path.open("w", encoding="utf-8", newline="\n", errors="replace") as out:
+        for chunk in chunks(file.path, reading.MAX_DATA_BYTES):
+            out.write(ends.decode(chunk))
+        out.write(ends.decode(b"", final=True))
+
+
+def _names(file: TextFile, scan: _Scan) -> tuple[list[str], str]:
+    """Column names of a text file, and its separator: the most frequent of the usual ones."""
+    first = re.split(r"\r\n?|\n", re.sub(r'"[^"]*"', "", scan.head), maxsplit=1)[0]
+    separator = file.separator or max(SEPARATORS, key=first.count)
+    reader = csv.reader(io.StringIO(scan.head, newline=""), delimiter=separator)
+    try:
+        names = [name.strip() for name in next(reader, [])]
+    except csv.Error as error:
+        msg = f"{str(file.path)!r}, line 1: the names of the columns cannot be read ({error})"
+        raise InputError(msg) from error
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if not names or twice is not None:
+        what = "is empty" if twice is None else f"names column {twice!r} twice"
+        msg = f"the header (line 1) of {str(file.path)!r} {what}; name each column once"
+        raise InputError(msg)
+    return names, separator
+
+
+# ---- numbers and missing codes -------------------------------------------------------------------
+
+
+def with_points(
+    columns: dict[str, NDArray[Any]], file: TextFile
+) -> tuple[dict[str, NDArray[Any]], str]:
+    """Columns of numbers with decimal points, and the decimal mark they had.
+
+    Parameters
+    ----------
+    columns : dict of str to (n,) array of text or None
+    file : TextFile
+        With its separator.
+
+    Raises
+    ------
+    InputError
+        If marks may be decimal or separate thousands and nothing is declared, or contradict what
+        is declared (row and column named, not the number).
+    """
+    commas = {name: column for name, column in columns.items() if _holds(",", column)}
+    points = {name: column for name, column in columns.items() if _holds(".", column)}
+    mark = file.decimal
+    if mark is None and commas:
+        texts = [text.strip() for column in commas.values() for text in column if text]
+        written = [text for text in texts if "," in text]
+        clear = any(not _GROUPED.fullmatch(text) for text in written)
+        decimal = clear and all(map(_COMMA.fullmatch, written))
+        if not decimal or points or file.separator == ",":
+            name, column = next(iter(commas.items()))
+            raise _undecided(file, name, column, ",")
+        mark = ","
+    if mark is None and points:
+        pointed = (t.strip() for column in points.values() for t in column if t and "." in t)
+        if all(map(_GROUPED.fullmatch, pointed)):
+            raise _undecided(file, *next(iter(points.items())), ".")
+    if mark != ",":
+        return columns, "."
+    for name, column in points.items():
+        row = next(i for i, text in enumerate(column) if text and "." in text)
+        msg = (
+            f"row {row + 1}, column {name!r}: the number has a point, but decimals are written "
+            "with commas; take separators of thousands out, or declare decimal='.' (--decimal .)"
+        )
+        raise InputError(msg)
+    return columns | {name: _pointed(column) for name, column in commas.items()}, ","
+
+
+def without_missing(
+    columns: dict[str, NDArray[Any]], file: TextFile, codes: Collection[str]
+) -> dict[str, NDArray[Any]]:
+    """Columns with None where a text stands for a missing entry.
+
+    Raises
+    ------
+    InputError
+        If a code is NA and nothing is declared about it (row and column named).
+    """
+    found = dict(columns)
+    for name, column in columns.items():
+        for text in file.missing or ():
+            gaps = column == text
+            if gaps.any():
+                column = column.copy()
+                column[gaps] = None
+        found[name] = column
+        if file.missing is None and name in codes and (column == "NA").any():
+            row = int(np.argmax(column == "NA")) + 1
+            msg = (
+                f"row {row}, column {name!r}: the code is NA, which R writes for a missing one. If "
+                "it is missing, declare missing=('NA',) (--na NA); if it is a code, missing=() "
+                "(--na '')"
+            )
+            raise InputError(msg)
+    return found
+
+
+def _holds(mark: str, column: NDArray[Any]) -> bool:
+    return mark in "\n".join(filter(None, column.tolist()))
+
+
+def _pointed(column: NDArray[Any]) -> NDArray[Any]:
+    found = column.copy()
+    for i, text in enumerate(column):
+        if text and _COMMA.fullmatch(text.strip()):
+            found[i] = text.replace(",", ".")
+    return found
+
+
+def _undecided(file: TextFile, name: str, column: NDArray[Any], mark: str) -> InputError:
+    row = next(i for i, text in enumerate(column) if text and mark in text)
+    word = {",": "comma", ".": "point"}[mark]
+    return InputError(
+        f"{str(file.path)!r}, row {row + 1}, column {name!r}: the {word} may be a decimal mark or "
+        "separate thousands; declare decimal='.' or ',' (--decimal . or --decimal ,), and take "
+        "separators of thousands out"
+    )

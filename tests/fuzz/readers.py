@@ -1,0 +1,212 @@
+"""Every reader with a valid file: what is damaged, and how what is left of it is read."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from csp import Hierarchy, Key, Mechanism, MinFrequency, Table
+from csp.columns import TextFile, read_columns
+from csp.decoys import Decoys
+from csp.formats import argus
+from csp.formats.jj import read_jj, write_jj
+from csp.formats.release import read_release, write_release
+from csp.numbers import exact, read_fraction, read_whole
+from csp.rules import parse_rules
+from tests.fuzz.mutations import damaged, damaged_json, damaged_text
+
+__all__ = ["Reader", "readers"]
+
+SURVEY = "region,sector,firm,turnover,w\n" + "".join(
+    f"R{i % 3},S{i % 2},e{i},{i * 7 + 1}.5,{1 + i % 2}\n" for i in range(12)
+)
+CELLS = "region,sector,n\nN,A,5\nN,B,7\nS,A,2\nS,B,9\n"
+HRC = "North\n@1\n@2\n@@2a\n@@2b\nSouth\n@3\n"
+FIXED = "N1 A   10\nN2 B   12\nS1 A    7\n"
+LAYOUT = (
+    "Region 1 2 99\n<RECODEABLE>\n<HIERLEVELS> 1 1\nSector 4 1\n<RECODEABLE>\n"
+    "<TOTCODE> All\nValue 5 5\n<NUMERIC>\n<DECIMALS> 0\n"
+)
+SEPARATED = '<SEPARATOR> ","\nRegion\n<RECODEABLE>\nValue\n<NUMERIC>\n'
+RULES = "P(10,1)|NK(2,75)|ZERO(1)|FREQ(4,10,width=3,zero=1)|P(5,20,2)"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A valid input, how it is damaged, and what reads it from a file in a folder."""
+
+    name: str
+    valid: bytes
+    damage: Callable[[bytes, random.Random], bytes]
+    read: Callable[[bytes, Path], Any]
+
+
+def _in_file(name: str, read: Callable[[Path], Any]) -> Callable[[bytes, Path], Any]:
+    def run(data: bytes, folder: Path) -> Any:
+        path = folder / name
+        path.write_bytes(data)
+        return read(path)
+
+    return run
+
+
+def _json(data: bytes, draw: random.Random) -> bytes:
+    if draw.random() < 0.3:
+        return damaged(data, draw)
+    return damaged_json(data.decode(), draw).encode("utf-8", "surrogatepass")
+
+
+def _word(data: bytes, draw: random.Random) -> bytes:
+    return damaged_text(data.decode(), draw).encode("utf-8", "surrogatepass")
+
+
+def _of_text(read: Callable[[str], Any]) -> Callable[[bytes, Path], Any]:
+    return lambda data, folder: read(data.decode("utf-8", "replace"))
+
+
+def _micro(path: Path) -> Any:
+    return Table.from_microdata(
+        path, ["region", "sector"], "turnover", contributor="firm", weight="w"
+    )
+
+
+def _layout(path: Path) -> Any:
+    columns, layout = argus.read_microdata(path.with_name("data.asc"), path)
+    argus.hierarchies(layout, columns)
+    return Table.from_microdata((columns, layout), ["Region", "Sector"], "Value")
+
+
+def _pattern(path: Path) -> Any:
+    from cellveil.inputs import read_pattern
+
+    return read_pattern(path, read_jj(path.with_name("posed.jj")))
+
+
+def _numbers(text: str) -> Any:
+    from csp.errors import InputError
+
+    for read in (exact, read_fraction, read_whole):
+        try:
+            read(text)
+        except InputError:
+            continue
+    return Mechanism(MinFrequency(3), width=text)
+
+
+def readers(folder: Path) -> list[Reader]:
+    """All readers; files that some of them need beside the damaged one are put into `folder`."""
+    table = Table.from_array([[1, 20, 30], [40, 50, 60]])
+    mechanism = Mechanism(MinFrequency(3), width=2, margins="publish")
+    problem = mechanism.problem(table)
+    write_jj(problem, folder / "posed.jj")
+    jj = (folder / "posed.jj").read_bytes()
+    defended = Mechanism(MinFrequency(3), width=2, defence=Decoys("0.1"))
+    release, cells = write_release(
+        mechanism.protect(table).release, folder / "release.json", defended
+    )
+    pair = (release.read_bytes(), cells.read_bytes())
+    (folder / "data.asc").write_text(FIXED)
+    (folder / "fixed.rda").write_text(LAYOUT)
+    (folder / "separated.rda").write_text(SEPARATED)
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (region VARCHAR, sector VARCHAR, turnover DOUBLE)")
+        connection.execute("INSERT INTO t VALUES ('N', 'A', 1.5), ('N', 'B', 2), ('S', 'A', 3)")
+        connection.table("t").write_parquet(str(folder / "valid.parquet"))
+    parquet = (folder / "valid.parquet").read_bytes()
+    ids = "id,status\n" + "".join(f"{i},s\n" for i in range(problem.table.n_cells))
+    micro, counts = SURVEY.encode(), CELLS.encode()
+    european = SURVEY.replace(",", ";").replace(".", ",").encode()
+
+    def told(path: Path) -> Any:
+        return read_release(path)
+
+    def told_cells(data: bytes, place: Path) -> Any:
+        facts = json.loads(pair[0])
+        facts["cells_sha256"] = hashlib.sha256(data).hexdigest()
+        (place / "release.csv").write_bytes(data)
+        (place / "release.json").write_text(json.dumps(facts))
+        return read_release(place / "release.json")
+
+    def told_facts(data: bytes, place: Path) -> Any:
+        (place / "release.csv").write_bytes(pair[1])
+        (place / "release.json").write_bytes(data)
+        return told(place / "release.json")
+
+    def of_json(make: Callable[[Any], Any]) -> Callable[[bytes, Path], Any]:
+        from csp.formats.reading import read_json
+
+        def run(data: bytes, place: Path) -> Any:
+            (place / "plain.json").write_bytes(data)
+            return make(read_json(place / "plain.json", "a mechanism"))
+
+        return run
+
+    def tree(data: bytes, place: Path) -> Any:
+        try:
+            nested = json.loads(data)
+        except (ValueError, RecursionError):
+            return None
+        return Hierarchy.from_dict(nested)
+
+    def key(path: Path) -> Any:
+        path.chmod(0o600)
+        return Key.read(path)
+
+    def text(**declared: Any) -> Callable[[Path], Any]:
+        names = ["region", "sector", "turnover"]
+        return lambda path: read_columns(TextFile(path, **declared), names, ["turnover"])
+
+    nested_tree = json.dumps({"N": {"1": None, "2": ["a", "b"]}, "S": ["3", {"4": ["c"]}]})
+    return [
+        Reader("csv", micro, damaged, _in_file("a.csv", _micro)),
+        Reader("csv-gz", gzip.compress(micro, mtime=0), damaged, _in_file("a.csv.gz", _micro)),
+        Reader("csv-europe", european, damaged, _in_file("b.csv", text())),
+        Reader("csv-latin", european, damaged, _in_file("c.csv", text(encoding="latin-1"))),
+        Reader("csv-utf16", SURVEY.encode("utf-16"), damaged, _in_file("d.csv", text())),
+        Reader(
+            "aggregated", counts, damaged,
+            _in_file("e.csv", lambda p: Table.from_frame(p, ["region", "sector"], "n")),
+        ),
+        Reader(
+            "parquet", parquet, damaged,
+            _in_file("a.parquet", lambda p: Table.from_microdata(p, ["region", "sector"])),
+        ),
+        Reader("jj", jj, damaged, _in_file("a.jj", read_jj)),
+        Reader("jj-gz", gzip.compress(jj, mtime=0), damaged, _in_file("a.jj.gz", read_jj)),
+        Reader("hrc", HRC.encode(), damaged, _in_file("a.hrc", Hierarchy.from_hrc)),
+        Reader("tree", nested_tree.encode(), _json, tree),
+        Reader("rda", LAYOUT.encode(), damaged, _in_file("a.rda", _layout)),
+        Reader(
+            "asc", FIXED.encode(), damaged,
+            _in_file("b.asc", lambda p: argus.read_microdata(p, folder / "fixed.rda")),
+        ),
+        Reader(
+            "separated", b"N1,10\nN2,12\n", damaged,
+            _in_file("c.asc", lambda p: argus.read_microdata(p, folder / "separated.rda")),
+        ),
+        Reader("release", pair[0], _json, told_facts),
+        Reader("release-cells", pair[1], damaged, told_cells),
+        Reader(
+            "mechanism", json.dumps(defended.to_dict()).encode(), _json,
+            of_json(Mechanism.from_dict),
+        ),
+        Reader(
+            "decoys", json.dumps(Decoys("0.1", width=3).to_dict()).encode(), _json,
+            of_json(Decoys.from_dict),
+        ),
+        Reader("pattern", ids.encode(), damaged, _in_file("p.csv", _pattern)),
+        Reader("key", KEY, damaged, _in_file("a.key", key)),
+        Reader("rules", RULES.encode(), _word, _of_text(parse_rules)),
+        Reader("numbers", b"12.5", _word, _of_text(_numbers)),
+    ]  # fmt: skip
+
+
+KEY = b"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n"
