@@ -20,6 +20,7 @@ from attacks.proofs import end_of
 from attacks.wording import cell_name
 from csp.auditing import interval_claims
 from csp.certificate import Certificate
+from csp.clock import Clock
 from csp.errors import InputError
 from csp.problem import Problem
 from csp.release import Release
@@ -270,7 +271,9 @@ def interval(
     if not view.pattern[cell]:
         return Fraction(value), Fraction(value)
     here = table.replace(lower=view.lower)
-    claims = interval_claims(here, view.pattern, [cell], integer=integer, deadline=deadline)[cell]
+    claims = interval_claims(here, view.pattern, [cell], integer=integer, clock=Clock(deadline))[
+        cell
+    ]
     Certificate(here, view.pattern, claims).verify()
     low, high = (end_of(value, claim) for claim in claims)
     return low, high
@@ -367,7 +370,7 @@ def _all_ends(
     table: Table, view: Release, *, integer: bool, deadline: float
 ) -> dict[int, tuple[Fraction | None, Fraction | None]]:
     cells = np.flatnonzero(view.pattern).tolist()
-    claims = interval_claims(table, view.pattern, cells, integer=integer, deadline=deadline)
+    claims = interval_claims(table, view.pattern, cells, integer=integer, clock=Clock(deadline))
     Certificate(table, view.pattern, tuple(c for pair in claims.values() for c in pair)).verify()
     return {
         i: (end_of(int(table.values[i]), low), end_of(int(table.values[i]), high))

@@ -20,6 +20,7 @@ from attacks.completion import complete
 from attacks.proofs import Proof, end_of, ends, shortened
 from csp.attacker.view import View, components
 from csp.certificate import Claim
+from csp.clock import Clock
 from csp.errors import InputError
 from csp.release import Release
 
@@ -218,8 +219,6 @@ def determined(matrix: Any, deadline: float = np.inf) -> dict[int, tuple[dict[in
     In the reduced echelon form a unit vector is in the row space exactly if it is one of the rows:
     its coefficients are its entries at the pivot columns. Rows are kept whole and short.
     """
-    from csp.attacker import check_time
-
     r = matrix.shape[0]
     rows: list[dict[int, int]] = []
     made: list[dict[int, int]] = []
@@ -234,7 +233,7 @@ def determined(matrix: Any, deadline: float = np.inf) -> dict[int, tuple[dict[in
             holders.setdefault(c, set()).add(i)
     waiting = {i for i, row in enumerate(rows) if row}
     while waiting:
-        check_time(deadline)
+        Clock(deadline).check()
         # Short rows first, and columns that few other rows hold: little fills in.
         i = min(waiting, key=lambda row: (len(rows[row]), row))
         waiting.discard(i)

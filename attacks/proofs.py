@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker import check_time, components, engine, integer_extreme
+from csp.attacker import components, engine, integer_extreme
 from csp.attacker.exact import rationalise
 from csp.attacker.view import Extreme, View
 from csp.certificate import Certificate, Claim, claims_of
+from csp.clock import Clock
 from csp.errors import CertificateError
 from csp.numbers import UNBOUNDED
 from csp.patterns import as_pattern
@@ -190,9 +191,9 @@ def ends(
         here = np.flatnonzero(wanted[view.cells])
         if not len(here):
             continue
-        check_time(deadline)
+        Clock(deadline).check()
         targets, signs = np.tile(here, 2), np.repeat([-1, 1], len(here))
-        answers = engine(view).ends(targets, signs, None, deadline)
+        answers = engine(view).ends(targets, signs, None, Clock(deadline))
         _pair(rational, view, here, claims_of(view, targets, signs, answers))
         if integer:
             tight = _whole(view, targets, signs, answers, deadline)
@@ -211,7 +212,7 @@ def _whole(
     pool = [a.witness(k) for a in answers if a.denominator == 1 and a.reach is not None]
     tight = []
     for j, sign, answer in zip(targets.tolist(), signs.tolist(), answers, strict=True):
-        check_time(deadline)
+        Clock(deadline).check()
         found = answer
         if answer.denominator != 1:
             shared = None

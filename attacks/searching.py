@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from attacks import propagation
 from attacks.completion import complete
 from attacks.proofs import end_of, ends
-from csp.attacker import check_time
 from csp.attacker.view import components
+from csp.clock import Clock
 from csp.errors import InputError
 from csp.release import Release
 
@@ -79,7 +79,7 @@ def none_beyond(release: Release, cell: int, end: int, sign: int, deadline: floa
     if not run["narrow"](search, 0, -1):
         return True
     while search.state[propagation.DEPTH] >= 0:
-        check_time(deadline)
+        Clock(deadline).check()
         run["enumerate_system"](search, _NODES)
         if search.state[propagation.KEPT]:
             if endless.any():

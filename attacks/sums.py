@@ -22,8 +22,8 @@ from attacks.lattice import kernel
 from attacks.linear import combination, determined
 from attacks.proofs import Proof, end_of, ends
 from attacks.wording import cell_name, position
-from csp.attacker import check_time
 from csp.attacker.view import components
+from csp.clock import Clock
 from csp.errors import InputError
 from csp.numbers import UNBOUNDED
 from csp.release import Release
@@ -242,7 +242,7 @@ def disclosed_sums(
     sets = [frozenset(cells) for cells, (_, proof) in found.items() if proof is not None]
     sums = []
     for cells in sorted(found, key=lambda cells: (len(cells), cells)):
-        check_time(deadline)
+        Clock(deadline).check()
         source, proof = found[cells]
         low: Fraction | None
         high: Fraction | None
@@ -294,7 +294,7 @@ def _pairs(forms: dict[int, Form], deadline: float) -> Iterator[tuple[str, dict[
         for c in form:
             holders.setdefault(c, []).append(row)
     for row, form in forms.items():
-        check_time(deadline)
+        Clock(deadline).check()
         for other in sorted({r for c in form for r in holders[c] if r > row}):
             ways = {(1, 1), (1, -1)}
             for c in form.keys() & forms[other].keys():
@@ -338,7 +338,7 @@ def _lattice(
 
     whole = True
     for view in components(fits, release.pattern):
-        check_time(deadline)
+        Clock(deadline).check()
         if not len(view.rows):
             continue
         if len(view.cells) > most:

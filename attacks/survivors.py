@@ -15,8 +15,8 @@ from attacks.candidates import Candidates, candidates
 from attacks.fibre import Fibre
 from attacks.judge import SolverJudge, published_as
 from attacks.wording import cell_name, number
-from csp.attacker import check_time
 from csp.auditing import audit
+from csp.clock import Clock
 from csp.errors import CertificateError, InputError
 from csp.mechanism import Mechanism
 from csp.release import Release
@@ -175,7 +175,7 @@ def survivors_of(
     width = int(given.upper[place]) - first + 1
     fits, published = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
     for block in fibre.blocks():
-        check_time(deadline)
+        Clock(deadline).check()
         fits += np.bincount(block[:, place] - first, minlength=width)
     for x in _matches(given, fibre, deadline):
         published[int(x[place]) - first] += 1
@@ -191,7 +191,7 @@ def survivors_of(
         for x in block[fallen[block[:, place] - first]]:
             v = int(x[place]) - first
             if reasons[v].sum() < _LOOKED_AT:
-                check_time(deadline)
+                Clock(deadline).check()
                 reasons[v, _reason(given, x)] += 1
     here = np.flatnonzero(fits)
     return Survivors(
@@ -208,7 +208,7 @@ def _matches(given: Candidates, fibre: Fibre, deadline: float) -> Iterator[NDArr
         found: list[NDArray[np.int64]] = []
         over = False
         while not over:
-            check_time(deadline)
+            Clock(deadline).check()
             over = search.step(_NODES)
             found += [x.copy() for x in search.taken()]
         if not search.doubtful:
@@ -216,7 +216,7 @@ def _matches(given: Candidates, fibre: Fibre, deadline: float) -> Iterator[NDArr
             return
     judge = SolverJudge(given)
     for x in fibre:
-        check_time(deadline)
+        Clock(deadline).check()
         left = deadline - time.monotonic()
         if judge.matches(x, None if left == np.inf else max(left, 1e-3)):
             yield x

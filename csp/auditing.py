@@ -7,23 +7,36 @@ reaches its protection levels by checked witnesses.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.attacker import check_time, components, engine, integer_extreme
+from csp.attacker import components, engine, integer_extreme
 from csp.certificate import Certificate, Claim, claims_of
-from csp.errors import InputError
+from csp.clock import UNLIMITED, Clock
+from csp.errors import CertificateError, InputError, OutOfTime
 from csp.patterns import as_pattern
 from csp.problem import Problem
 from csp.singletons import insiders
 from csp.table import Table
 
-__all__ = ["Audit", "Violation", "audit", "interval_claims", "intervals"]
+__all__ = [
+    "Audit",
+    "Intervals",
+    "Violation",
+    "audit",
+    "follow",
+    "interval_claims",
+    "intervals",
+    "judge",
+]
+
+# Cells followed between two looks at the clock, and cells whose integer programs are.
+_SLICE = 64
+_INTEGER_SLICE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +80,11 @@ class Audit:
         Whether every promise of the problem is kept; proved, never assumed.
     lower, upper : (n,) float64
         Feasibility interval of every cell in table units (the value itself where published;
-        infinite where there is no end). The exact ends are in the certificate.
+        infinite where there is no end; NaN where it was not followed). The exact ends are in the
+        certificate.
+    exact : (n, 2) bool
+        Whether the lower and the upper end are proved. An end that is not is an inner one: the
+        cell reaches so far, and perhaps further. Published cells have proved ends.
     violations : tuple of Violation
     certificate : Certificate
     integer : bool
@@ -79,6 +96,7 @@ class Audit:
     safe: bool
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    exact: NDArray[np.bool_]
     violations: tuple[Violation, ...]
     certificate: Certificate
     integer: bool
@@ -111,7 +129,8 @@ def audit(
         Judge only: primary intervals are followed until their levels are reached, and the
         intervals of secondary cells are left out (`lower` and `upper` are inner ends or NaN).
     time_limit : float, optional
-        Wall seconds.
+        Wall seconds. The verdict comes first; ends that there was no time to follow are inner
+        ones (see `Audit.exact`).
     witnesses : sequence of ((n,) int64, int)
         Numerators and denominator of deviations from the values, in units, that may settle some
         levels at once. Each is checked; one that is no deviation within the pattern is left
@@ -135,46 +154,193 @@ def audit(
     Definitions 2 and 3 of paper 003, with levels on either side as in the handbook on
     statistical disclosure control. All comparisons are between integers and fractions.
     """
-    table = problem.table
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
-    suppressed = as_pattern(table, pattern)
-    violations = list(_misplaced(problem, suppressed))
-    targets = suppressed & problem.primary if only_primary else suppressed
-    enough = _needs(problem) if only_primary else None
-    ends = interval_claims(
-        table,
-        suppressed,
-        np.flatnonzero(targets),
-        integer=integer,
-        enough=enough,
-        deadline=deadline,
-        witnesses=witnesses,
+    clock = Clock.of(time_limit)
+    suppressed = as_pattern(problem.table, pattern)
+    if not only_primary and clock == UNLIMITED:
+        return _audited(problem, suppressed, integer=integer, witnesses=witnesses)
+    judged = judge(problem, suppressed, integer=integer, clock=clock, witnesses=witnesses)
+    return judged if only_primary else follow(problem, judged, clock=clock)
+
+
+def judge(
+    problem: Problem,
+    pattern: NDArray[np.bool_],
+    *,
+    integer: bool = False,
+    clock: Clock = UNLIMITED,
+    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+) -> Audit:
+    """Audit that follows primary cells until their levels are reached, and no other cells.
+
+    Parameters
+    ----------
+    problem, pattern, integer, witnesses
+        See `audit`.
+    clock : Clock
+
+    Raises
+    ------
+    OutOfTime, CertificateError
+        As for `audit`.
+    """
+    return _audited(
+        problem, pattern, integer=integer, enough=_needs(problem), clock=clock, witnesses=witnesses
     )
-    for p in np.flatnonzero(problem.primary & suppressed).tolist():
+
+
+def follow(
+    problem: Problem, judged: Audit, *, clock: Clock = UNLIMITED, interruptible: bool = False
+) -> Audit:
+    """Follow the intervals of all suppressed cells, as far as the time goes.
+
+    Parameters
+    ----------
+    problem : Problem
+    judged : Audit
+        By `judge`, of this problem: what it proved stands where there is no time for more.
+    clock : Clock
+    interruptible : bool
+        Whether KeyboardInterrupt ends the work like the clock, rather than going on to the
+        caller.
+
+    Returns
+    -------
+    Audit
+    """
+    pattern = judged.certificate.pattern
+    ends: dict[int, tuple[Claim, Claim]] = {}
+    try:
+        return _audited(problem, pattern, integer=judged.integer, clock=clock, ends=ends)
+    except OutOfTime:
+        pass
+    except CertificateError:
+        # Safety has been proved; that some end has no exact witness does not change it.
+        if not judged.safe:
+            raise
+    except KeyboardInterrupt:
+        if not interruptible:
+            raise
+    proved = {(c.cell, c.known, c.sign): c for c in judged.certificate}
+    violations = [*judged.violations, *_misplaced(problem, pattern)]
+    for p in np.flatnonzero(problem.primary & pattern).tolist():
+        violations += _short(problem, p, proved[p, (), -1], proved[p, (), 1])
+    kept = [c for c in judged.certificate if c.known or c.cell not in ends]
+    claims = (*(c for pair in ends.values() for c in pair), *kept)
+    certificate = Certificate(problem.table, pattern, claims)
+    certificate.verify()
+    lower, upper, exact = _arrays(problem.table, pattern, certificate)
+    return replace(
+        judged, safe=not violations, violations=tuple(dict.fromkeys(violations)),
+        certificate=certificate, lower=lower, upper=upper, exact=exact,
+    )  # fmt: skip
+
+
+def _audited(
+    problem: Problem,
+    pattern: NDArray[np.bool_],
+    *,
+    integer: bool,
+    enough: NDArray[np.int64] | None = None,
+    clock: Clock = UNLIMITED,
+    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+    ends: dict[int, tuple[Claim, Claim]] | None = None,
+) -> Audit:
+    """Audit one pattern: of primary cells, up to `enough`; or of all cells without it.
+
+    What has been found so far is in `ends` if the time runs out.
+    """
+    table = problem.table
+    violations = list(_misplaced(problem, pattern))
+    targets = pattern if enough is None else pattern & problem.primary
+    ends = {} if ends is None else ends
+    for pair in _claims(
+        table, pattern, np.flatnonzero(targets),
+        integer=integer, enough=enough, clock=clock, witnesses=witnesses,
+    ):  # fmt: skip
+        ends[pair[0].cell] = pair
+    for p in np.flatnonzero(problem.primary & pattern).tolist():
         violations += _short(problem, p, *ends[p])
     claims = [claim for pair in ends.values() for claim in pair]
     guards = ["outsider"]
     if problem.singletons.any():
         guards.append("singletons")
         found, extra = _singletons(
-            problem, suppressed, ends, integer=integer, enough=enough, deadline=deadline
+            problem, pattern, ends, integer=integer, enough=enough, clock=clock
         )
         violations += found
         claims += extra
     if problem.union_rule is not None:
         guards.append("unions")
-        violations += _unions(problem, suppressed, ends, integer=integer, deadline=deadline)
-    certificate = Certificate(table, suppressed, tuple(claims))
+        violations += _unions(problem, pattern, ends, integer=integer, clock=clock)
+    certificate = Certificate(table, pattern, tuple(claims))
     certificate.verify()
-    lower, upper = _arrays(table, suppressed, ends)
     return Audit(
-        not violations, lower, upper, tuple(violations), certificate, integer, tuple(guards)
-    )
+        not violations, *_arrays(table, pattern, certificate), tuple(violations), certificate,
+        integer, tuple(guards),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Intervals:
+    """Feasibility intervals of the cells of a table; unpacks as ``lower, upper``.
+
+    Attributes
+    ----------
+    table : Table
+    lower, upper : (n,) float64
+        In table units; the value itself where published, infinite where there is no end, NaN
+        where none was asked for.
+    exact : (n, 2) bool
+        Whether the lower and the upper end are proved. An end that is not is an inner one: the
+        cell reaches so far, and perhaps further.
+    """
+
+    table: Table
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return f"Intervals({len(self.lower)} cells)"
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        return iter((self.lower, self.upper))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, i: int) -> NDArray[np.float64]:
+        return (self.lower, self.upper)[i]
+
+    def require_exact(self) -> Intervals:
+        """Return these intervals if every end that was asked for is proved.
+
+        Raises
+        ------
+        CertificateError
+            Naming cells with an end that is not.
+        """
+        asked = ~np.isnan(np.stack([self.lower, self.upper], axis=1))
+        open_ends = np.flatnonzero((asked & ~self.exact).any(axis=1)).tolist()
+        if open_ends:
+            names = ", ".join(self.table.cell(i) for i in open_ends[:4])
+            more = f" and {len(open_ends) - 4} more" if len(open_ends) > 4 else ""
+            msg = (
+                f"no proof was found that the intervals of these cells end where they seem to: "
+                f"{names}{more}; use integer=False, or allow more time"
+            )
+            raise CertificateError(msg)
+        return self
 
 
 def intervals(
-    table: Table, pattern: ArrayLike, *, integer: bool = False, cells: ArrayLike | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    table: Table,
+    pattern: ArrayLike,
+    *,
+    integer: bool = False,
+    cells: ArrayLike | None = None,
+    time_limit: float | None = None,
+) -> Intervals:
     """Feasibility interval of every cell (paper 003, Definition 2).
 
     Parameters
@@ -185,11 +351,20 @@ def intervals(
         Over integer tables only.
     cells : array of int, optional
         Only these suppressed cells; NaN elsewhere.
+    time_limit : float, optional
+        Wall seconds.
 
     Returns
     -------
-    lower, upper : (n,) float64
-        In table units; the value itself where published, infinite where there is no end.
+    Intervals
+        Unpacks as ``lower, upper``, in table units; `Intervals.exact` says which ends are proved.
+
+    Raises
+    ------
+    InputError
+        If the pattern has the wrong shape or cells do not exist.
+    OutOfTime
+        If the time limit passed before every interval was known.
 
     Examples
     --------
@@ -204,14 +379,16 @@ def intervals(
     >>> float(lower[0]), float(upper[0])
     (0.0, 17.0)
     """
+    clock = Clock.of(time_limit)
     suppressed = as_pattern(table, pattern)
     wanted = np.flatnonzero(suppressed) if cells is None else np.asarray(cells, dtype=np.int64)
     if len(wanted) and not (wanted.min() >= 0 and wanted.max() < table.n_cells):
         msg = f"cells must be positions from 0 to {table.n_cells - 1}"
         raise InputError(msg)
-    ends = interval_claims(table, suppressed, wanted, integer=integer)
-    Certificate(table, suppressed, tuple(c for pair in ends.values() for c in pair)).verify()
-    return _arrays(table, suppressed, ends)
+    ends = interval_claims(table, suppressed, wanted, integer=integer, clock=clock)
+    found = Certificate(table, suppressed, tuple(c for pair in ends.values() for c in pair))
+    found.verify()
+    return Intervals(table, *_arrays(table, suppressed, found))
 
 
 def interval_claims(
@@ -222,7 +399,7 @@ def interval_claims(
     integer: bool = False,
     known: tuple[int, ...] = (),
     enough: NDArray[np.int64] | None = None,
-    deadline: float = np.inf,
+    clock: Clock = UNLIMITED,
     witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
 ) -> dict[int, tuple[Claim, Claim]]:
     """Lower and upper claim of every target among the suppressed cells.
@@ -238,8 +415,7 @@ def interval_claims(
         Suppressed cells whose value this attacker knows.
     enough : (n,) int64, optional
         Units after which an end need not be followed further.
-    deadline : float
-        `time.monotonic` value after which `OutOfTime` is raised.
+    clock : Clock
     witnesses : sequence of ((n,) int64, int)
         See `audit`.
 
@@ -248,27 +424,50 @@ def interval_claims(
     dict of int to (Claim, Claim)
         (lower, upper) for each target.
     """
+    found = _claims(
+        table, pattern, targets,
+        integer=integer, known=known, enough=enough, clock=clock, witnesses=witnesses,
+    )  # fmt: skip
+    return {pair[0].cell: pair for pair in found}
+
+
+def _claims(
+    table: Table,
+    pattern: NDArray[np.bool_],
+    targets: Iterable[int],
+    *,
+    integer: bool = False,
+    known: tuple[int, ...] = (),
+    enough: NDArray[np.int64] | None = None,
+    clock: Clock = UNLIMITED,
+    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+) -> Iterator[tuple[Claim, Claim]]:
+    """Yield the claims of `interval_claims` as they are found."""
     wanted = np.zeros(table.n_cells, dtype=bool)
     wanted[list(targets)] = True
-    ends: dict[int, tuple[Claim, Claim]] = {}
     for view in components(table, pattern, known=known):
         here = np.flatnonzero(wanted[view.cells])
         if not len(here):
             continue
-        check_time(deadline)
-        targets, signs = np.tile(here, 2), np.repeat([-1, 1], len(here))
-        limits = None if enough is None else enough[view.cells[targets]]
+        clock.check("the pattern was judged")
         known_tables = [(z[view.cells], scale) for z, scale in witnesses if not z[~pattern].any()]
-        answers = engine(view, known_tables).ends(targets, signs, limits, deadline)
-        if integer:
-            for t, (j, sign) in enumerate(zip(targets.tolist(), signs.tolist(), strict=True)):
-                check_time(deadline)
-                answers[t] = integer_extreme(view, j, sign, answers[t])
-        found = claims_of(view, targets, signs, answers, known, integer=integer)
-        ends |= zip(
-            view.cells[here].tolist(), zip(found, found[len(here) :], strict=False), strict=False
-        )
-    return ends
+        attacker = engine(view, known_tables)
+        # Deviations that are enough serve many cells; ends are followed one by one, and those
+        # that are found before the time runs out are kept.
+        width = len(here)
+        if enough is None and clock < UNLIMITED:
+            width = _INTEGER_SLICE if integer else _SLICE
+        for first in range(0, len(here), width):
+            part = here[first : first + width]
+            ends, signs = np.tile(part, 2), np.repeat([-1, 1], len(part))
+            limits = None if enough is None else enough[view.cells[ends]]
+            answers = attacker.ends(ends, signs, limits, clock)
+            if integer:
+                for t, (j, sign) in enumerate(zip(ends.tolist(), signs.tolist(), strict=True)):
+                    clock.check("the pattern was judged")
+                    answers[t] = integer_extreme(view, j, sign, answers[t], clock)
+            found = claims_of(view, ends, signs, answers, known, integer=integer)
+            yield from zip(found, found[len(part) :], strict=False)
 
 
 def _needs(problem: Problem) -> NDArray[np.int64]:
@@ -318,7 +517,7 @@ def _singletons(
     *,
     integer: bool,
     enough: NDArray[np.int64] | None,
-    deadline: float,
+    clock: Clock,
 ) -> tuple[list[Violation], list[Claim]]:
     """Check every primary cell against the contributors who are alone in another cell."""
     violations: list[Violation] = []
@@ -335,7 +534,7 @@ def _singletons(
             continue
         seen = interval_claims(
             problem.table, pattern, cells,
-            integer=integer, known=known, enough=enough, deadline=deadline,
+            integer=integer, known=known, enough=enough, clock=clock,
         )  # fmt: skip
         for p in cells:
             violations += _short(problem, p, *seen[p])
@@ -349,7 +548,7 @@ def _unions(
     ends: dict[int, tuple[Claim, Claim]],
     *,
     integer: bool,
-    deadline: float,
+    clock: Clock,
 ) -> list[Violation]:
     """Find sums of suppressed cells that a relation publishes and the rule calls sensitive."""
     from csp.rules import union_sensitive
@@ -359,7 +558,7 @@ def _unions(
     missing = [i for i in np.flatnonzero(pattern).tolist() if i not in ends]
     barely = np.ones(table.n_cells, dtype=np.int64)
     ends = ends | interval_claims(
-        table, pattern, missing, integer=integer, enough=barely, deadline=deadline
+        table, pattern, missing, integer=integer, enough=barely, clock=clock
     )
     moves = np.zeros(table.n_cells, dtype=bool)
     for i, (low, high) in ends.items():
@@ -383,14 +582,23 @@ def _unions(
 
 
 def _arrays(
-    table: Table, pattern: NDArray[np.bool_], ends: dict[int, tuple[Claim, Claim]]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    table: Table, pattern: NDArray[np.bool_], certificate: Certificate
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Intervals of an outsider: `lower`, `upper` and `exact`."""
     lower = np.where(pattern, np.nan, table.values.astype(np.float64))
     upper = lower.copy()
-    for i, (low, high) in ends.items():
-        value = int(table.values[i])
-        lower[i] = -np.inf if low.reach is None else float(value - low.reach)
-        upper[i] = np.inf if high.reach is None else float(value + high.reach)
-    for array in (lower, upper):
+    exact = np.repeat(~pattern[:, None], 2, axis=1)
+    for claim in certificate:
+        if claim.known:
+            continue
+        i, side = claim.cell, upper if claim.sign > 0 else lower
+        endless = claim.reach is None
+        side[i] = (
+            claim.sign * np.inf
+            if claim.reach is None
+            else float(int(table.values[i]) + claim.sign * claim.reach)
+        )
+        exact[i, int(claim.sign > 0)] = claim.exact or endless
+    for array in (lower, upper, exact):
         array.flags.writeable = False
-    return lower, upper
+    return lower, upper, exact

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.auditing import Audit, audit
+from csp.auditing import Audit, follow, judge
+from csp.clock import UNLIMITED, Clock
 from csp.decoys import Decoys
-from csp.errors import OutOfTime, Unprotectable
+from csp.errors import Unprotectable
 from csp.guarantee import Guarantee
 from csp.problem import Problem
 from csp.solve import Suppression, suppress
@@ -116,13 +117,16 @@ def defend(
     >>> defend(problem, Decoys(0.2, Key(bytes(range(32)))), width=10).audit.safe
     True
     """
+    clock = Clock.of(time_limit)
     asked = Wide.of(problem, decoys, width)
     keyed = replace(problem, cost=decoys.costs(problem.table, problem.cost))
     fixed = problem.status == "z"
     drawn = decoys.coins(problem.table, fixed, asked.units) & problem.free
-    drawn &= asked.holds(problem, problem.free | problem.forced, drawn, integer=integer)
+    drawn &= asked.holds(
+        problem, problem.free | problem.forced, drawn, integer=integer, clock=clock
+    )
     return settle(
-        keyed, drawn, asked, integer=integer, time_limit=time_limit,
+        keyed, drawn, asked, integer=integer, clock=clock,
         guarantee=lambda pattern: Guarantee.of(
             decoys.rates(problem.table, fixed, asked.units), problem, pattern, complete=complete,
             width=asked.words(problem.table),
@@ -138,7 +142,7 @@ def settle(
     *,
     guarantee: Callable[[NDArray[np.bool_]], Guarantee],
     integer: bool = False,
-    time_limit: float | None = None,
+    clock: Clock = UNLIMITED,
     **options: Any,
 ) -> Defended:
     """Suppress until every suppressed cell is wide, for coins that have fallen.
@@ -152,7 +156,8 @@ def settle(
     asked : Wide
     guarantee : callable
         What is promised of a pattern.
-    integer, time_limit, **options
+    clock : Clock
+    integer, **options
         See `defend`.
 
     Returns
@@ -172,23 +177,21 @@ def settle(
     while True:
         posed = asked.posed(problem, required, closed)
         run = _nothing_added(required)
-        checked = _judged(problem, required, asked, integer=integer)
+        strict = asked.strict(problem, required, integer=integer, clock=clock)
+        checked = judge(strict, required, integer=integer, clock=clock)
         if not checked.safe:
-            left = None if time_limit is None else time_limit - (time.monotonic() - began)
-            if left is not None and left <= 0:
-                msg = "the time limit passed before every suppressed cell was wide; allow more time"
-                raise OutOfTime(msg)
+            clock.check("every suppressed cell was wide")
             try:
-                run = suppress(posed, integer=integer, time_limit=left, **options)
+                run = suppress(posed, integer=integer, time_limit=clock.seconds, **options)
             except Unprotectable as error:
                 narrow = np.zeros(table.n_cells, dtype=bool)
-                if error.cell:
-                    narrow[table.labels.index(error.cell)] = True
+                if error.index is not None:
+                    narrow[error.index] = True
                 else:
                     # Some methods, and sums of cells, name nobody: look for cells that are never
                     # wide, or else do without decoys.
                     narrow |= required & ~asked.holds(
-                        problem, may & ~closed, required, integer=integer
+                        problem, may & ~closed, required, integer=integer, clock=clock
                     )
                     if not narrow.any() and drawn.any():
                         drawn = np.zeros(table.n_cells, dtype=bool)
@@ -198,8 +201,10 @@ def settle(
                     raise _explained(error, closed) from None
                 closed, required = _without(narrow, closed, forced | drawn)
                 continue
-            checked = _judged(problem, run.pattern, asked, integer=integer)
+            strict = asked.strict(problem, run.pattern, integer=integer, clock=clock)
+            checked = judge(strict, run.pattern, integer=integer, clock=clock)
         if checked.safe:
+            checked = follow(strict, checked, clock=clock, interruptible=True)
             run = replace(run, seconds=time.monotonic() - began)
             return Defended(posed, run, checked, required, guarantee(run.pattern))
         if (run.pattern & ~required).any():
@@ -211,11 +216,6 @@ def settle(
         if not (narrow & ~forced).any():
             raise _too_narrow(problem, narrow)
         closed, required = _without(narrow & ~forced, closed, forced | drawn)
-
-
-def _judged(problem: Problem, pattern: NDArray[np.bool_], asked: Wide, *, integer: bool) -> Audit:
-    """Audit with every suppressed cell as a primary one."""
-    return audit(asked.strict(problem, pattern, integer=integer), pattern, integer=integer)
 
 
 def _nothing_added(required: NDArray[np.bool_]) -> Suppression:
@@ -243,7 +243,7 @@ def _explained(error: Unprotectable, closed: NDArray[np.bool_]) -> Unprotectable
         "suppressed cell must be: lower the width of the decoys"
     )
     return Unprotectable(
-        message, cell=error.cell, interval=error.interval, need=error.need,
+        message, cell=error.cell, index=error.index, interval=error.interval, need=error.need,
         attained=error.attained, relations=error.relations,
     )  # fmt: skip
 
@@ -254,4 +254,4 @@ def _too_narrow(problem: Problem, narrow: NDArray[np.bool_]) -> Unprotectable:
         f"cell {problem.table.cell(i)} must be suppressed and cannot be as wide as the defence "
         "wants every suppressed cell; lower the width of the decoys"
     )
-    return Unprotectable(message, cell=problem.table.labels[i])
+    return Unprotectable(message, cell=problem.table.labels[i], index=i)

@@ -60,6 +60,8 @@ class Unprotectable(CellveilError):
     ----------
     cell : tuple of str
         Label of the cell.
+    index : int or None
+        Its position in the table that was given.
     interval : tuple
         Feasibility interval attained when every suppressible cell is suppressed, in table units.
         It surrounds the true value, so it is an attribute and not part of the message.
@@ -75,6 +77,7 @@ class Unprotectable(CellveilError):
         message: str,
         *,
         cell: tuple[str, ...] = (),
+        index: int | None = None,
         interval: tuple[object, object] | None = None,
         need: int = 0,
         attained: Fraction | None = None,
@@ -82,6 +85,7 @@ class Unprotectable(CellveilError):
     ) -> None:
         super().__init__(message)
         self.cell = cell
+        self.index = index
         self.interval = interval
         self.need = need
         self.attained = attained

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-import time
-from typing import Any
+from enum import StrEnum
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 
-__all__ = ["build", "new_model", "optimise"]
+__all__ = ["Model", "Status", "retries"]
 
 # What is changed from try to try. The primal simplex perturbs bounds, and on small degenerate
 # models has been seen to lose its way back ("unknown" in HiGHS 1.15), from scratch as well.
@@ -23,159 +24,283 @@ _TRIES: tuple[dict[str, Any], ...] = (
 )
 
 
-def new_model(**options: Any) -> Any:
-    """Silent, single-threaded, gap-free ``highspy.Highs``.
+_count = threading.local()
+
+
+class Status(StrEnum):
+    """How a run of a model ended."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    LIMIT = "limit"
+    """Time, iterations, nodes, or an interrupt."""
+    CUTOFF = "cutoff"
+    """The objective has passed the bound that was set."""
+    DOUBTFUL = "doubtful"
+    """There is a solution that HiGHS itself finds slightly infeasible."""
+
+
+def retries() -> int:
+    """Count the further tries that models of this thread have needed so far."""
+    return getattr(_count, "retries", 0)
+
+
+class Model:
+    """A silent, single-threaded, gap-free model of HiGHS whose every answer is checked.
 
     HiGHS fixes its number of threads at the first run of a process, so it is never set elsewhere;
     its default MIP gap of 1e-4 would call a wrong optimum optimal.
-    """
-    import highspy
 
-    model = highspy.Highs()
-    settings: dict[str, Any] = {
-        "output_flag": False,
-        "threads": 1,
-        "random_seed": 0,
-        "mip_rel_gap": 0.0,
-    }
-    for name, value in (settings | options).items():
-        if model.setOptionValue(name, value) == highspy.HighsStatus.kError:
-            msg = f"HiGHS refuses option {name}={value!r}"
+    Parameters
+    ----------
+    **options
+        Of HiGHS.
+
+    Raises
+    ------
+    SolverError
+        Like every method, if HiGHS refuses what is asked.
+    """
+
+    __slots__ = ("_error", "_highs", "_status")
+
+    def __init__(self, **options: Any) -> None:
+        import highspy
+
+        self._highs: Any = highspy.Highs()
+        self._error, self._status = highspy.HighsStatus.kError, highspy.HighsModelStatus
+        settings: dict[str, Any] = {
+            "output_flag": False,
+            "threads": 1,
+            "random_seed": 0,
+            "mip_rel_gap": 0.0,
+        }
+        for name, value in (settings | options).items():
+            self.set_option(name, value)
+
+    def __repr__(self) -> str:
+        return f"Model({self._highs.getNumRow()} rows, {self._highs.getNumCol()} columns)"
+
+    def _done(self, status: Any, asked: str) -> None:
+        if status == self._error:
+            msg = f"HiGHS refuses {asked}"
             raise SolverError(msg)
-    return model
 
+    # ---- what is asked -------------------------------------------------------------------------
 
-def build(
-    model: Any,
-    *,
-    cost: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    rows: Any,
-    row_lower: NDArray[np.float64],
-    row_upper: NDArray[np.float64],
-    integer: bool = False,
-) -> Any:
-    """Load ``min cost z, row_lower <= rows z <= row_upper, lower <= z <= upper`` into a model.
+    def load(
+        self,
+        *,
+        cost: NDArray[np.float64],
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        rows: Any,
+        row_lower: NDArray[np.float64],
+        row_upper: NDArray[np.float64],
+        integer: bool = False,
+    ) -> Self:
+        """Load ``min cost z, row_lower <= rows z <= row_upper, lower <= z <= upper``.
 
-    Parameters
-    ----------
-    model : highspy.Highs
-    cost, lower, upper : (n,) float64
-        Infinite bounds as ``numpy.inf``.
-    rows : (m, n) csr_array
-    row_lower, row_upper : (m,) float64
-    integer : bool
-        Whether all columns are integer.
+        Parameters
+        ----------
+        cost, lower, upper : (n,) float64
+            Infinite bounds as ``numpy.inf``.
+        rows : (m, n) csr_array
+        row_lower, row_upper : (m,) float64
+        integer : bool
+            Whether all columns are integer.
 
-    Returns
-    -------
-    highspy.Highs
-        The same model.
+        Returns
+        -------
+        Model
+            This one.
+        """
+        import highspy
 
-    Raises
-    ------
-    SolverError
-        If HiGHS refuses the model.
-    """
-    import highspy
+        lp = highspy.HighsLp()
+        m, n = rows.shape
+        lp.num_col_, lp.num_row_ = n, m
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, lower, upper
+        lp.row_lower_, lp.row_upper_ = row_lower, row_upper
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = n, m
+        lp.a_matrix_.start_ = rows.indptr.astype(np.int32)
+        lp.a_matrix_.index_ = rows.indices.astype(np.int32)
+        lp.a_matrix_.value_ = rows.data.astype(np.float64)
+        if integer:
+            lp.integrality_ = [highspy.HighsVarType.kInteger] * n
+        self._done(self._highs.passModel(lp), f"a model of {m} rows and {n} columns")
+        return self
 
-    lp = highspy.HighsLp()
-    m, n = rows.shape
-    lp.num_col_, lp.num_row_ = n, m
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, lower, upper
-    lp.row_lower_, lp.row_upper_ = row_lower, row_upper
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = n, m
-    lp.a_matrix_.start_ = rows.indptr.astype(np.int32)
-    lp.a_matrix_.index_ = rows.indices.astype(np.int32)
-    lp.a_matrix_.value_ = rows.data.astype(np.float64)
-    if integer:
-        lp.integrality_ = [highspy.HighsVarType.kInteger] * n
-    if model.passModel(lp) == highspy.HighsStatus.kError:
-        msg = f"HiGHS refuses a model of {m} rows and {n} columns"
+    def set_option(self, name: str, value: Any) -> None:
+        """Set an option of HiGHS."""
+        self._done(self._highs.setOptionValue(name, value), f"option {name}={value!r}")
+
+    def set_costs(self, columns: NDArray[np.int32], costs: NDArray[np.float64]) -> None:
+        """Change the costs of some columns."""
+        self._done(
+            self._highs.changeColsCost(len(columns), columns, costs),
+            f"costs of {len(columns)} columns",
+        )
+
+    def set_bounds(
+        self, columns: NDArray[np.int32], lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> None:
+        """Change the bounds of some columns."""
+        self._done(
+            self._highs.changeColsBounds(len(columns), columns, lower, upper),
+            f"bounds of {len(columns)} columns",
+        )
+
+    def add_rows(self, rows: Any, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
+        """Add the rows of a csr_array, ``lower <= rows z <= upper``."""
+        status = self._highs.addRows(
+            rows.shape[0], lower, upper, len(rows.data), rows.indptr[:-1].astype(np.int32),
+            rows.indices.astype(np.int32), rows.data.astype(np.float64),
+        )  # fmt: skip
+        self._done(status, f"{rows.shape[0]} more rows")
+
+    def add_columns(
+        self, columns: Any, cost: NDArray[np.float64], lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """Add the columns of a csc_array."""
+        status = self._highs.addCols(
+            columns.shape[1], cost, lower, upper, len(columns.data),
+            columns.indptr[:-1].astype(np.int32), columns.indices.astype(np.int32),
+            columns.data.astype(np.float64),
+        )  # fmt: skip
+        self._done(status, f"{columns.shape[1]} more columns")
+
+    def delete_rows(self, rows: NDArray[np.int32]) -> None:
+        """Delete rows."""
+        self._done(self._highs.deleteRows(len(rows), rows), f"{len(rows)} rows less")
+
+    def set_basis(self, basis: Any) -> None:
+        """Start the next run from a basis."""
+        self._done(self._highs.setBasis(basis), "a basis")
+
+    def set_start(self, values: NDArray[np.float64]) -> None:
+        """Start the next tree search from a solution."""
+        import highspy
+
+        solution = highspy.HighsSolution()
+        solution.col_value = values.tolist()
+        self._done(self._highs.setSolution(solution), "a first solution")
+
+    def forget(self) -> None:
+        """Forget basis and solution: the next run starts from scratch."""
+        self._done(self._highs.clearSolver(), "to start from scratch")
+
+    def on_cut_pool(self, handler: Any) -> None:
+        """Call a function with the pool of cuts of each tree search."""
+        self._highs.cbMipGetCutPool.subscribe(handler)
+
+    # ---- what it answers -----------------------------------------------------------------------
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Values of the columns."""
+        return np.asarray(self._highs.getSolution().col_value)
+
+    @property
+    def solution(self) -> Any:
+        """The ``highspy.HighsSolution``: `col_value`, `row_value`, `row_dual`."""
+        return self._highs.getSolution()
+
+    @property
+    def basis(self) -> Any:
+        """The ``highspy.HighsBasis`` at the end."""
+        return self._highs.getBasis()
+
+    @property
+    def lp(self) -> Any:
+        """The ``highspy.HighsLp`` as it stands."""
+        return self._highs.getLp()
+
+    @property
+    def objective(self) -> float:
+        """Objective at the end of the last run."""
+        return float(self._highs.getInfo().objective_function_value)
+
+    @property
+    def dual_bound(self) -> float:
+        """Bound on the objective that the last tree search has proved."""
+        return float(self._highs.getInfo().mip_dual_bound)
+
+    # ---- runs ----------------------------------------------------------------------------------
+
+    def solve(
+        self, clock: Clock = UNLIMITED, *, interruptible: bool = False, doubtful: bool = False
+    ) -> Status:
+        """Run the model and say how it ended.
+
+        Parameters
+        ----------
+        clock : Clock
+            For this call, further tries included.
+        interruptible : bool
+            Whether Ctrl-C stops the run (it then raises KeyboardInterrupt here).
+        doubtful : bool
+            Whether the caller can use a solution that HiGHS itself finds slightly infeasible.
+
+        Returns
+        -------
+        Status
+
+        Raises
+        ------
+        SolverError
+            For any other end, after further tries from scratch and in other ways.
+        """
+        model, status = self._highs, self._status
+        ends = {
+            status.kOptimal: Status.OPTIMAL,
+            status.kModelEmpty: Status.OPTIMAL,
+            status.kInfeasible: Status.INFEASIBLE,
+            status.kUnbounded: Status.UNBOUNDED,
+            status.kTimeLimit: Status.LIMIT,
+            status.kIterationLimit: Status.LIMIT,
+            status.kSolutionLimit: Status.LIMIT,
+            status.kInterrupt: Status.LIMIT,
+            status.kObjectiveBound: Status.CUTOFF,
+        }
+        for number, change in enumerate(_TRIES):
+            if number:
+                _count.retries = retries() + 1
+            before = {name: model.getOptionValue(name)[1] for name in change}
+            for name, value in change.items():
+                self.set_option(name, value)
+            if clock.end < np.inf:
+                # The limit counts from the model's first run, not from this one.
+                self.set_option("time_limit", model.getRunTime() + max(clock.left, 0.01))
+            try:
+                outcome = _run(model, interruptible=interruptible)
+            finally:
+                for name, value in before.items():
+                    self.set_option(name, value)
+            ended = model.getModelStatus()
+            if doubtful and ended == status.kSolveError:
+                return Status.DOUBTFUL
+            if ended in ends and outcome != self._error:
+                return ends[ended]
+            self.forget()
+        msg = f"HiGHS ended with status {ended.name}"
         raise SolverError(msg)
-    return model
 
 
-def optimise(
-    model: Any,
-    *,
-    time_limit: float | None = None,
-    interruptible: bool = False,
-    doubtful: bool = False,
-) -> str:
-    """Run a model and say in one word how it ended.
-
-    Parameters
-    ----------
-    model : highspy.Highs
-    time_limit : float, optional
-        Seconds for this call alone, further tries included.
-    interruptible : bool
-        Whether Ctrl-C stops the run (it then raises KeyboardInterrupt here).
-    doubtful : bool
-        Whether the caller can use a solution that HiGHS itself finds slightly infeasible.
-
-    Returns
-    -------
-    {"optimal", "infeasible", "unbounded", "limit", "cutoff", "doubtful"}
-
-    Raises
-    ------
-    SolverError
-        For any other end, after further tries from scratch and in other ways.
-    """
-    import highspy
-
-    status = highspy.HighsModelStatus
-    words = {
-        status.kOptimal: "optimal",
-        status.kModelEmpty: "optimal",
-        status.kInfeasible: "infeasible",
-        status.kUnbounded: "unbounded",
-        status.kTimeLimit: "limit",
-        status.kIterationLimit: "limit",
-        status.kSolutionLimit: "limit",
-        status.kInterrupt: "limit",
-        status.kObjectiveBound: "cutoff",
-    }
-    if doubtful:
-        words[status.kSolveError] = "doubtful"
-    deadline = None if time_limit is None else time.monotonic() + time_limit
-    for change in _TRIES:
-        before = {name: model.getOptionValue(name)[1] for name in change}
-        for name, value in change.items():
-            model.setOptionValue(name, value)
-        if deadline is not None:
-            # The limit counts from the model's first run, not from this one.
-            left = max(deadline - time.monotonic(), 0.01)
-            model.setOptionValue("time_limit", model.getRunTime() + left)
-        try:
-            _run(model, interruptible=interruptible)
-        finally:
-            for name, value in before.items():
-                model.setOptionValue(name, value)
-        ended = model.getModelStatus()
-        if ended in words:
-            return words[ended]
-        model.clearSolver()
-    msg = f"HiGHS ended with status {ended.name}"
-    raise SolverError(msg)
-
-
-def _run(model: Any, *, interruptible: bool) -> None:
+def _run(model: Any, *, interruptible: bool) -> Any:
     """Run a model; if asked to, in a thread that Ctrl-C can stop.
 
     The solver's own way of doing so has one lock for all models of a process: two threads could
     not solve at once, and an interrupt at the wrong moment would leave it taken for good.
     """
     if not interruptible:
-        model.run()
-        return
+        return model.run()
     model.HandleUserInterrupt = True
     guard, over = threading.Lock(), threading.Event()
-    state = {"begun": False, "cancelled": False}
+    state: dict[str, Any] = {"begun": False, "cancelled": False, "outcome": None}
 
     def work() -> None:
         with guard:
@@ -183,7 +308,7 @@ def _run(model: Any, *, interruptible: bool) -> None:
                 return
             state["begun"] = True
         try:
-            model.run()
+            state["outcome"] = model.run()
         finally:
             over.set()
 
@@ -200,3 +325,4 @@ def _run(model: Any, *, interruptible: bool) -> None:
             # The model must not be let go while the solver works on it.
             over.wait()
         raise
+    return state["outcome"]

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.auditing import Audit, audit
+from csp.auditing import Audit, follow, judge
+from csp.clock import Clock
 from csp.defending import Defended, defend
 from csp.errors import CertificateError, InputError
 from csp.guarantee import Guarantee
@@ -300,6 +301,10 @@ def protect(
     )
 
 
+# Share of a time limit that the search leaves to the last audit.
+_LAST_AUDIT = 0.15
+
+
 def protect_table(
     mechanism: Mechanism, table: Table, *, keep: Release | None = None, **options: Any
 ) -> Protected:
@@ -318,8 +323,13 @@ def protect_table(
     integer = mechanism.attacker_is_integer(table)
     if mechanism.defence is not None:
         return _protect_with_decoys(mechanism, problem, integer=integer, **options)
-    found = suppress(problem, integer=integer, **options)
-    checked = audit(problem, found.pattern, integer=integer)
+    clock = Clock.of(options.pop("time_limit", None))
+    search = clock.part(1 - _LAST_AUDIT)
+    found = suppress(problem, integer=integer, time_limit=search.seconds, **options)
+    judged = found.audit
+    if judged is None or (judged.certificate.pattern != found.pattern).any():
+        judged = judge(problem, found.pattern, integer=integer, clock=clock)
+    checked = follow(problem, judged, clock=clock, interruptible=True)
     if not checked.safe:
         msg = f"the pattern fails its audit, nothing is released: {checked.violations[0].words}"
         raise CertificateError(msg)

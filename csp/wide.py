@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from csp.auditing import interval_claims
 from csp.certificate import Certificate
+from csp.clock import UNLIMITED, Clock
 from csp.decoys import Decoys
 from csp.errors import InputError
 from csp.numbers import ceil_fraction, exact, units_text
@@ -76,11 +77,11 @@ class Wide:
 
     def holds(
         self, problem: Problem, pattern: NDArray[np.bool_], cells: NDArray[np.bool_], *,
-        integer: bool,
+        integer: bool, clock: Clock = UNLIMITED,
     ) -> NDArray[np.bool_]:  # fmt: skip
         """Which of some cells are wide enough if this is suppressed, (n,) bool."""
         wide = np.zeros(len(pattern), dtype=bool)
-        for i, low, high in _exact_ends(problem.table, pattern, cells, integer=integer):
+        for i, low, high in _ends(problem.table, pattern, cells, integer=integer, clock=clock):
             wide[i] = low is None or high is None or high - low >= self._level(high)
         return wide
 
@@ -107,12 +108,15 @@ class Wide:
         upl = np.where(problem.primary, problem.upl, 0)
         return replace(problem, primary=required, lpl=lpl, upl=upl, spl=spl, status=status)
 
-    def strict(self, problem: Problem, pattern: NDArray[np.bool_], *, integer: bool) -> Problem:
+    def strict(
+        self, problem: Problem, pattern: NDArray[np.bool_], *, integer: bool,
+        clock: Clock = UNLIMITED,
+    ) -> Problem:  # fmt: skip
         """Problem in which every suppressed cell is primary, for the audit."""
         spl = np.where(problem.primary, problem.spl, 0)
         spl[pattern] = np.maximum(spl[pattern], self.units)
         if self.share is not None:
-            for i, _, high in _exact_ends(problem.table, pattern, pattern, integer=integer):
+            for i, _, high in _ends(problem.table, pattern, pattern, integer=integer, clock=clock):
                 spl[i] = max(int(spl[i]), self._level(high))
         return replace(
             problem,
@@ -124,11 +128,18 @@ class Wide:
         )
 
 
-def _exact_ends(
-    table: Table, pattern: NDArray[np.bool_], cells: NDArray[np.bool_], *, integer: bool
+def _ends(
+    table: Table,
+    pattern: NDArray[np.bool_],
+    cells: NDArray[np.bool_],
+    *,
+    integer: bool,
+    clock: Clock,
 ) -> Iterator[tuple[int, Fraction | None, Fraction | None]]:
-    """Yield cell, lower and upper end in units, proved; None for no end."""
-    ends = interval_claims(table, pattern, np.flatnonzero(cells & pattern), integer=integer)
+    """Yield cell, lower and upper end in units, with checked witnesses; None for no end."""
+    ends = interval_claims(
+        table, pattern, np.flatnonzero(cells & pattern), integer=integer, clock=clock
+    )
     Certificate(table, pattern, tuple(c for pair in ends.values() for c in pair)).verify()
     for i, (low, high) in ends.items():
         value = int(table.values[i])

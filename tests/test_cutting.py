@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from csp.attacker import components, maxflow
 from csp.attacker.flow import FlowEngine, as_network
 from csp.attacker.lp import LpEngine
 from csp.auditing import audit
+from csp.clock import UNLIMITED, Clock
 from csp.solve import mincut, network
 from csp.solve import paths as paths_module
 from csp.solve.cuts import Cut, Cutter
@@ -107,7 +107,7 @@ def test_separated_cuts_are_violated_and_valid(kind: str) -> None:
         for _ in range(3):
             x = data.draw(points(problem))
             for separator in separators:
-                for miss in separator.misses(x, whole=False, deadline=np.inf):
+                for miss in separator.misses(x, whole=False, clock=UNLIMITED):
                     assert miss.cuts
                     for cut in miss.cuts:
                         check_cut(problem, cut, x, safe)
@@ -128,7 +128,7 @@ def test_a_pattern_misses_a_requirement_exactly_if_it_is_unsafe(kind: str) -> No
         for _ in range(3):
             pattern = data.draw(points(problem)) >= 0.5
             x = pattern.astype(float)
-            misses = separator.misses(x, whole=True, deadline=np.inf)
+            misses = separator.misses(x, whole=True, clock=UNLIMITED)
             assert bool(misses) != any((pattern == p).all() for p in safe)
             for miss in misses:
                 for cut in miss.cuts:
@@ -145,7 +145,7 @@ def test_cuts_of_an_audit_are_valid_and_exclude_the_pattern(
     pattern = data.draw(points(problem)) >= 0.5
     result = audit(problem, pattern, only_primary=True)
     assume(not result.safe)
-    run = Run(problem, np.inf, 0.0, integer=False, seed=0, report=None)
+    run = Run(problem, UNLIMITED, 0.0, integer=False, seed=0, report=None)
     safe = safe_patterns(problem)
     cuts = _cuts_of(run, pattern, result)
     for cut in cuts:
@@ -201,10 +201,10 @@ def test_compiled_separation_equals_its_plain_twin() -> None:
         for whole in (False, True):
             point = (x >= 0.5).astype(float) if whole else x
             most = data.draw(st.none() | st.integers(1, 3))
-            fast = separator.misses(point, whole=whole, deadline=np.inf, most=most)
+            fast = separator.misses(point, whole=whole, clock=UNLIMITED, most=most)
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(mincut, "_compiled", lambda: misses_plain)
-                slow = separator.misses(point, whole=whole, deadline=np.inf, most=most)
+                slow = separator.misses(point, whole=whole, clock=UNLIMITED, most=most)
             assert same_misses(fast, slow)
 
     same()
@@ -220,13 +220,13 @@ def test_compiled_paths_equal_their_plain_twins() -> None:
         n = len(problem.primary)
         weights = np.array(data.draw(st.lists(price, min_size=n, max_size=n)))
         begin = data.draw(st.none() | points(problem).map(lambda x: x > 0.5))
-        end = time.monotonic() + 600
+        end = Clock.of(600)
         found = []
         for plain in (False, True):
             with pytest.MonkeyPatch.context() as patch:
                 if plain:
                     patch.setattr(network, "compiled_paths", lambda: PLAIN)
-                path = suppress_paths(net, weights, deadline=end, begin=begin)
+                path = suppress_paths(net, weights, clock=end, begin=begin)
                 rest = clean_paths(net, path, weights) if isinstance(path, np.ndarray) else None
             found.append((path, rest))
         assert all(

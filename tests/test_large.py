@@ -17,6 +17,7 @@ from csp import Problem, Unprotectable, audit, suppress
 from csp.attacker.elimination import determined
 from csp.attacker.exact import is_deviation, rationalise
 from csp.attacker.view import View, room
+from csp.clock import UNLIMITED, Clock
 from csp.numbers import UNBOUNDED
 from csp.solve.descent import Part, protecting
 from csp.solve.neighbourhood import Neighbourhood, neighbourhood
@@ -141,7 +142,7 @@ def test_unknown_order_is_refused() -> None:
 
 
 def test_no_time_leaves_a_requirement_unmet() -> None:
-    missing = construct(cube_problem(), deadline=time.monotonic() - 1)
+    missing = construct(cube_problem(), clock=Clock(time.monotonic() - 1))
     assert isinstance(missing, Unmet)
     assert missing.late
 
@@ -184,13 +185,13 @@ def test_rerouting_yields_cheaper_safe_patterns(problem: Problem) -> None:
     start = construct(problem)
     if isinstance(start, Unmet):
         return
-    check_search(problem, start, list(reroute(start, deadline=np.inf, patience=15)))
+    check_search(problem, start, list(reroute(start, clock=UNLIMITED, patience=15)))
 
 
 def test_rerouting_is_repeatable_and_improves() -> None:
     start = construct(cube_problem())
     assert isinstance(start, WitnessPool)
-    runs = [list(reroute(start, deadline=np.inf, seed=4, patience=60)) for _ in range(2)]
+    runs = [list(reroute(start, clock=UNLIMITED, seed=4, patience=60)) for _ in range(2)]
     assert runs[0]
     assert [p.pattern().tolist() for p in runs[0]] == [p.pattern().tolist() for p in runs[1]]
     check_search(cube_problem(), start, runs[0])
@@ -201,9 +202,9 @@ def test_searches_keep_the_deadline() -> None:
     assert isinstance(start, WitnessPool)
     space = start.space
     for search in (
-        lambda end: reroute(start, deadline=end),
-        lambda end: neighbourhood(space, deadline=end, start=start),
-        lambda end: neighbourhood(space, deadline=end),
+        lambda end: reroute(start, clock=Clock(end)),
+        lambda end: neighbourhood(space, clock=Clock(end), start=start),
+        lambda end: neighbourhood(space, clock=Clock(end)),
     ):
         began = time.monotonic()
         for _ in search(began + 0.5):
@@ -297,7 +298,7 @@ def test_neighbourhoods_yield_cheaper_safe_patterns(problem: Problem) -> None:
     if isinstance(start, Unmet):
         return
     for given_start in (start, None):
-        steps = list(neighbourhood(start.space, deadline=np.inf, start=given_start, patience=15))
+        steps = list(neighbourhood(start.space, clock=UNLIMITED, start=given_start, patience=15))
         for pool in steps:
             check_search(problem, pool, [])
         if given_start is not None:
@@ -315,11 +316,11 @@ def test_a_search_taken_up_again_yields_cheaper_safe_patterns(problem: Problem, 
     search = Neighbourhood(start.space, seed)
     best = start
     for patience in (1, 5, 5):
-        steps = list(search.run(deadline=np.inf, start=best, patience=patience))
+        steps = list(search.run(clock=UNLIMITED, start=best, patience=patience))
         check_search(problem, best, steps)
         best = steps[-1] if steps else best
     # Past the deadline nothing is begun.
-    assert not list(search.run(deadline=time.monotonic() - 1, start=best))
+    assert not list(search.run(clock=Clock(time.monotonic() - 1), start=best))
 
 
 def test_denominators_may_outgrow_floats() -> None:
@@ -338,7 +339,7 @@ def test_denominators_may_outgrow_floats() -> None:
 def test_neighbourhoods_are_repeatable_and_reach_the_optimum_of_a_cube() -> None:
     problem = cube_problem((4, 4, 3), 3)
     space = Space.of(problem)
-    runs = [list(neighbourhood(space, deadline=np.inf, seed=2, patience=150)) for _ in range(2)]
+    runs = [list(neighbourhood(space, clock=UNLIMITED, seed=2, patience=150)) for _ in range(2)]
     assert [p.pattern().tolist() for p in runs[0]] == [p.pattern().tolist() for p in runs[1]]
     best = suppress(problem, method="cuts", time_limit=3).bound
     assert best <= runs[0][-1].cost() <= 1.5 * best
@@ -347,5 +348,5 @@ def test_neighbourhoods_are_repeatable_and_reach_the_optimum_of_a_cube() -> None
 def test_a_subspace_is_cut_down_to_one_cheap_circuit() -> None:
     table = csp.Table.from_array(np.full((5, 5), 50))
     problem = Problem.of(table, np.arange(36) == 0, lpl=5, upl=5, publish=table.margins)
-    *_, last = neighbourhood(Space.of(problem), deadline=np.inf, patience=1)
+    *_, last = neighbourhood(Space.of(problem), clock=UNLIMITED, patience=1)
     assert last.cost() == 3

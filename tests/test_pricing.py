@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from csp import Problem, suppress
 from csp.auditing import audit
+from csp.clock import UNLIMITED
 from csp.errors import Unprotectable
 from csp.solve import flowcuts, master, pricing, run
 from csp.solve.cuts import Cut, Cutter
@@ -47,8 +48,8 @@ def test_cuts_kept_as_nodes_equal_cuts_kept_cell_by_cell(
     for whole in (False, True):
         x = data.draw(points(problem))
         x = (x >= 0.5).astype(float) if whole else x
-        one = wide.misses(x, whole=whole, deadline=np.inf)
-        other = compact.misses(x, whole=whole, deadline=np.inf)
+        one = wide.misses(x, whole=whole, clock=UNLIMITED)
+        other = compact.misses(x, whole=whole, clock=UNLIMITED)
         assert [(m.cell, m.kind, len(m.cuts)) for m in one] == [
             (m.cell, m.kind, len(m.cuts)) for m in other
         ]
@@ -95,7 +96,7 @@ def test_prices_are_weights_times_multipliers(problem: Problem, data: st.DataObj
     net = net_of(problem)
     compact = FlowSeparator(net, Cutter(problem), compact=True)
     x = data.draw(points(problem))
-    cuts: list[Any] = [c for m in compact.misses(x, whole=False, deadline=np.inf) for c in m.cuts]
+    cuts: list[Any] = [c for m in compact.misses(x, whole=False, clock=UNLIMITED) for c in m.cuts]
     assume(cuts)
     price = np.array(data.draw(st.lists(st.floats(0, 9), min_size=len(cuts), max_size=len(cuts))))
     cost = problem.cost[net.cells].astype(float)
@@ -137,7 +138,7 @@ def test_the_relaxation_has_the_same_optimum_with_few_columns(
         for _ in range(3):
             x = data.draw(points(problem))
             cuts: list[Any] = cutter.bridgeless(x)
-            cuts += [c for m in separator.misses(x, whole=False, deadline=np.inf) for c in m.cuts]
+            cuts += [c for m in separator.misses(x, whole=False, clock=UNLIMITED) for c in m.cuts]
             assert whole.add(cuts) == priced.add(cuts)
             objective = None
             if data.draw(st.booleans()):
@@ -193,7 +194,7 @@ def test_the_cut_phase_ends_at_the_same_bound(side: int) -> None:
         with pytest.MonkeyPatch.context() as patch:
             if large:
                 eager(patch, columns=5)
-            state = Run(problem, np.inf, 0.0, integer=False, seed=0, report=None)
+            state = Run(problem, UNLIMITED, 0.0, integer=False, seed=0, report=None)
             bounds.append(max(answer.bound for answer in drive(state)))
             if large:
                 dropped = len(state.master.cuts) - len(state.master.rows)
@@ -275,7 +276,7 @@ def test_programs_that_are_too_large_leave_an_honest_gap(most: int) -> None:
 def test_entries_stop_where_they_are_too_many(problem: Problem, data: st.DataObject) -> None:
     compact = FlowSeparator(net_of(problem), Cutter(problem), compact=True)
     x = data.draw(points(problem))
-    cuts: list[Any] = [c for m in compact.misses(x, whole=False, deadline=np.inf) for c in m.cuts]
+    cuts: list[Any] = [c for m in compact.misses(x, whole=False, clock=UNLIMITED) for c in m.cuts]
     cells = np.flatnonzero(problem.free)
     matrix = entries(cuts, cells, len(x))
     assert (matrix.toarray() == np.array([c.at(cells) for c in cuts]).reshape(matrix.shape)).all()

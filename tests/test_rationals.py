@@ -17,6 +17,7 @@ from csp.attacker import elimination
 from csp.attacker.elimination import determined
 from csp.attacker.exact import is_deviation
 from csp.attacker.view import View, room
+from csp.clock import UNLIMITED, Clock
 from csp.solve.neighbourhood import neighbourhood
 from csp.solve.rational import in_rationals
 from csp.solve.space import Space
@@ -77,7 +78,7 @@ def test_what_cannot_end_in_time_is_not_begun() -> None:
     matrix = csr_array(np.array([[2, 3, 1], [3, -2, 1]]))
     values = np.array([[13]])
     assert determined(matrix, np.array([2]), values) is not None
-    assert determined(matrix, np.array([2]), values, time.monotonic() - 1) is None
+    assert determined(matrix, np.array([2]), values, Clock(time.monotonic() - 1)) is None
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -87,7 +88,7 @@ def test_witnesses_in_floats_are_found_again_in_rationals(seed: int) -> None:
     level = np.minimum(table.values, 1)
     problem = Problem.of(table, primary, lpl=level, upl=1, cost=np.maximum(table.values, 1))
     space = Space.of(problem)
-    *_, pool = neighbourhood(space, deadline=np.inf, patience=30)
+    *_, pool = neighbourhood(space, clock=UNLIMITED, patience=30)
     pattern = pool.pattern()
     cells = np.flatnonzero(pattern)
     part = space.relations[:, cells].toarray().astype(float)

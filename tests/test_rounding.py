@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +10,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from csp import Problem, audit, suppress
 from csp.attacker.exact import common_denominator
+from csp.clock import UNLIMITED, Clock
 from csp.solve.benders import _begin, _linear_phase
 from csp.solve.guide import improved
 from csp.solve.neighbourhood import neighbourhood
@@ -32,11 +31,11 @@ def cube(shape: tuple[int, int, int], seed: int) -> Problem:
 
 def test_rounded_cuts_hold_for_safe_patterns_and_raise_the_bound() -> None:
     problem = cube((5, 5, 4), 1)
-    run = Run(problem, np.inf, 0.0, False, 0, None)
+    run = Run(problem, UNLIMITED, 0.0, False, 0, None)
     _begin(run)
     _linear_phase(run)
     before = run.bound
-    tighten(run, np.inf)
+    tighten(run, UNLIMITED)
     rounded = [cut for cut in run.master.cuts if cut.kind == "rounded"]
     assert rounded
     assert before < run.bound <= run.best_cost
@@ -62,7 +61,7 @@ def test_rounded_cuts_hold_for_safe_patterns_and_raise_the_bound() -> None:
 def test_rounded_cuts_hold_for_every_whole_point_of_the_pool() -> None:
     """The least left side over all choices that satisfy the other cuts, by another program."""
     problem = cube((5, 5, 4), 1)
-    run = Run(problem, np.inf, 0.0, False, 0, None)
+    run = Run(problem, UNLIMITED, 0.0, False, 0, None)
     _begin(run)
     _linear_phase(run)
     pool, free = list(run.master.cuts), np.flatnonzero(run.alive)
@@ -87,10 +86,10 @@ def test_rounded_cuts_hold_for_every_whole_point_of_the_pool() -> None:
 
 def test_rounded_cuts_that_may_exclude_a_tie_are_forgotten() -> None:
     problem = cube((5, 5, 4), 1)
-    run = Run(problem, np.inf, 0.0, False, 0, None)
+    run = Run(problem, UNLIMITED, 0.0, False, 0, None)
     _begin(run)
     _linear_phase(run)
-    tighten(run, np.inf)
+    tighten(run, UNLIMITED)
     cost = run.best_cost - run.constant
     assert all(cut.below > cost for cut in run.master.cuts)
     assert any(cut.below < np.inf for cut in run.master.cuts)
@@ -133,7 +132,7 @@ def test_exact_witnesses_of_searches_are_deviations(seed: int) -> None:
     )
     space = Space.of(problem)
     pools = [construct(problem)]
-    pools += list(neighbourhood(space, deadline=time.monotonic() + 20, patience=20))
+    pools += list(neighbourhood(space, clock=Clock.of(20), patience=20))
     some = 0
     for pool in pools:
         assert not isinstance(pool, Unmet)
@@ -153,9 +152,9 @@ def test_a_common_denominator_is_found_where_there_is_one() -> None:
 
 def test_improving_keeps_the_best_pattern() -> None:
     problem = cube((5, 5, 4), 2)
-    run = Run(problem, np.inf, 0.0, False, 0, None)
+    run = Run(problem, UNLIMITED, 0.0, False, 0, None)
     _begin(run)
     before = run.best_cost
-    improved(run, time.monotonic() + 2, patience=3)
+    improved(run, Clock.of(2), patience=3)
     assert run.best_cost <= before
     assert audit(problem, run.best).safe

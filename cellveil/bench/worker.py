@@ -20,6 +20,7 @@ import numpy as np
 
 from cellveil.bench.argus import Found, prepare_modular, prepare_optimal
 from cellveil.bench.posed import batch_of, of_batch
+from csp.clock import Clock
 from csp.errors import CellveilError, OutOfTime
 from csp.problem import Problem
 
@@ -208,7 +209,7 @@ def _compact(job: Job, name: str) -> Solve:
     solver = None if name in ("", "HiGHS") else _pulp_solver(name)
 
     def solve() -> tuple[Found, float | None, int]:
-        result = solve_compact(job.problem, time_limit=limit, solver=solver)
+        result = solve_compact(job.problem, clock=Clock.of(limit), solver=solver)
         found = Found(result.pattern, Fraction(result.bound), proven=True, words="proven")
         return found, None, 1
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from csp.attacker.flow import FlowEngine, as_network
 from csp.attacker.ilp import integer_extreme
 from csp.attacker.lp import LpEngine
-from csp.attacker.view import Extreme, View, check_time, components
+from csp.attacker.view import Extreme, View, components
+from csp.clock import UNLIMITED, Clock
 
-__all__ = ["Engine", "Extreme", "View", "check_time", "components", "engine", "integer_extreme"]
+__all__ = ["Engine", "Extreme", "View", "components", "engine", "integer_extreme"]
 
 
 class Engine(Protocol):
@@ -28,7 +29,7 @@ class Engine(Protocol):
         targets: NDArray[np.int64],
         signs: NDArray[np.int64],
         enough: NDArray[np.int64] | None = None,
-        deadline: float = np.inf,
+        clock: Clock = UNLIMITED,
     ) -> list[Extreme]:
         """Furthest deviation of each target in its direction.
 
@@ -41,8 +42,7 @@ class Engine(Protocol):
         enough : (t,) int64, optional
             Units after which a target need not be followed: its answer then is no proved end,
             and may share its witness with others.
-        deadline : float
-            `time.monotonic` value.
+        clock : Clock
 
         Returns
         -------
@@ -51,7 +51,7 @@ class Engine(Protocol):
         Raises
         ------
         OutOfTime
-            If the deadline passes first.
+            If the time runs out first.
         CertificateError
             If no exact witness can be made of a solver's answer.
         """

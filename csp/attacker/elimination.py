@@ -8,12 +8,13 @@ whole and leaves a small dense system, which FLINT solves exactly.
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from csp.clock import UNLIMITED, Clock
 
 __all__ = ["determined"]
 
@@ -25,7 +26,7 @@ _LONG = 60
 
 
 def determined(
-    matrix: Any, pivots: NDArray[np.int64], values: NDArray[Any], deadline: float = np.inf
+    matrix: Any, pivots: NDArray[np.int64], values: NDArray[Any], clock: Clock = UNLIMITED
 ) -> tuple[NDArray[Any], int] | None:
     """Solve ``matrix @ z = 0`` for the columns of z that the pivots determine, exactly.
 
@@ -36,8 +37,8 @@ def determined(
         Columns of the matrix whose values are given; the others depend on them.
     values : (j, v) array of int
         Whole numbers, one column for each vector.
-    deadline : float
-        `time.monotonic` value; what would end after it is not begun.
+    clock : Clock
+        What would end after it is not begun.
 
     Returns
     -------
@@ -63,7 +64,7 @@ def determined(
         return None
     divisor = 1
     if columns:
-        if time.monotonic() + _SECONDS * len(columns) ** 3 > deadline:
+        if clock.left < _SECONDS * len(columns) ** 3:
             return None
         answer = _dense([inside[i] for i in rows], columns, [right[i] for i in rows])
         if answer is None:

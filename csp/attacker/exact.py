@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from csp.attacker.square import solve_square
 from csp.attacker.view import View
+from csp.clock import UNLIMITED, Clock
 from csp.numbers import UNBOUNDED
 
 __all__ = ["basic_solution", "common_denominator", "dual_bound", "is_deviation", "rationalise"]
@@ -124,7 +125,7 @@ def dual_bound(
 
 def basic_solution(
     view: View, basic_columns: NDArray[np.int64], at: NDArray[Any], tight_rows: NDArray[np.int64],
-    j: int, sign: int, deadline: float = np.inf,
+    j: int, sign: int, clock: Clock = UNLIMITED,
 ) -> tuple[NDArray[Any], int, NDArray[Any], int] | None:  # fmt: skip
     """Exact primal and dual solution of an LP basis.
 
@@ -138,8 +139,8 @@ def basic_solution(
         Relations whose slack is not basic.
     j, sign : int
         The objective.
-    deadline : float
-        `time.monotonic` value; see `solve_square`.
+    clock : Clock
+        See `solve_square`.
 
     Returns
     -------
@@ -154,8 +155,8 @@ def basic_solution(
     z = [Fraction(int(v)) for v in at]
     g = [Fraction(0)] * len(view.rows)
     if len(basic_columns):
-        primal = solve_square(square, right, deadline)
-        dual = solve_square(csr_array(square.T), objective, deadline)
+        primal = solve_square(square, right, clock)
+        dual = solve_square(csr_array(square.T), objective, clock)
         if primal is None or dual is None:
             return None
         for column, value in zip(basic_columns.tolist(), primal, strict=True):

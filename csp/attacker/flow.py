@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.maxflow import compiled
-from csp.attacker.view import Extreme, View, check_time
+from csp.attacker.view import Extreme, View
+from csp.clock import UNLIMITED, Clock
 
 __all__ = ["FlowEngine", "Network", "as_network", "half_arcs"]
 
@@ -98,17 +99,17 @@ class FlowEngine:
         targets: NDArray[np.int64],
         signs: NDArray[np.int64],
         enough: NDArray[np.int64] | None = None,
-        deadline: float = np.inf,
+        clock: Clock = UNLIMITED,
     ) -> list[Extreme]:
         """Furthest deviation of each target in its direction; see `csp.attacker.Engine`."""
         up, down = self._up, self._down
         limits = np.full(len(targets), ENDLESS) if enough is None else np.minimum(enough, ENDLESS)
         served, reach = np.full(len(targets), -1), np.zeros(len(targets), np.int64)
         found: list[Extreme | None] = [None] * len(targets)
-        # A slice of about ten million steps, so that the deadline is seen in time.
+        # A slice of about ten million steps, so that the clock is seen in time.
         width = max(8, 10_000_000 // (len(up) + 1))
         for first in range(0, len(targets), width):
-            check_time(deadline)
+            clock.check()
             last = min(first + width, len(targets))
             pools = compiled()["ends"](
                 *self._arcs, up, down, self._network.tail, self._network.head,

@@ -8,8 +8,9 @@ import numpy as np
 
 from csp.attacker.exact import is_deviation
 from csp.attacker.view import Extreme, View
-from csp.errors import CertificateError
-from csp.highs import build, new_model, optimise
+from csp.clock import UNLIMITED, Clock
+from csp.errors import CertificateError, InputError
+from csp.highs import Model, Status
 from csp.numbers import UNBOUNDED
 
 __all__ = ["integer_extreme"]
@@ -17,7 +18,9 @@ __all__ = ["integer_extreme"]
 _NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
+def integer_extreme(
+    view: View, j: int, sign: int, relaxed: Extreme, clock: Clock = UNLIMITED
+) -> Extreme:
     """Furthest integer deviation of one cell, given the rational one.
 
     Parameters
@@ -28,6 +31,7 @@ def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
     relaxed : Extreme
         The rational answer. If its witness is integral, or its end is attained by an integer
         table after rounding the end inwards, no tree search is needed to prove it.
+    clock : Clock
 
     Returns
     -------
@@ -37,6 +41,10 @@ def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
 
     Raises
     ------
+    OutOfTime
+        If the time runs out first.
+    InputError
+        If numbers are too large for the solver.
     CertificateError
         If no integer table can be made of the solver's answer.
     """
@@ -48,8 +56,11 @@ def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
     # Integers above 2**53 are not floats, and tolerances are absolute: refuse rather than round.
     finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
     if finite.max(initial=0) > 10**9:
-        msg = "integer intervals need rooms below 10**9 units; use integer=False for this table"
-        raise CertificateError(msg)
+        msg = (
+            "a suppressed cell can move by more than 10**9 units, which is too far for intervals "
+            "over whole numbers only; use integer=False, or a table in a larger unit"
+        )
+        raise InputError(msg)
     cost = np.zeros(len(view.cells))
     cost[j] = -sign
     zero = np.zeros(len(view.rows))
@@ -60,16 +71,17 @@ def integer_extreme(view: View, j: int, sign: int, relaxed: Extreme) -> Extreme:
     # slack, unless the rational end is proved, shows if that end was too small.
     side = up if sign > 0 else down
     side[j] = min(side[j], end + (0 if relaxed.exact else 1))
-    model = build(
-        new_model(mip_abs_gap=0.5),
+    model = Model(mip_abs_gap=0.5).load(
         cost=cost, lower=-down, upper=up, rows=view.matrix, row_lower=zero, row_upper=zero,
         integer=True,
     )  # fmt: skip
-    word = optimise(model, interruptible=True)
-    if word != "optimal":
-        msg = f"the attacker's integer program ended as {word}"
+    status = model.solve(clock, interruptible=True)
+    if status == Status.LIMIT:
+        clock.check("the attacker's integer program was solved")
+    if status != Status.OPTIMAL:
+        msg = f"the attacker's integer program ended as {status}"
         raise CertificateError(msg)
-    z = np.rint(np.asarray(model.getSolution().col_value)).astype(np.int64)
+    z = np.rint(model.values).astype(np.int64)
     if not is_deviation(view, z, 1):
         msg = "no integer table could be made of the attacker's solution"
         raise CertificateError(msg)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,9 +18,10 @@ from csp.attacker.exact import (
     is_deviation,
     rationalise,
 )
-from csp.attacker.view import Extreme, View, check_time
+from csp.attacker.view import Extreme, View
+from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError
-from csp.highs import build, new_model, optimise
+from csp.highs import Model, Status
 from csp.numbers import UNBOUNDED
 
 __all__ = ["LpEngine"]
@@ -60,8 +60,7 @@ class LpEngine:
         k = len(view.cells)
         zero = np.zeros(len(view.rows))
         self._low, self._high = -_float(view.down, self._unit), _float(view.up, self._unit)
-        self._model = build(
-            new_model(presolve="off", solver="simplex", simplex_strategy=4),
+        self._model = Model(presolve="off", solver="simplex", simplex_strategy=4).load(
             cost=np.zeros(k), lower=self._low, upper=self._high,
             rows=view.matrix, row_lower=zero, row_upper=zero,
         )  # fmt: skip
@@ -73,36 +72,36 @@ class LpEngine:
         targets: NDArray[np.int64],
         signs: NDArray[np.int64],
         enough: NDArray[np.int64] | None = None,
-        deadline: float = np.inf,
+        clock: Clock = UNLIMITED,
     ) -> list[Extreme]:
         """Furthest deviation of each target in its direction; see `csp.attacker.Engine`."""
         found: list[Extreme | None] = [None] * len(targets)
         if enough is not None:
             for steps, scale in self._witnesses:
-                check_time(deadline)
+                clock.check()
                 if is_deviation(self._view, steps, scale):
                     moved = np.flatnonzero(steps)
                     table = _Table(moved, steps[moved], scale)
                     self._share(found, table, targets, signs, enough)
-            self._together(found, targets, signs, enough, deadline)
+            self._together(found, targets, signs, enough, clock)
         # All of one direction first: neighbouring objectives keep the simplex warm.
         for sign in (-1, 1):
             for t in np.flatnonzero(signs == sign).tolist():
                 if found[t] is not None:
                     continue
-                check_time(deadline)
+                clock.check()
                 j = int(targets[t])
                 if enough is None:
-                    found[t] = self.extreme(j, sign, deadline=deadline)
+                    found[t] = self.extreme(j, sign, clock=clock)
                     continue
-                found[t] = answer = self.extreme(j, sign, int(enough[t]), deadline)
+                found[t] = answer = self.extreme(j, sign, int(enough[t]), clock)
                 if answer.reach is not None:
                     table = _Table(answer.moved, answer.steps, answer.denominator)
                     self._share(found, table, targets, signs, enough)
         return [e for e in found if e is not None]
 
     def extreme(
-        self, j: int, sign: int, enough: int | None = None, deadline: float = np.inf
+        self, j: int, sign: int, enough: int | None = None, clock: Clock = UNLIMITED
     ) -> Extreme:
         """Furthest deviation of one cell, or `enough` of it; see `ends`.
 
@@ -113,15 +112,15 @@ class LpEngine:
         """
         where = np.array([j], dtype=np.int32)
         need = None if enough is None else np.array([enough])
-        word = self._solve(where, np.array([sign]), need, deadline)
-        if word == "unbounded":
+        word = self._solve(where, np.array([sign]), need, clock)
+        if word == Status.UNBOUNDED:
             ray = LpEngine(self._view.recession()).extreme(j, sign)
             return Extreme(None, ray.moved, ray.steps, ray.denominator, *_NOTHING, 1, exact=False)
-        check_time(deadline)
-        if word != "optimal":
+        clock.check()
+        if word != Status.OPTIMAL:
             msg = f"the attacker's LP ended as {word}; it always has the true table as a solution"
             raise CertificateError(msg)
-        solution = self._model.getSolution()
+        solution = self._model.solution
         z = np.asarray(solution.col_value) * self._unit
         g = -np.asarray(solution.row_dual)
         table = self._exact(z)
@@ -131,7 +130,7 @@ class LpEngine:
                 return self._reached(table, j, sign)
         proof = None if table is None else self._proof(j, sign, g, table.reach(j, sign))
         if table is None or proof is None:
-            table, proof = self._from_basis(j, sign, table, deadline, enough)
+            table, proof = self._from_basis(j, sign, table, clock, enough)
         reach = table.reach(j, sign)
         exact = proof is not None and dual_bound(self._view, j, sign, *proof) == reach
         if not exact and enough is not None and reach >= enough:
@@ -148,7 +147,7 @@ class LpEngine:
 
     def _together(
         self, found: list[Extreme | None], targets: NDArray[np.int64],
-        signs: NDArray[np.int64], enough: NDArray[np.int64], deadline: float,
+        signs: NDArray[np.int64], enough: NDArray[np.int64], clock: Clock,
     ) -> None:  # fmt: skip
         """Move many targets in one table, again until that no longer serves a good part."""
         turn, stalled = 0, 0
@@ -156,7 +155,7 @@ class LpEngine:
             left = [t for t, e in enumerate(found) if e is None]
             if len(left) <= 3:
                 return
-            check_time(deadline)
+            clock.check()
             # A cell that lacks both ends goes up in one turn and down in the next; neighbours
             # go opposite ways, since what one gains another in its relation must lose.
             choice: dict[int, int] = {}
@@ -166,10 +165,10 @@ class LpEngine:
                     choice[j] = t
             chosen = np.fromiter(choice.values(), dtype=np.int64)
             where = targets[chosen].astype(np.int32)
-            word = self._solve(where, signs[chosen], enough[chosen], deadline)
-            if word != "optimal":
+            word = self._solve(where, signs[chosen], enough[chosen], clock)
+            if word != Status.OPTIMAL:
                 return
-            table = self._exact(np.asarray(self._model.getSolution().col_value) * self._unit)
+            table = self._exact(self._model.values * self._unit)
             if table is None:
                 return
             self._share(found, table, targets, signs, enough)
@@ -211,34 +210,32 @@ class LpEngine:
 
     def _solve(
         self, where: NDArray[np.int32], signs: NDArray[np.int64], need: NDArray[np.int64] | None,
-        deadline: float,
-    ) -> str:  # fmt: skip
+        clock: Clock,
+    ) -> Status:  # fmt: skip
         """Move some cells as far as they go together, each no further than its need."""
         model = self._model
         if len(self._priced):
-            model.changeColsCost(len(self._priced), self._priced, np.zeros(len(self._priced)))
+            model.set_costs(self._priced, np.zeros(len(self._priced)))
         if len(self._capped):
             old = self._capped
-            model.changeColsBounds(len(old), old, self._low[old], self._high[old])
+            model.set_bounds(old, self._low[old], self._high[old])
             self._capped = np.empty(0, np.int32)
         price = -signs.astype(np.float64)
         if need is not None:
             cap = need / self._unit
             low = np.where(signs < 0, np.maximum(self._low[where], -cap), self._low[where])
             high = np.where(signs > 0, np.minimum(self._high[where], cap), self._high[where])
-            model.changeColsBounds(len(where), where, low, high)
+            model.set_bounds(where, low, high)
             self._capped = where
             if len(where) > 1:
                 price *= float(need.max(initial=1)) / np.maximum(need, 1)
-        model.changeColsCost(len(where), where, price)
+        model.set_costs(where, price)
         self._priced = where
-        left = deadline - time.monotonic()
-        word = optimise(model, time_limit=None if left == np.inf else left)
-        if word == "infeasible":
+        word = model.solve(clock)
+        if word == Status.INFEASIBLE:
             # It never is; on large degenerate parts the solver has been seen to lose its way.
-            model.clearSolver()
-            left = deadline - time.monotonic()
-            word = optimise(model, time_limit=None if left == np.inf else left)
+            model.forget()
+            word = model.solve(clock)
         return word
 
     def _exact(self, z: NDArray[np.float64]) -> _Table | None:
@@ -267,15 +264,15 @@ class LpEngine:
         return None
 
     def _from_basis(
-        self, j: int, sign: int, table: _Table | None, deadline: float, enough: int | None
+        self, j: int, sign: int, table: _Table | None, clock: Clock, enough: int | None
     ) -> tuple[_Table, tuple[NDArray[Any], int] | None]:
         """Solve the final basis in rationals: slower, but exact at any denominators."""
         import highspy
 
         kind = highspy.HighsBasisStatus
-        basis = self._model.getBasis()
+        basis = self._model.basis
         columns, rows = list(basis.col_status), list(basis.row_status)
-        lp = self._model.getLp()
+        lp = self._model.lp
         at = np.array(
             [
                 _units(lp.col_upper_[i] if s == kind.kUpper else lp.col_lower_[i], self._unit)
@@ -289,14 +286,14 @@ class LpEngine:
         if enough is not None:
             # The deviation alone will do, and sparse elimination finds it far sooner.
             others = np.setdiff1d(np.arange(len(columns)), basic)
-            found = determined(self._view.matrix, others, at[others, None], deadline)
+            found = determined(self._view.matrix, others, at[others, None], clock)
             if found is not None and is_deviation(self._view, found[0][:, 0], found[1]):
                 moved = np.flatnonzero(found[0][:, 0])
                 better = _Table(moved, found[0][moved, 0], found[1])
                 if better.reach(j, sign) >= enough:
                     return better, None
         tight = np.array([i for i, s in enumerate(rows) if s != kind.kBasic], dtype=np.int64)
-        answer = basic_solution(self._view, basic, at, tight, j, sign, deadline)
+        answer = basic_solution(self._view, basic, at, tight, j, sign, clock)
         if answer is not None:
             numerators, denominator, multipliers, divisor = answer
             if is_deviation(self._view, numerators, denominator):

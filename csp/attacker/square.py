@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.view import check_time
+from csp.clock import UNLIMITED, Clock
 
 __all__ = ["solve_square"]
 
@@ -16,7 +16,7 @@ __all__ = ["solve_square"]
 _SECONDS = 3e-9
 
 
-def solve_square(matrix: Any, right: list[int], deadline: float = np.inf) -> list[Fraction] | None:
+def solve_square(matrix: Any, right: list[int], clock: Clock = UNLIMITED) -> list[Fraction] | None:
     """Solve ``matrix @ x = right`` in rationals.
 
     Bases of margin systems are nearly triangular: rows and columns with one entry are peeled off
@@ -27,8 +27,7 @@ def solve_square(matrix: Any, right: list[int], deadline: float = np.inf) -> lis
     matrix : (b, b) csr_array of int
     right : list of int
         Length b.
-    deadline : float
-        `time.monotonic` value.
+    clock : Clock
 
     Returns
     -------
@@ -84,7 +83,7 @@ def solve_square(matrix: Any, right: list[int], deadline: float = np.inf) -> lis
                 if col_count[other] == 1:
                     queue.append(("col", other))
     left = np.flatnonzero(row_open)
-    check_time(deadline - _SECONDS * len(left) ** 3)
+    Clock(clock.end - _SECONDS * len(left) ** 3).check("an exact basis was solved")
     if not _nucleus(entries, left, np.flatnonzero(col_open), rest, x):
         return None
     for i, j in reversed(later):

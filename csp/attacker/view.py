@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import OutOfTime
 from csp.numbers import UNBOUNDED
 from csp.table import Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Extreme", "View", "check_time", "components", "graph_parts", "hidden_view", "room"]
+__all__ = ["Extreme", "View", "components", "graph_parts", "hidden_view", "room"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -98,19 +96,6 @@ class Extreme:
         full = np.zeros(k, dtype=self.steps.dtype)
         full[self.moved] = self.steps
         return full
-
-
-def check_time(deadline: float) -> None:
-    """Stop an attacker that has run out of time.
-
-    Raises
-    ------
-    OutOfTime
-        If the deadline (a `time.monotonic` value) has passed.
-    """
-    if time.monotonic() > deadline:
-        msg = "the time limit passed before the pattern was judged; allow more time"
-        raise OutOfTime(msg)
 
 
 def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
 from functools import partial
 
 import numpy as np
 
-from csp.errors import InputError
+from csp.clock import Clock
+from csp.errors import InputError, OutOfTime, Unprotectable
 from csp.problem import Problem
-from csp.solve.order import BINARY_UP_TO, label_order, reordered
+from csp.solve.fallback import everything_suppressed
+from csp.solve.order import BINARY_UP_TO, label_order, reordered, restored
 from csp.solve.result import Progress, ProgressCallback, Suppression
 
 __all__ = ["METHODS", "Progress", "ProgressCallback", "Suppression", "suppress"]
@@ -40,7 +42,8 @@ def suppress(
         compiled search over networks of up to 64 cells that need not be published
         (`csp.solve.small`), which pays for many tables (`csp.solve.batch`).
     time_limit : float, optional
-        Wall seconds. At the limit the best audited pattern is returned with its bound.
+        Wall seconds. At the limit the best audited pattern is returned with its bound; if there is
+        none yet, the pattern of everything that may be suppressed.
     gap : float
         Stop once ``(cost - bound) / cost`` is at most this.
     integer : bool
@@ -60,8 +63,11 @@ def suppress(
     ------
     Unprotectable
         If a primary cell misses its levels even with everything suppressed.
+    OutOfTime
+        If the time ran out before any pattern was proved safe.
     InputError
-        For an unknown method, limits out of range, or a problem that the method does not take.
+        For an unknown method, limits out of range, or a problem or option that the method does
+        not take.
 
     Examples
     --------
@@ -82,44 +88,67 @@ def suppress(
     if not isinstance(seed, int) or not 0 <= seed < 2**31:
         msg = f"seed {seed!r} is not a whole number from 0 to 2**31 - 1"
         raise InputError(msg)
-    if time_limit is not None and not (isinstance(time_limit, int | float) and time_limit > 0):
-        msg = f"time_limit {time_limit!r} is not a positive number of seconds"
-        raise InputError(msg)
+    _refuse_unused(method, gap=gap, seed=seed)
+    clock, began = Clock.of(time_limit), time.monotonic()
     solve = partial(
-        _solve, method=method, time_limit=time_limit, gap=gap, integer=integer, seed=seed,
-        progress=progress,
-    )  # fmt: skip
+        _solve, method=method, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress
+    )
     n = problem.table.n_cells
     order = label_order(problem.table) if n <= BINARY_UP_TO else np.arange(n)
-    if (np.diff(order) > 0).all():
-        return solve(problem)
-    found = solve(reordered(problem, order))
-    pattern = np.zeros(n, dtype=bool)
-    pattern[order] = found.pattern
-    pattern.flags.writeable = False
-    return replace(found, pattern=pattern)
+    given, sorted_already = problem, bool((np.diff(order) > 0).all())
+    posed = given if sorted_already else reordered(given, order)
+    try:
+        found = solve(posed)
+    except Unprotectable as error:
+        if error.index is not None:
+            error.index = int(order[error.index])
+        raise
+    except (OutOfTime, KeyboardInterrupt) as error:
+        everything = everything_suppressed(
+            posed, time_limit=time_limit, began=began, integer=integer, method=method,
+            stopped="time" if isinstance(error, OutOfTime) else "interrupt",
+        )  # fmt: skip
+        if everything is None:
+            raise
+        found = everything
+    return found if sorted_already else restored(found, given.table, order)
+
+
+def _refuse_unused(method: str, *, gap: float, seed: int) -> None:
+    """Refuse options that a method has no use for.
+
+    Raises
+    ------
+    InputError
+    """
+    unused = {
+        "compact": {"gap": gap != 0, "seed": seed != 0},
+        "small": {"seed": seed != 0},
+    }
+    for name, given in unused.get(method, {}).items():
+        if given:
+            msg = f"method {method!r} has no use for {name}=; leave it out, or use method 'auto'"
+            raise InputError(msg)
 
 
 def _solve(
-    problem: Problem, *, method: str, time_limit: float | None, gap: float, integer: bool,
+    problem: Problem, *, method: str, clock: Clock, gap: float, integer: bool,
     seed: int, progress: ProgressCallback | None,
 ) -> Suppression:  # fmt: skip
     """Solve a problem whose cells are in the order in which ties are broken."""
     if method == "compact":
         from csp.solve.ilp import solve_compact
 
-        return solve_compact(problem, time_limit=time_limit, integer=integer)
+        return solve_compact(problem, clock=clock, integer=integer, progress=progress)
     if method == "small":
         from csp.solve.slices import solve_by_search
 
-        return solve_by_search(
-            problem, time_limit=time_limit, gap=gap, integer=integer, progress=progress
-        )
+        return solve_by_search(problem, clock=clock, gap=gap, integer=integer, progress=progress)
     from csp.solve.benders import solve_by_cuts
 
     return solve_by_cuts(
         problem,
-        time_limit=time_limit,
+        clock=clock,
         gap=gap,
         integer=integer,
         seed=seed,

@@ -8,10 +8,13 @@ decomposition; Fischetti and Salazar-Gonzalez 2000; paper 003, Definition 4).
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import numpy as np
 
+from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
+from csp.highs import retries
 from csp.problem import Problem
 from csp.solve.branch import branch
 from csp.solve.explain import no_union_safe_pattern, unprotectable
@@ -30,6 +33,9 @@ from csp.solve.tiebreak import break_ties
 from csp.solve.unions import union_cuts_beforehand
 
 __all__ = ["solve_by_cuts"]
+
+# Share of the time for first patterns: the rest must do to audit full suppression.
+_FIRST_PATTERNS = 0.6
 
 # Rounds of the cut phase after which its point guides a search: a good incumbent early excludes
 # most cells of a large table.
@@ -63,7 +69,7 @@ _CORE_NODES = 200
 
 
 def solve_by_cuts(
-    problem: Problem, *, time_limit: float | None, gap: float, integer: bool, seed: int,
+    problem: Problem, *, clock: Clock, gap: float, integer: bool, seed: int,
     progress: ProgressCallback | None, tree: bool | None = None,
 ) -> Suppression:  # fmt: skip
     """Solve a problem by cuts; see `csp.suppress` for the parameters.
@@ -85,8 +91,8 @@ def solve_by_cuts(
         If interrupted before any safe pattern was known; later an interrupt ends the run with
         the best pattern.
     """
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
-    run = Run(problem, deadline, gap, integer, seed, progress)
+    tries = retries()
+    run = Run(problem, clock, gap, integer, seed, progress)
     tree = run.net is None if tree is None else tree
     stopped, canonical = "done", False
     try:
@@ -97,7 +103,7 @@ def solve_by_cuts(
         _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
         known = len(run.master.cuts)
         # A long search for patterns must not take the bound's best means away.
-        tighten(run, max(run.soft_deadline, time.monotonic() + _SHARE_OF_BOUND * run.left))
+        tighten(run, max(run.soft_clock, run.clock.part(_SHARE_OF_BOUND)))
         if large and len(run.master.cuts) > known:
             _guide_again(run)
         unique = False
@@ -118,26 +124,29 @@ def solve_by_cuts(
             stopped = "gap" if run.close_enough else "precision"
     except OutOfTime:
         stopped = "time"
-    except SolverError:
+    except SolverError as error:
         # A safe pattern is worth more than the reason why no better one was found.
         if run.best is None:
             raise
+        run.note(str(error))
         stopped = "precision"
     except KeyboardInterrupt:
         if run.best is None:
             raise
         stopped = "interrupt"
-    if run.best is None:
+    if run.audit is None:
+        if run.refused is not None:
+            raise run.refused
         msg = "no safe pattern was found in the time given; allow more time"
         raise OutOfTime(msg)
     # An interrupt may have come between the pattern and its cost.
-    run.best_cost = run.cost_of(run.best)
+    run.take(run.audit)
+    assert run.best is not None
+    assert run.best_cost is not None
     run.bound = min(run.bound, run.best_cost)
-    pattern = run.best.copy()
-    pattern.flags.writeable = False
     proven = run.bound == run.best_cost
     return Suppression(
-        pattern=pattern,
+        pattern=run.best,
         cost=run.best_cost,
         bound=run.bound,
         gap=0.0 if proven else (run.best_cost - run.bound) / run.best_cost,
@@ -150,8 +159,11 @@ def solve_by_cuts(
             "attacker_problems": run.separator.solved,
             "cuts": len(run.master.cuts),
             "audits": run.audits,
+            "solver_retries": retries() - tries,
         },
         phases=dict(run.seconds),
+        notes=tuple(run.notes),
+        audit=run.audit,
     )
 
 
@@ -162,10 +174,14 @@ def _begin(run: Run) -> None:
     is. Only the rule for sums of suppressed cells may fail there and hold for a smaller pattern.
     """
     problem = run.problem
-    first_patterns(run)
+    clock = run.clock
+    run.clock = clock.part(_FIRST_PATTERNS)
+    with suppress(OutOfTime):
+        first_patterns(run)
+    run.clock = clock
     if run.best is None:
         result = run.offer(problem.forced | problem.free)
-        if any(v.kind != "union" for v in result.violations):
+        if result is not None and any(v.kind != "union" for v in result.violations):
             raise unprotectable(problem, result)
     run.master.add(union_cuts_beforehand(problem))
     run.tell("start")
@@ -210,12 +226,10 @@ def _improve_for(run: Run, share: float) -> None:
     """Search for better patterns for a share of the time used so far; not on networks."""
     if run.best_cost is None or run.net is not None or run.close_enough or run.left <= 0:
         return
-    now = time.monotonic()
-    assert run.best_cost is not None
-    until, patience = min(now + share * (now - run.began), run.soft_deadline), 5
+    until, patience = min(_as_long(run, share), run.soft_clock), 5
     wide = run.best_cost - run.bound > _WIDE_GAP * run.best_cost
     if wide and run.problem.table.n_cells >= _WIDE_TABLE:
-        until, patience = max(until, min(now + 0.5 * run.left, run.deadline)), 100
+        until, patience = max(until, run.clock.part(0.5)), 100
     improved(run, until, patience)
     run.tell("improved")
 
@@ -229,31 +243,35 @@ def _improving_phase(run: Run) -> None:
     """
     if run.best_cost is None or run.net is not None or run.left <= 0:
         return
-    now = time.monotonic()
-    until = now + _SHARE_AFTER * (now - run.began)
+    until = _as_long(run, _SHARE_AFTER)
     if run.best_cost - run.bound > _SMALL_GAP * run.best_cost:
-        until = max(until, now + _SHARE_OF_REST * run.left)
+        until = max(until, run.clock.part(_SHARE_OF_REST))
     if run.problem.table.n_cells >= VERY_LARGE and run.left < np.inf:
         # There a tree seldom ends at all.
-        until = max(until, now + _SHARE_OF_LARGE * run.left)
-    until = min(until, run.deadline)
+        until = max(until, run.clock.part(_SHARE_OF_LARGE))
+    until = min(until, run.clock)
     if run.problem.table.n_cells >= _SMALL_TABLE and not subspaces_lead(run):
-        _core_programs(run, now + _SHARE_OF_CORES * (until - now))
+        _core_programs(run, until.part(_SHARE_OF_CORES))
     improved(run, until)
     run.narrow(run.master.relax())
     run.tell("improved")
 
 
-def _core_programs(run: Run, until: float) -> None:
+def _as_long(run: Run, share: float) -> Clock:
+    """Return a clock for a share of the time used so far."""
+    return run.clock.within(share * (time.monotonic() - run.began))
+
+
+def _core_programs(run: Run, until: Clock) -> None:
     """Integer programs over the cells that the relaxation likes best, for their patterns only."""
     share, fruitless = _CORE_SHARE, 0
-    while fruitless < 4 and time.monotonic() < until and not run.close_enough:
+    while fruitless < 4 and not until.over and not run.close_enough:
         assert run.best_cost is not None
         answer = run.master.search(
             run.problem.cost.astype(np.float64),
             candidates=contenders(run, run.best_cost - run.step - run.constant, share),
             step=run.step,
-            time_limit=None if until == np.inf else until - time.monotonic(),
+            clock=until,
             most_nodes=_CORE_NODES,
         )
         run.tell("core")
@@ -290,7 +308,7 @@ def _integer_phase(run: Run) -> None:
             candidates=candidates if run.best is None else candidates | (run.best & problem.free),
             start=run.best,
             step=run.step,
-            time_limit=None if run.left == np.inf else run.left,
+            clock=run.clock,
         )
         if answer.word == "large":
             # Fewer cells take less; what they give may exclude enough of the others.
@@ -300,13 +318,14 @@ def _integer_phase(run: Run) -> None:
             continue
         fits = True
         if share < 1:
-            if answer.x is None or run.cost_of(answer.x > 0.5) >= (run.best_cost or 0):
+            found = None if answer.x is None else run.cost_of(answer.x > 0.5)
+            if found is None or (run.best_cost is not None and found >= run.best_cost):
                 share = min(1.0, 4 * share)
                 continue
             fits = False
         elif answer.word == "infeasible":
             if run.best is None:
-                raise no_union_safe_pattern(problem)
+                raise run.refused or no_union_safe_pattern(problem)
             return  # the incumbent satisfies every cut: only the solver's tolerances say no
         else:
             run.raise_bound(answer.bound)
@@ -315,9 +334,11 @@ def _integer_phase(run: Run) -> None:
             return
         pattern = answer.x > 0.5
         best = run.best_cost
-        if share == 1 and answer.word == "optimal" and best is not None:
+        proved = share == 1 and answer.word == "optimal" and best is not None
+        if proved and best is not None and run.cost_of(pattern) >= best:
             # The cheapest pattern that satisfies the cuts costs no less than the incumbent.
-            run.bound = best if run.cost_of(pattern) >= best else run.bound
+            run.close()
+            return
         if run.close_enough:
             return
         known = len(run.master.cuts)

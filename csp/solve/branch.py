@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.auditing import Audit
 from csp.errors import SolverError
 from csp.solve.cuts import all_but, broken, round_up
 from csp.solve.explain import no_union_safe_pattern
@@ -94,9 +95,9 @@ class _Tree:
             while run.left > 0 and not self._enough():
                 if self._current is None and self._next() is None:
                     if run.best_cost is None:
-                        raise no_union_safe_pattern(run.problem)
-                    run.bound = run.best_cost
-                    return True
+                        raise run.refused or no_union_safe_pattern(run.problem)
+                    run.close()
+                    return run.bound == run.best_cost
                 self._visited += 1
                 assert self._current is not None
                 children = self._visit(self._current)
@@ -140,7 +141,7 @@ class _Tree:
         if self._current is not None:
             bounds.append(self._current.bound)
         if bounds:
-            self._run.raise_bound(min(bounds))
+            self._run.raise_bound(min(bounds), cutoff=True)
 
     def _hopeless(self, bound: float) -> bool:
         run = self._run
@@ -166,7 +167,7 @@ class _Tree:
         rounds = stalled = 0
         last = -np.inf
         while True:
-            point = lp.solve(lower, upper, self._limit(), run.left)
+            point = lp.solve(lower, upper, self._limit(), run.clock)
             if point is None or self._hopeless(point.bound):
                 return []
             self._fix(point, node, lower, upper)
@@ -218,20 +219,21 @@ class _Tree:
         if self._lp.add(broken(run.master.cuts, pattern)):
             return False
         known = len(run.master.cuts)
-        if answer_pattern(run, pattern) is not None:
-            return self._tie(pattern) if self.sees_ties else True
+        result = answer_pattern(run, pattern)
+        if result is not None:
+            return self._tie(result) if self.sees_ties else True
         if not self._lp.add(run.master.cuts[known:]):
             msg = "an unsafe pattern satisfies all rows within the solver's tolerances"
             raise SolverError(msg)
         return False
 
-    def _tie(self, pattern: NDArray[np.bool_]) -> bool:
+    def _tie(self, result: Audit) -> bool:
         """Keep the preferred of equally cheap patterns; False if the node may hold another."""
-        run = self._run
+        run, pattern = self._run, result.certificate.pattern
         if run.best is None or run.cost_of(pattern) != run.best_cost:
             return True
         if prefers(run.problem, pattern, run.best):
-            run.best = pattern
+            run.take(result)
         self._ties += 1
         self.sees_ties = self._ties <= _MOST_TIES
         return self._lp.add([all_but(pattern & run.problem.free)]) == 0
@@ -250,8 +252,8 @@ class _Tree:
         """All requirements missed at the root; a few elsewhere, where nodes count for more."""
         run, separator = self._run, self._run.separator
         if isinstance(separator, FlowSeparator) or thorough:
-            return separator.misses(x, whole=False, deadline=run.deadline)
-        return separator.misses(x, whole=False, deadline=run.deadline, most=_MISSES, tries=_TRIES)
+            return separator.misses(x, whole=False, clock=run.clock)
+        return separator.misses(x, whole=False, clock=run.clock, most=_MISSES, tries=_TRIES)
 
     # ---- branching -----------------------------------------------------------------------------
 

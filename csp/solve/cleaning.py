@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import Clock
 from csp.problem import Problem
 from csp.solve.mincut import FlowSeparator
 from csp.solve.separation import Separator
@@ -19,7 +18,7 @@ def clean(
     separator: Separator | FlowSeparator,
     pattern: NDArray[np.bool_],
     *,
-    deadline: float,
+    clock: Clock,
 ) -> NDArray[np.bool_]:
     """Publish secondary cells one by one, dearest first, while all requirements hold.
 
@@ -28,8 +27,8 @@ def clean(
     problem : Problem
     separator : Separator
     pattern : (n,) bool
-    deadline : float
-        `time.monotonic` value at which to stop.
+    clock : Clock
+        When to stop.
 
     Returns
     -------
@@ -38,16 +37,16 @@ def clean(
         judged in floats here: the caller audits the result.
     """
     x = pattern.astype(np.float64)
-    if separator.misses(x, whole=True, deadline=deadline, most=1) or time.monotonic() > deadline:
+    if separator.misses(x, whole=True, clock=clock, most=1) or clock.over:
         return pattern
     secondary = np.flatnonzero(pattern & problem.free)
     order = secondary[np.lexsort((-secondary, -problem.cost[secondary]))]
     for i in order:
         x[i] = 0.0
-        missed = separator.misses(x, whole=True, deadline=deadline, most=1)
-        # Past the deadline nothing found means nothing: the check was cut short.
-        if missed or time.monotonic() > deadline:
+        missed = separator.misses(x, whole=True, clock=clock, most=1)
+        # Past the time nothing found means nothing: the check was cut short.
+        if missed or clock.over:
             x[i] = 1.0
-        if time.monotonic() > deadline:
+        if clock.over:
             break
     return np.asarray(x > 0.5)

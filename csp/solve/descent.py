@@ -8,14 +8,14 @@ Rooms are checked by vectors from least squares and from small linear programs.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.highs import build, new_model, optimise
+from csp.clock import UNLIMITED, Clock
+from csp.highs import Model, Status
 from csp.solve.tableau import ZERO, eliminate
 
 __all__ = ["Descent", "Part", "descend", "protecting"]
@@ -91,7 +91,7 @@ def descend(
     rng: np.random.Generator,
     *,
     limit: float = np.inf,
-    deadline: float = np.inf,
+    clock: Clock = UNLIMITED,
 ) -> Descent | None:
     """Publish classes, the one of most weight first, until none can go.
 
@@ -106,8 +106,8 @@ def descend(
     rng : numpy.random.Generator
     limit : float
         Give up if the pattern costs more than this.
-    deadline : float
-        `time.monotonic` value at which to give up.
+    clock : Clock
+        When to give up.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def descend(
     stages = [state.copy()]
     blocked = part.keep.copy()
     while (row := state.choose(weight, blocked)) >= 0:
-        if time.monotonic() > deadline:
+        if clock.over:
             return None
         if not state.publish(row):
             blocked[row] = True
@@ -127,18 +127,18 @@ def descend(
     cost = state.cost()
     if cost > limit:
         return None
-    vectors = protecting(part, state.matrix, deadline=deadline)
+    vectors = protecting(part, state.matrix, clock=clock)
     if vectors is not None:
         return Descent(state.exchanges, state.columns, cost, state.matrix, vectors)
     while stages:
         state = stages.pop()
-        vectors = protecting(part, state.matrix, deadline=deadline)
+        vectors = protecting(part, state.matrix, clock=clock)
         if vectors is not None:
             break
     if vectors is None:
         return None
     failures, stride = 0, 8
-    while failures < _FAILURES and time.monotonic() < deadline:
+    while failures < _FAILURES and not clock.over:
         trial, row = state.copy(), -1
         for _ in range(stride):
             row = trial.choose(weight, blocked)
@@ -150,7 +150,7 @@ def descend(
             if row < 0:
                 break
             continue
-        found = protecting(part, trial.matrix, deadline=deadline)
+        found = protecting(part, trial.matrix, clock=clock)
         if found is not None:
             state, vectors, failures, stride = trial, found, 0, 2 * stride
         elif len(trial.exchanges) > len(state.exchanges) + 1:
@@ -263,7 +263,7 @@ class _State:
 
 
 def protecting(
-    part: Part, matrix: NDArray[np.float64], *, deadline: float = np.inf
+    part: Part, matrix: NDArray[np.float64], *, clock: Clock = UNLIMITED
 ) -> list[NDArray[np.float64]] | None:
     """Find vectors of a subspace that reach every target within all rooms.
 
@@ -276,8 +276,8 @@ def protecting(
     part : Part
     matrix : (m, j) float64
         Columns that span the subspace.
-    deadline : float
-        `time.monotonic` value at which targets count as not reached.
+    clock : Clock
+        When targets count as not reached.
 
     Returns
     -------
@@ -318,7 +318,7 @@ def protecting(
     def ask_program(t: int) -> bool:
         nonlocal model
         if scaled.shape[1] > 1:
-            model = _Program(scaled, deadline) if model is None else model
+            model = _Program(scaled, clock) if model is None else model
             row = scaled[where[t]]
             ask(scaled @ model.reach(row, float(part.share[t]), shortest(row)))
         if left[t]:
@@ -343,7 +343,7 @@ def protecting(
         for t, z in zip(rest.tolist(), many.T, strict=True):
             if left[t]:
                 ask(z)
-        if time.monotonic() > deadline:
+        if clock.over:
             return None
     for t in order.tolist():
         if left[t] and not ask_program(t):
@@ -366,17 +366,16 @@ def _solver(square: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDAr
 class _Program:
     """Vectors of a subspace within the rooms; rooms join the model once they are left."""
 
-    def __init__(self, scaled: NDArray[np.float64], deadline: float) -> None:
+    def __init__(self, scaled: NDArray[np.float64], clock: Clock) -> None:
         from scipy.sparse import csr_array
 
-        self._scaled, self._deadline = scaled, deadline
+        self._scaled, self._clock = scaled, clock
         k = scaled.shape[1]
         # Basis cells have one entry each: their rooms bound the model.
         self._held = (scaled != 0).sum(axis=1) == 1
         rows = csr_array(scaled[self._held])
         endless, one = np.full(k, np.inf), np.ones(rows.shape[0])
-        self._model = build(
-            new_model(presolve="off", solver="simplex"),
+        self._model = Model(presolve="off", solver="simplex").load(
             cost=np.zeros(k), lower=-endless, upper=endless,
             rows=rows, row_lower=-one, row_upper=one,
         )  # fmt: skip
@@ -387,11 +386,11 @@ class _Program:
         """Vector that moves a row by a share of its room, or zero if there is none."""
         k = len(row)
         self._hold(np.abs(self._scaled @ guess))
-        self._model.changeColsCost(k, np.arange(k, dtype=np.int32), -row)
-        while (left := self._deadline - time.monotonic()) > 0:
-            if optimise(self._model, time_limit=None if left == np.inf else left) != "optimal":
+        self._model.set_costs(np.arange(k, dtype=np.int32), -row)
+        while not self._clock.over:
+            if self._model.solve(self._clock) != Status.OPTIMAL:
                 break
-            y = np.asarray(self._model.getSolution().col_value)
+            y = self._model.values
             size = np.abs(self._scaled @ y)
             if row @ y < share * (1 - 1e-9):
                 break
@@ -409,9 +408,6 @@ class _Program:
         from scipy.sparse import csr_array
 
         part, one = csr_array(self._scaled[rows]), np.ones(most)
-        self._model.addRows(
-            most, -one, one, part.nnz, part.indptr[:-1].astype(np.int32),
-            part.indices.astype(np.int32), part.data,
-        )  # fmt: skip
+        self._model.add_rows(part, -one, one)
         self._held[rows] = True
         return True

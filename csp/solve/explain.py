@@ -40,6 +40,7 @@ def unprotectable(problem: Problem, result: Audit) -> Unprotectable:
     return Unprotectable(
         msg,
         cell=table.labels[cell],
+        index=cell,
         interval=interval,
         need=violation.need,
         attained=violation.attained,

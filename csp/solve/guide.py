@@ -6,12 +6,12 @@ large neighbourhoods. Whatever is found is offered to the run, which audits it e
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime
 from csp.solve.cleaning import clean
 from csp.solve.network import clean_paths, suppress_paths
@@ -55,24 +55,28 @@ def first_patterns(run: Run) -> None:
     # On very large tables better patterns follow before this one is cleaned.
     tidy = run.problem.table.n_cells < VERY_LARGE
     if not _is_large(run):
-        _offer(run, weights, run.deadline, tidy=tidy)
+        _offer(run, weights, run.clock, tidy=tidy)
         return
-    until = time.monotonic() + min(_FIRST_SECONDS, _FIRST_SHARE * run.left)
+    until = run.clock.part(_FIRST_SHARE).within(_FIRST_SECONDS)
     _offer(run, weights, until, tidy=tidy)
     if run.best is None or run.problem.table.n_cells >= VERY_LARGE:
         share = _LATER_SHARE if run.best is None else _EARLY_SHARE
         before = run.best_cost
-        _subspaces(run, time.monotonic() + share * run.left, 5 * _PATIENCE)
+        _subspaces(run, run.clock.part(share), 5 * _PATIENCE)
         run.subspace_share = _SUBSPACE_SHARE if run.best_cost == before else _LEADING
     if run.best is None:
-        _offer(run, weights, run.deadline)
+        _offer(run, weights, run.clock)
 
 
-def _subspaces(run: Run, until: float, patience: int) -> None:
+def _subspaces(run: Run, until: Clock, patience: int) -> None:
     """Search subspaces for a while; see `improved`."""
-    finish = until + _FINISH_SHARE * (run.deadline - until) if until < np.inf else until
+    finish = (
+        Clock(until.end + _FINISH_SHARE * (run.clock.end - until.end))
+        if until < UNLIMITED
+        else until
+    )
     search = run.neighbourhood.run(
-        deadline=until, finish=finish, start=run.pool, patience=_STEPS * patience
+        clock=until, finish=finish, start=run.pool, patience=_STEPS * patience
     )
     # A descent leaves little to spare, and to look for it takes long on very large tables.
     _take_all(run, search, until, tidy=run.problem.table.n_cells < VERY_LARGE)
@@ -106,7 +110,7 @@ def guided(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUST)
     for trust in trusts:
         if run.close_enough or run.left <= 0:
             return
-        latest = max(run.soft_deadline, time.monotonic() + _AUDIT_SHARE * run.left)
+        latest = max(run.soft_clock, run.clock.part(_AUDIT_SHARE))
         _offer(run, run.problem.cost * (1 - trust * x), latest)
 
 
@@ -121,52 +125,52 @@ def completed(run: Run, pattern: NDArray[np.bool_], x: NDArray[np.float64] | Non
         A point of the relaxation that says which other cells are likely.
     """
     share = np.zeros(len(pattern)) if x is None else x
-    _offer(run, run.problem.cost * (1 - 0.9 * share), run.deadline, begin=pattern)
+    _offer(run, run.problem.cost * (1 - 0.9 * share), run.clock, begin=pattern)
 
 
-def improved(run: Run, until: float, patience: int = _PATIENCE) -> None:
+def improved(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
     """Search around the best pattern; for tables that are no networks.
 
     Parameters
     ----------
     run : Run
-    until : float
-        `time.monotonic` value at which to stop.
+    until : Clock
+        When to stop.
     patience : int
         Stop after so many steps without gain.
     """
-    until = min(until, run.deadline)
+    until = min(until, run.clock)
     if run.pool is None or run.net is not None:
         return
     if _is_large(run):
-        before, now = run.best_cost, time.monotonic()
+        before = run.best_cost
         share = _SUBSPACE_SHARE if run.problem.table.n_cells < VERY_LARGE else run.subspace_share
-        _subspaces(run, now + share * (until - now), patience)
+        _subspaces(run, until.part(share), patience)
         run.subspace_share = _LEADING if run.best_cost != before else run.subspace_share
-    if not run.close_enough and time.monotonic() < until:
+    if not run.close_enough and not until.over:
         before = run.best_cost
         search = reroute(
-            run.pool, deadline=until, seed=run.seed, router=run.router, patience=4 * patience
+            run.pool, clock=until, seed=run.seed, router=run.router, patience=4 * patience
         )
         _take_all(run, search, until)
         run.subspace_share = 1 - _LEADING if run.best_cost != before else run.subspace_share
 
 
-def _take_all(run: Run, search: Iterator[WitnessPool], until: float, *, tidy: bool = True) -> None:
+def _take_all(run: Run, search: Iterator[WitnessPool], until: Clock, *, tidy: bool = True) -> None:
     """Offer what a search finds, each pattern as soon as it is found."""
     last = None
     for pool in search:
         last = pool
         _take(run, pool)
         run.tell("improved")
-        if run.close_enough or time.monotonic() > until:
+        if run.close_enough or until.over:
             break
     if last is not None and tidy:
         _tidy(run, last)
 
 
 def _offer(
-    run: Run, weights: NDArray[np.float64], deadline: float, *,
+    run: Run, weights: NDArray[np.float64], clock: Clock, *,
     begin: NDArray[np.bool_] | None = None, tidy: bool = True,
 ) -> None:  # fmt: skip
     """Offer the pattern that is cheapest, more or less, where cells cost the weights."""
@@ -176,7 +180,7 @@ def _offer(
             weights = np.where(begin, 1e-3 * weights, weights)
         share = np.divide(weights, cost, out=np.ones(len(cost)), where=cost > 0)
         found = construct(
-            run.problem, weights=np.maximum(share, 1e-3), deadline=deadline, seed=run.seed,
+            run.problem, weights=np.maximum(share, 1e-3), clock=clock, seed=run.seed,
             router=run.router, symmetric=False,
         )  # fmt: skip
         if isinstance(found, WitnessPool):
@@ -184,7 +188,7 @@ def _offer(
             if tidy:
                 _tidy(run, found)
         return
-    path = suppress_paths(run.net, weights, deadline=deadline, begin=begin)
+    path = suppress_paths(run.net, weights, clock=clock, begin=begin)
     if isinstance(path, np.ndarray):
         path = clean_paths(run.net, path, cost)
         if path is not None:
@@ -208,10 +212,10 @@ def _tidy(run: Run, pool: WitnessPool) -> None:
     """Offer a pool's pattern without the cells that it can spare, if it is a good one."""
     pattern = pool.pattern()
     if run.best_cost is not None and run.cost_of(pattern) < 1.2 * run.best_cost:
-        pattern = clean(run.problem, run.separator, pattern, deadline=_soon(run))
+        pattern = clean(run.problem, run.separator, pattern, clock=_soon(run))
         run.offer_cheaper(pattern, pool)
 
 
-def _soon(run: Run) -> float:
+def _soon(run: Run) -> Clock:
     """Give the cleaning of one pattern a small part of the time."""
-    return time.monotonic() + min(5.0, 0.05 * run.left)
+    return run.clock.part(0.05).within(5.0)

@@ -8,6 +8,7 @@ HiGHS itself, because PuLP calls a run that hit its time limit optimal.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,20 +18,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker.view import room
-from csp.auditing import audit
-from csp.errors import OutOfTime, SolverError, Unprotectable
+from csp.auditing import Audit, judge
+from csp.clock import UNLIMITED, Clock
+from csp.errors import InputError, OutOfTime, SolverError, Unprotectable
 from csp.numbers import UNBOUNDED
 from csp.patterns import as_pattern
 from csp.problem import Problem
 from csp.singletons import insiders
+from csp.solve.cuts import Cut, no_good, round_up, smallest_step
 from csp.solve.order import BINARY_UP_TO
-from csp.solve.result import Suppression
+from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
 from csp.solve.unions import union_cut
 from csp.table import Table
 
 __all__ = ["interval_ilp", "solve_compact"]
 
 _CHUNK = 16
+
+# By how much less than a level the program asks, in levels; how far apart numbers may be, so that
+# what a solver takes for nothing (1e-9) stays below this margin; largest room of whole variables.
+_MARGIN = 1e-4
+_FAR_APART = 2**30
+_WHOLE = 10_000
+_TOLERANCE = 1e-9
 _LATE = "the time limit passed before the compact program was solved; use method 'cuts'"
 
 
@@ -90,9 +100,10 @@ def interval_ilp(
 def solve_compact(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    clock: Clock = UNLIMITED,
     integer: bool = False,
     solver: Any = None,
+    progress: ProgressCallback | None = None,
 ) -> Suppression:
     """Cheapest safe pattern by one integer program (paper 003, Definition 4).
 
@@ -101,67 +112,90 @@ def solve_compact(
     and insider has its own two. For small tables: there are as many copies of the table as
     requirements.
 
+    The program asks for a little less than the levels, so that the tolerances of the solver
+    exclude no safe pattern. A pattern that the exact audit refuses is cut off, with all its
+    parts, and the program solved again.
+
     Parameters
     ----------
     problem : Problem
-    time_limit : float, optional
-        Wall seconds for everything.
+    clock : Clock
+        For everything.
     integer : bool
         Deviations are whole units.
     solver : pulp solver, optional
         HiGHS by default. A solver other than HiGHS is taken at its word about optimality.
+    progress : callable, optional
+        See `csp.suppress`.
 
     Returns
     -------
     Suppression
-        Its pattern has passed the exact audit and is one of the cheapest; it is canonical unless
-        the time ran out before ties were broken, or the table has more than
+        Its pattern has passed the exact audit. It is proven if the solver's own bound says so; it
+        is canonical unless the time ran out before ties were broken, or the table has more than
         `csp.solve.order.BINARY_UP_TO` cells.
 
     Raises
     ------
     Unprotectable
         If no pattern keeps every promise.
+    InputError
+        If the numbers of the table are too far apart for one float program.
     OutOfTime
         If the time ran out before any safe pattern was known.
     SolverError
-        If the solver stopped early, or its tolerances admitted an unsafe pattern (then use
-        method "cuts").
+        If the solver stopped early.
     """
     began = time.monotonic()
-    deadline = began + (np.inf if time_limit is None else time_limit)
     model = _compact(problem, integer=integer)
-    pattern = _safe_solution(model, model.cost, solver, deadline, integer=integer)
-    if pattern is None:
+    result = _safe_solution(model, model.cost, solver, clock, integer=integer)
+    if result is None:
         msg = "no pattern keeps every promise; method 'cuts' names a cell that cannot be protected"
         raise Unprotectable(msg)
-    model.best, stopped = pattern, "done"
+    model.best, stopped, canonical = result, "done", False
+    cost = cost_of(problem, result.certificate.pattern)
+    fixed = cost_of(problem, problem.forced)
+    bound = fixed + model.step * round_up(model.bound, 1)
+    bound = max(fixed, min(bound, cost)) if bound <= cost + model.step else fixed
+
+    def tell(phase: str) -> None:
+        if progress is not None:
+            hidden = int(result.certificate.pattern.sum())
+            progress(Progress(phase, bound, cost, time.monotonic() - began, hidden))
+
     try:
-        _break_ties(model, pattern, solver, deadline, integer=integer)
+        tell("search")
+        if bound == cost:
+            canonical = _break_ties(model, cost, solver, clock, integer=integer)
+            tell("tie-break")
+        else:
+            stopped = "precision"
     except OutOfTime:
         stopped = "time"
+    except KeyboardInterrupt:
+        stopped = "interrupt"
     best = model.best
-    best.flags.writeable = False
-    counted = best & np.isin(problem.status, ("s", "x"))
-    cost = int(sum(problem.cost[counted].tolist()))
     return Suppression(
-        pattern=best, cost=cost, bound=cost, gap=0.0, proven=True,
+        pattern=best.certificate.pattern, cost=cost, bound=bound,
+        gap=(cost - bound) / cost if cost else 0.0, proven=bound == cost,
         # Larger tables break ties by labels, which this program does not.
-        canonical=stopped == "done" and problem.table.n_cells <= BINARY_UP_TO,
+        canonical=canonical and problem.table.n_cells <= BINARY_UP_TO,
         seconds=time.monotonic() - began, method="compact",
-        stopped=stopped, stats={"programs": model.solves},
+        stopped=stopped, stats={"programs": model.solves}, audit=best,
     )  # fmt: skip
 
 
 @dataclass(slots=True)
 class _Compact:
-    """The program, its binary variable of each free cell, and its cost expression."""
+    """The program, its binary variable of each free cell, and its cost expression in steps."""
 
     problem: Problem
     program: Any
     x: dict[int, Any]
     cost: Any
-    best: NDArray[np.bool_] | None = None
+    step: int
+    best: Audit | None = None
+    bound: float = 0.0
     solves: int = 0
 
 
@@ -171,24 +205,45 @@ def _compact(problem: Problem, *, integer: bool) -> _Compact:
     program = pulp.LpProblem("suppression", pulp.LpMinimize)
     free = np.flatnonzero(problem.free).tolist()
     x = {i: program.add_variable(f"x{i}", 0, 1, cat="Binary") for i in free}
-    cost = pulp.lpSum(int(problem.cost[i]) * x[i] for i in free)
+    step = smallest_step(problem.cost[problem.free])
+    if free and int(problem.cost[free].max()) > _FAR_APART * step:
+        msg = (
+            "costs are too far apart for method 'compact', which is one program in floating point; "
+            "use method 'auto'"
+        )
+        raise InputError(msg)
+    cost = pulp.lpSum(int(problem.cost[i]) // step * x[i] for i in free)
     program.setObjective(cost)
     primaries = np.flatnonzero(problem.primary).tolist()
     attackers = insiders(problem)
     big = _far(problem)
+    # Whole units are whole variables where their numbers are small; elsewhere the audit sees to
+    # them.
+    whole = integer and big <= _WHOLE
     for p in primaries:
+        levels = [int(v[p]) for v in (problem.upl, problem.lpl, problem.spl)]
+        # Deviations in units of the level, so that the tolerances of the solver mean the same for
+        # every requirement.
+        unit = 1 if whole else max(1, *levels)
+        if big > _FAR_APART * unit:
+            msg = (
+                f"the values of the table are too large beside the levels of cell "
+                f"{problem.table.cell(p)} for method 'compact', which is one program in floating "
+                "point; use method 'auto'"
+            )
+            raise InputError(msg)
         for known in [(), *(a.knows for a in attackers if p in a.against)]:
-            high = _deviation(program, problem, x, p, known, "h", big, integer=integer)
-            low = _deviation(program, problem, x, p, known, "l", big, integer=integer)
-            program += high >= int(problem.upl[p])
-            program += -1 * low >= int(problem.lpl[p])
-            program += high - low >= int(problem.spl[p])
-    return _Compact(problem, program, x, cost)
+            high = _deviation(program, problem, x, p, known, "h", big, unit, whole=whole)
+            low = _deviation(program, problem, x, p, known, "l", big, unit, whole=whole)
+            for reach, level in zip((high, -1 * low, high - low), levels, strict=True):
+                if level > 0:
+                    program += reach >= (level - 0.5 if whole else level / unit - _MARGIN)
+    return _Compact(problem, program, x, cost, step)
 
 
 def _deviation(
     program: Any, problem: Problem, x: dict[int, Any], p: int, known: Sequence[int], name: str,
-    big: int, *, integer: bool,
+    big: int, unit: int, *, whole: bool,
 ) -> Any:  # fmt: skip
     """Add one table of deviations from the true one; returns the deviation of cell p."""
     import pulp
@@ -199,10 +254,10 @@ def _deviation(
     for i in np.flatnonzero(problem.free | problem.forced).tolist():
         if i in known:
             continue
-        top = big if up[i] >= UNBOUNDED else int(up[i])
-        bottom = big if down[i] >= UNBOUNDED else int(down[i])
+        top = (big if up[i] >= UNBOUNDED else int(up[i])) / unit
+        bottom = (big if down[i] >= UNBOUNDED else int(down[i])) / unit
         tag = "_".join(str(v) for v in (name, p, *known, i))
-        z[i] = program.add_variable(tag, -bottom, top, cat="Integer" if integer else "Continuous")
+        z[i] = program.add_variable(tag, -bottom, top, cat="Integer" if whole else "Continuous")
         if i in x:
             program += z[i] <= top * x[i]
             program += z[i] >= -bottom * x[i]
@@ -218,27 +273,27 @@ def _far(problem: Problem) -> int:
     rooms = np.concatenate(room(problem.table))
     finite = int(rooms[rooms < UNBOUNDED].max(initial=1))
     levels = [int(v.max(initial=0)) for v in (problem.lpl, problem.upl, problem.spl)]
-    return 20 * (finite + max(levels))
+    endless = bool((rooms >= UNBOUNDED).any())
+    return 20 * (finite + max(levels)) if endless else finite
 
 
 def _safe_solution(
-    model: _Compact, objective: Any, solver: Any, deadline: float, *, integer: bool
-) -> NDArray[np.bool_] | None:
-    """Solve, audit, and cut off patterns that publish a sensitive sum until none is left."""
+    model: _Compact, objective: Any, solver: Any, clock: Clock, *, integer: bool
+) -> Audit | None:
+    """Solve, audit, and cut off unsafe patterns until none is left; None if none is safe."""
     import pulp
 
     problem = model.problem
     model.program.setObjective(objective)
     while True:
-        left = deadline - time.monotonic()
-        if left <= 0:
+        if clock.over:
             raise OutOfTime(_LATE)
         model.solves += 1
-        word = _solve(model.program, solver, None if left == np.inf else left)
+        word = _solve(model.program, solver, clock)
         if word == "infeasible":
             return None
         if word != "optimal":
-            if time.monotonic() >= deadline:
+            if clock.over:
                 raise OutOfTime(_LATE)
             msg = f"the compact program ended as {word}; use method 'cuts' or allow more time"
             raise SolverError(msg)
@@ -246,45 +301,74 @@ def _safe_solution(
         for i, variable in model.x.items():
             # A variable without cost and without room occurs nowhere, and has no value.
             pattern[i] = (pulp.value(variable) or 0.0) > 0.5
-        result = audit(problem, pattern, integer=integer, only_primary=True)
+        pattern.flags.writeable = False
+        result = judge(problem, pattern, integer=integer, clock=clock)
         if result.safe:
-            return pattern
-        unions = [v for v in result.violations if v.kind == "union"]
-        if len(unions) < len(result.violations):
-            msg = "the solver's tolerances admitted an unsafe pattern; use method 'cuts'"
-            raise SolverError(msg)
-        for violation in unions:
-            cut = union_cut(problem, pattern, violation)
+            model.bound = _bound_of(model.program)
+            return result
+        for cut in _cuts_off(problem, pattern, result):
             pairs = zip(cut.cells.tolist(), cut.weights.tolist(), strict=True)
-            model.program += pulp.lpSum(w * model.x[i] for i, w in pairs) >= cut.right
+            terms = [w * model.x[i] for i, w in pairs]
+            if not terms:
+                return None
+            model.program += pulp.lpSum(terms) >= cut.right
 
 
-def _break_ties(
-    model: _Compact, pattern: NDArray[np.bool_], solver: Any, deadline: float, *, integer: bool
-) -> None:
-    """Among the cheapest, the smallest binary number: cells decided from the highest down."""
+def _cuts_off(problem: Problem, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
+    """Cuts that exclude an unsafe pattern and no safe one."""
+    unions = [v for v in result.violations if v.kind == "union"]
+    if len(unions) < len(result.violations):
+        return [no_good(problem, pattern)]
+    return [union_cut(problem, pattern, violation) for violation in unions]
+
+
+def _break_ties(model: _Compact, cost: int, solver: Any, clock: Clock, *, integer: bool) -> bool:
+    """Among the cheapest, the smallest binary number: cells decided from the highest down.
+
+    Returns
+    -------
+    bool
+        False if the solver could not tell the cheapest patterns from others.
+    """
     import pulp
 
     problem = model.problem
     free = sorted(model.x, reverse=True)
-    spent = sum(int(problem.cost[i]) for i in free if pattern[i])
-    model.program += model.cost <= spent
+    spent = (cost - cost_of(problem, problem.forced)) // model.step
+    model.program += model.cost <= spent + 0.5
     for start in range(0, len(free), _CHUNK):
         chunk = free[start : start + _CHUNK]
         number = pulp.lpSum(2 ** (len(chunk) - 1 - k) * model.x[i] for k, i in enumerate(chunk))
-        better = _safe_solution(model, number, solver, deadline, integer=integer)
-        assert better is not None
+        better = _safe_solution(model, number, solver, clock, integer=integer)
+        if better is None or cost_of(problem, better.certificate.pattern) != cost:
+            return False
         model.best = better
         for i in chunk:
-            model.program += 1 * model.x[i] == int(better[i])
+            model.program += 1 * model.x[i] == int(better.certificate.pattern[i])
+    return True
 
 
-def _solve(model: Any, solver: Any, time_limit: float | None = None) -> str:
+def _bound_of(program: Any) -> float:
+    """Bound on the objective that HiGHS has proved; other solvers are taken at their word."""
+    import pulp
+
+    live = getattr(program, "solverModel", None)
+    if live is not None and hasattr(live, "getInfo"):
+        bound = float(live.getInfo().mip_dual_bound)
+        if math.isfinite(bound):
+            return bound
+    return float(pulp.value(program.objective) or 0.0)
+
+
+def _solve(model: Any, solver: Any, clock: Clock = UNLIMITED) -> str:
     """Run a solver and say in one word how it ended."""
     import pulp
 
     if solver is None:
-        solver = pulp.HiGHS(msg=False, threads=1, gapRel=0.0, timeLimit=time_limit)
+        solver = pulp.HiGHS(
+            msg=False, threads=1, gapRel=0.0, timeLimit=clock.seconds,
+            mip_feasibility_tolerance=_TOLERANCE, primal_feasibility_tolerance=_TOLERANCE,
+        )  # fmt: skip
     outcome = model.solve(solver)
     live = getattr(model, "solverModel", None)
     if live is not None and hasattr(live, "getModelStatus"):

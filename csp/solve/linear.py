@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.highs import build, new_model, optimise
+from csp.clock import Clock
+from csp.highs import Model, Status
 from csp.solve.flowcuts import FlowCut
 
 __all__ = ["Relaxed", "WholeRelaxation", "entries"]
@@ -21,15 +21,14 @@ class Relaxed:
 
     Attributes
     ----------
-    word : str
-        As of `csp.highs.optimise`.
+    word : Status
     x : (k,) float64 or None
     bound : float
     reduced : (k,) float64 or None
         Reduced costs that the bound goes with.
     """
 
-    word: str
+    word: Status
     x: NDArray[np.float64] | None = None
     bound: float = np.inf
     reduced: NDArray[np.float64] | None = None
@@ -49,24 +48,22 @@ class WholeRelaxation:
     unit : float
         Costs are divided by this for the solver.
     seed : int
-    deadline : float
-        `time.monotonic` value.
+    clock : Clock
     """
 
     def __init__(
         self, cells: NDArray[np.int64], n_cells: int, cost: NDArray[np.float64], unit: float,
-        seed: int, deadline: float,
+        seed: int, clock: Clock,
     ) -> None:  # fmt: skip
         from scipy.sparse import csr_array
 
         k = len(cells)
         self.columns, self._n_cells = cells, n_cells
-        self._cost, self._unit, self._deadline = cost, unit, deadline
+        self._cost, self._unit, self._clock = cost, unit, clock
         self._other_objective = False
         self._matrix: Any = csr_array((0, k))
         self._right: NDArray[np.float64] = np.empty(0)
-        self._lp = build(
-            new_model(presolve="off", solver="simplex", random_seed=seed),
+        self._lp = Model(presolve="off", solver="simplex", random_seed=seed).load(
             cost=cost / unit, lower=np.zeros(k), upper=np.ones(k),
             rows=self._matrix, row_lower=np.empty(0), row_upper=np.empty(0),
         )  # fmt: skip
@@ -79,11 +76,7 @@ class WholeRelaxation:
             return
         rows = entries(cuts, self.columns, self._n_cells)
         right = np.array([c.right for c in cuts])
-        self._lp.addRows(
-            len(cuts), right, np.full(len(cuts), np.inf), len(rows.data),
-            rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32),
-            rows.data.astype(np.float64),
-        )  # fmt: skip
+        self._lp.add_rows(rows, right, np.full(len(cuts), np.inf))
         self._matrix = csr_array(vstack([self._matrix, rows]))
         self._right = np.append(self._right, right)
 
@@ -105,15 +98,14 @@ class WholeRelaxation:
             cost = objective
             unit = max(1.0, float(np.median(cost))) if k else 1.0
         if objective is not None or self._other_objective:
-            self._lp.changeColsCost(k, np.arange(k, dtype=np.int32), cost / unit)
+            self._lp.set_costs(np.arange(k, dtype=np.int32), cost / unit)
             self._other_objective = objective is not None
-        left = self._deadline - time.monotonic()
-        word = optimise(self._lp, time_limit=None if left == np.inf else left)
+        word = self._lp.solve(self._clock)
         if not k and (self._right > 0).any():
-            word = "infeasible"  # HiGHS calls a model without columns empty, and optimal
-        if word != "optimal":
+            word = Status.INFEASIBLE  # HiGHS calls a model without columns empty, and optimal
+        if word != Status.OPTIMAL:
             return Relaxed(word)
-        solution = self._lp.getSolution()
+        solution = self._lp.solution
         x = np.clip(np.asarray(solution.col_value), 0.0, 1.0)
         # Any non-negative multipliers of the cuts give a valid bound, so the solver's tolerances
         # cannot push it above a true cost (Neumaier and Shcherbina 2004).

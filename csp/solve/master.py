@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
-from csp.highs import build, new_model, optimise
+from csp.highs import Model, Status
 from csp.problem import Problem
 from csp.solve.cuts import Cut
 from csp.solve.linear import WholeRelaxation, entries
@@ -66,16 +67,16 @@ class Master:
     problem : Problem
     seed : int
         Passed to the solver.
-    deadline : float
-        `time.monotonic` value at which relaxations stop.
+    clock : Clock
+        When relaxations stop.
     priced : bool
         Whether the relaxation takes in columns only as they are needed, for large tables.
     """
 
     def __init__(
-        self, problem: Problem, seed: int = 0, deadline: float = np.inf, *, priced: bool = False
+        self, problem: Problem, seed: int = 0, clock: Clock = UNLIMITED, *, priced: bool = False
     ) -> None:
-        self._problem, self._seed, self._deadline = problem, seed, deadline
+        self._problem, self._seed, self._clock = problem, seed, clock
         self._free = np.flatnonzero(problem.free)
         self.cost = problem.cost[self._free].astype(np.float64)
         # Costs near one keep the solver's absolute tolerances meaningful.
@@ -151,7 +152,7 @@ class Master:
             kind = PricedRelaxation if self._is_priced else WholeRelaxation
             self._lp = kind(
                 self._free, self._problem.table.n_cells, self.cost, self.unit, self._seed,
-                self._deadline,
+                self._clock,
             )  # fmt: skip
             self.prefer(self._preferred)
         self._lp.add(self.cuts[self._loaded :])
@@ -172,7 +173,7 @@ class Master:
         limits: list[tuple[NDArray[np.int64], int]] | None = None,
         step: float = 1.0,
         start: NDArray[np.bool_] | None = None,
-        time_limit: float | None = None,
+        clock: Clock = UNLIMITED,
         most_nodes: int | None = None,
     ) -> Answer:
         """Solve the integer program over the cells that occur in cuts.
@@ -191,8 +192,7 @@ class Master:
             Two different objective values differ by at least this much.
         start : (n,) bool, optional
             Pattern to start from.
-        time_limit : float, optional
-            Seconds.
+        clock : Clock
         most_nodes : int, optional
             Size of the solver's tree.
 
@@ -206,18 +206,18 @@ class Master:
             return program
         model, cells, scale = program
         if most_nodes is not None:
-            model.setOptionValue("mip_max_nodes", most_nodes)
+            model.set_option("mip_max_nodes", most_nodes)
         cost, inside = objective[cells], np.zeros(len(candidates), dtype=bool)
         inside[cells] = True
         # HiGHS has been seen to call a start optimal that is not, with fractional objectives.
         usable = start is not None and scale == step and (np.mod(cost, step) == 0).all()
         if usable and start is not None and not (start & self._problem.free & ~inside).any():
-            _set_start(model, start[cells])
-        word = optimise(model, time_limit=time_limit, interruptible=True, doubtful=True)
-        return self._answer(model, word, cells, scale)
+            model.set_start(start[cells].astype(np.float64))
+        status = model.solve(clock, interruptible=True, doubtful=True)
+        return self._answer(model, status, cells, scale)
 
     def root(
-        self, candidates: NDArray[np.bool_], step: int, time_limit: float | None = None
+        self, candidates: NDArray[np.bool_], step: int, clock: Clock = UNLIMITED
     ) -> tuple[Answer, list[Cut]]:
         """Solve the root of the integer program, and read the cuts that tighten it.
 
@@ -230,8 +230,7 @@ class Master:
             Free cells that may be suppressed.
         step : int
             Two different costs differ by at least this much.
-        time_limit : float, optional
-            Seconds.
+        clock : Clock
 
         Returns
         -------
@@ -246,13 +245,11 @@ class Master:
             return program, []
         model, cells, scale = program
         for name, value in _ROOT_ONLY.items():
-            model.setOptionValue(name, value)
+            model.set_option(name, value)
         cuts: list[Cut] = []
-        model.cbMipGetCutPool.subscribe(
-            lambda event: cuts.extend(_pool(event.data_out, cells, scale, step))
-        )
-        word = optimise(model, time_limit=time_limit, interruptible=True, doubtful=True)
-        return self._answer(model, word, cells, scale), cuts
+        model.on_cut_pool(lambda event: cuts.extend(_pool(event.data_out, cells, scale, step)))
+        status = model.solve(clock, interruptible=True, doubtful=True)
+        return self._answer(model, status, cells, scale), cuts
 
     def _program(
         self, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
@@ -307,30 +304,31 @@ class Master:
         # One unit of the objective is the smallest difference that counts, unless the largest
         # coefficient would then pass what a float solver can tell apart.
         scale = max(step, float(cost.max(initial=0.0)) / 2.0**31)
-        model = build(
-            new_model(random_seed=self._seed, mip_abs_gap=0.5 * step / scale),
+        model = Model(random_seed=self._seed, mip_abs_gap=0.5 * step / scale).load(
             cost=cost / scale, lower=lower, upper=upper, rows=rows,
             row_lower=right, row_upper=top, integer=True,
         )  # fmt: skip
         return model, cells, scale
 
-    def _answer(self, model: Any, word: str, cells: NDArray[np.int64], scale: float) -> Answer:
+    def _answer(
+        self, model: Model, status: Status, cells: NDArray[np.int64], scale: float
+    ) -> Answer:
         """Read what an integer program found."""
-        if word == "infeasible":
-            return Answer(word, None, np.inf)
-        if word == "unbounded":
+        if status == Status.INFEASIBLE:
+            return Answer(status, None, np.inf)
+        if status == Status.UNBOUNDED:
             msg = "the relaxed problem is unbounded; costs must not be negative"
             raise SolverError(msg)
-        info = model.getInfo()
-        bound = float(info.mip_dual_bound) * scale
-        values = np.asarray(model.getSolution().col_value)
-        if word == "doubtful":
+        bound = model.dual_bound * scale
+        solution = model.solution
+        values = np.asarray(solution.col_value)
+        if status == Status.DOUBTFUL:
             bound = -np.inf
-        if len(values) != len(cells) or not model.getSolution().value_valid:
-            return Answer("limit", None, bound)
+        if len(values) != len(cells) or not solution.value_valid:
+            return Answer(Status.LIMIT, None, bound)
         x = self._problem.forced.astype(np.float64)
         x[cells] = np.rint(values)
-        return Answer(word, x, bound)
+        return Answer(status, x, bound)
 
     def _full(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         x = self._problem.forced.astype(np.float64)
@@ -355,11 +353,3 @@ def _pool(found: Any, cells: NDArray[np.int64], scale: float, step: float) -> It
             if np.isfinite(right):
                 wider = float(right - _MARGIN * max(1.0, abs(right)))
                 yield Cut(where[order], sign * weights[order], wider, "rounded", below)
-
-
-def _set_start(model: Any, pattern: NDArray[np.bool_]) -> None:
-    import highspy
-
-    solution = highspy.HighsSolution()
-    solution.col_value = pattern.astype(np.float64).tolist()
-    model.setSolution(solution)

@@ -6,7 +6,6 @@ suppressed share of the cells says so.
 
 from __future__ import annotations
 
-import time
 from functools import cache
 from typing import Any
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from csp.attacker.flow import Network, half_arcs
 from csp.attacker.maxflow import compiled, push_plain
+from csp.clock import Clock
 from csp.solve.cuts import Cutter, Side
 from csp.solve.flowcuts import Arcs
 from csp.solve.needs import DOWN, SLIDE, UP
@@ -196,7 +196,7 @@ class FlowSeparator:
         self.solved = 0
 
     def misses(
-        self, x: NDArray[np.float64], *, whole: bool, deadline: float, most: int | None = None
+        self, x: NDArray[np.float64], *, whole: bool, clock: Clock, most: int | None = None
     ) -> list[Miss]:
         """Find the requirements that a point misses; see `Separator.misses`."""
         net = self._net
@@ -215,15 +215,15 @@ class FlowSeparator:
         out: list[Miss] = []
         width = max(16, 20_000_000 // (len(support) + net.nodes))
         for begin in range(0, len(needs), width):
-            if time.monotonic() > deadline or (most is not None and len(out) >= most):
+            if clock.over or (most is not None and len(out) >= most):
                 break
             end = min(begin + width, len(needs))
             left = end - begin if most is None else most - len(out)
             self.solved += end - begin
-            out += self._cuts(x, _compiled()(*fixed, begin, end, left), deadline)
+            out += self._cuts(x, _compiled()(*fixed, begin, end, left), clock)
         return out
 
-    def _cuts(self, x: NDArray[np.float64], found: Any, deadline: float) -> list[Miss]:
+    def _cuts(self, x: NDArray[np.float64], found: Any, clock: Clock) -> list[Miss]:
         missed, signs, cut_begin, near, cut_nodes = found
         net, out = self._net, []
         sides: tuple[list[Any], list[Any]] = ([], [])
@@ -235,7 +235,7 @@ class FlowSeparator:
             if v + 1 < len(missed) and missed[v + 1] == r:
                 continue
             p, need = int(net.cells[net.needs.cell[r]]), int(net.needs.need[r])
-            if time.monotonic() > deadline:
+            if clock.over:
                 break
             cuts = []
             for side in sides:

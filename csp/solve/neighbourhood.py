@@ -7,12 +7,12 @@ published cells again, which adds dimensions, and publishes as much as it can (`
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import UNLIMITED, Clock
 from csp.solve.descent import Descent, Part, descend
 from csp.solve.rational import in_rationals
 from csp.solve.repair import serve
@@ -33,7 +33,7 @@ _CYCLE = 100
 def neighbourhood(
     space: Space,
     *,
-    deadline: float,
+    clock: Clock,
     seed: int = 0,
     start: WitnessPool | None = None,
     router: Router | None = None,
@@ -44,8 +44,8 @@ def neighbourhood(
     Parameters
     ----------
     space : Space
-    deadline : float
-        `time.monotonic` value at which to stop.
+    clock : Clock
+        When to stop.
     seed : int
     start : WitnessPool, optional
         Only patterns cheaper than its pattern are yielded; the search starts from its pattern if
@@ -62,7 +62,7 @@ def neighbourhood(
         floats: the caller audits the pattern.
     """
     search = Neighbourhood(space, seed, router)
-    yield from search.run(deadline=deadline, start=start, patience=patience)
+    yield from search.run(clock=clock, start=start, patience=patience)
 
 
 class Neighbourhood:
@@ -79,7 +79,7 @@ class Neighbourhood:
     def __init__(self, space: Space, seed: int = 0, router: Router | None = None) -> None:
         self.space, self._rng = space, np.random.default_rng(seed)
         self._router, self._seed = router, seed
-        self._deadline = self._finish = np.inf
+        self._clock = self._finish = UNLIMITED
         problem = space.problem
         room = np.minimum(space.up, space.down)
         need = np.array([space.need_of(i) for i in range(len(room))]) * problem.primary
@@ -104,28 +104,28 @@ class Neighbourhood:
         return f"Neighbourhood({self._tableau!r})"
 
     def run(
-        self, *, deadline: float, start: WitnessPool | None = None, patience: int | None = None,
-        finish: float | None = None,
+        self, *, clock: Clock, start: WitnessPool | None = None, patience: int | None = None,
+        finish: Clock | None = None,
     ) -> Iterator[WitnessPool]:  # fmt: skip
         """Search on; see `neighbourhood`.
 
         Parameters
         ----------
-        deadline : float
+        clock : Clock
         start : WitnessPool, optional
         patience : int, optional
-        finish : float, optional
+        finish : Clock, optional
             `time.monotonic` value by which witnesses for a pattern found at the deadline are
-            complete (by default the deadline).
+            complete (by default the clock).
         """
-        self._deadline, self._finish = deadline, deadline if finish is None else finish
+        self._clock, self._finish = clock, clock if finish is None else finish
         least = np.inf if start is None else start.cost()
         for pool in self._begin(start):
             if pool.cost() < least:
                 least = pool.cost()
                 yield pool
         idle = 0
-        while self._ready and time.monotonic() < deadline and (patience is None or idle < patience):
+        while self._ready and not clock.over and (patience is None or idle < patience):
             idle += 1
             for pool in self._step():
                 if pool.cost() < least:
@@ -227,7 +227,7 @@ class Neighbourhood:
         )  # fmt: skip
         weight = part.price * np.exp(self._rng.normal(size=len(rows)) * noise)
         weight[favourite[rows]] += 1e30
-        end = descend(part, weight, self._rng, limit=limit, deadline=self._deadline)
+        end = descend(part, weight, self._rng, limit=limit, clock=self._clock)
         if end is None:
             return
         if end.cost < self._lowest:
@@ -237,7 +237,7 @@ class Neighbourhood:
             pool = self._pool(end, rows, place[self._tableau.cells[columns[end.open]]])
             if pool is not None:
                 yield pool
-        if time.monotonic() < self._deadline:
+        if not self._clock.over:
             self._accept(end, rows, columns)
 
     def _accept(self, end: Descent, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
@@ -278,6 +278,6 @@ class Neighbourhood:
         missing = pool.missing()
         if len(missing):
             self._router = self._router or Router(space, self._seed)
-            if serve(self._router, pool, missing, deadline=self._finish) is not None:
+            if serve(self._router, pool, missing, clock=self._finish) is not None:
                 return None
         return pool.prune()

@@ -6,7 +6,6 @@ else gives no cell more than two relations.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from csp.attacker.flow import ENDLESS, Network, as_network
 from csp.attacker.view import hidden_view
+from csp.clock import Clock
 from csp.problem import Problem
 from csp.solve.needs import Needs
 from csp.solve.paths import compiled_paths
@@ -78,7 +78,7 @@ def suppress_paths(
     net: HiddenNetwork,
     weights: NDArray[np.float64],
     *,
-    deadline: float,
+    clock: Clock,
     begin: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_] | int | None:
     """Suppress cheapest paths until every requirement holds.
@@ -88,8 +88,7 @@ def suppress_paths(
     net : HiddenNetwork
     weights : (n,) float64
         Cost of each cell of the table, never negative.
-    deadline : float
-        `time.monotonic` value.
+    clock : Clock
     begin : (n,) bool, optional
         Pattern to start from.
 
@@ -114,7 +113,7 @@ def suppress_paths(
         steps["hide"](i, tail, head, hidden, listed, first, after)
     needs = net.needs.ordered()
     for at in range(0, len(needs), 16):
-        if time.monotonic() > deadline:
+        if clock.over:
             return None
         missed = steps["construct"](
             start, half, tail, head, net.up, net.down, own, np.ones(k, dtype=bool),

@@ -10,11 +10,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.certificate import Certificate
 from csp.contributors import Contributors
 from csp.problem import Problem
+from csp.solve.result import Suppression
 from csp.table import Table
 
-__all__ = ["BINARY_UP_TO", "label_order", "reordered"]
+__all__ = ["BINARY_UP_TO", "label_order", "reordered", "restored"]
 
 BINARY_UP_TO = 2000
 """Number of cells up to which patterns are compared as binary numbers (part of the mechanism)."""
@@ -78,6 +80,45 @@ def reordered(problem: Problem, order: NDArray[np.int64]) -> Problem:
         ),
         **{name: getattr(problem, name)[order] for name in cells},
     )
+
+
+def restored(found: Suppression, table: Table, order: NDArray[np.int64]) -> Suppression:
+    """Return an answer to `reordered` with its cells in the order of the table again.
+
+    Parameters
+    ----------
+    found : Suppression
+    table : Table
+        As it was given.
+    order : (n,) int64
+    """
+    pattern = np.zeros(table.n_cells, dtype=bool)
+    pattern[order] = found.pattern
+    pattern.flags.writeable = False
+    audit = found.audit
+    if audit is not None:
+        arrays = {name: getattr(audit, name) for name in ("lower", "upper", "exact")}
+        for name, array in arrays.items():
+            arrays[name] = np.empty_like(array)
+            arrays[name][order] = array
+            arrays[name].flags.writeable = False
+        audit = replace(
+            audit, **arrays, certificate=_renumbered(audit.certificate, table, pattern, order)
+        )
+    return replace(found, pattern=pattern, audit=audit)
+
+
+def _renumbered(
+    certificate: Certificate, table: Table, pattern: NDArray[np.bool_], order: NDArray[np.int64]
+) -> Certificate:
+    places: dict[int, NDArray[np.int64]] = {}
+    claims = []
+    for claim in certificate:
+        # Claims that share a witness go on sharing it.
+        cells = places.setdefault(id(claim.cells), order[claim.cells])
+        cell, known = int(order[claim.cell]), tuple(int(order[c]) for c in claim.known)
+        claims.append(replace(claim, cell=cell, known=known, cells=cells))
+    return Certificate(table, pattern, tuple(claims))
 
 
 def _people(people: Contributors | None, order: NDArray[np.int64]) -> Contributors | None:

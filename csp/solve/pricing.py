@@ -8,13 +8,13 @@ leave it.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.highs import build, new_model, optimise
+from csp.clock import Clock
+from csp.highs import Model, Status
 from csp.solve.cuts import Cut
 from csp.solve.flowcuts import FlowCut, subtract_prices
 from csp.solve.linear import Relaxed, entries
@@ -45,15 +45,14 @@ class PricedRelaxation:
     unit : float
         Costs are divided by this for the solver.
     seed : int
-    deadline : float
-        `time.monotonic` value.
+    clock : Clock
     """
 
     def __init__(
         self, cells: NDArray[np.int64], n_cells: int, cost: NDArray[np.float64], unit: float,
-        seed: int, deadline: float,
+        seed: int, clock: Clock,
     ) -> None:  # fmt: skip
-        self._cells, self._cost, self._unit, self._deadline = cells, cost, unit, deadline
+        self._cells, self._cost, self._unit, self._clock = cells, cost, unit, clock
         self._place = np.full(n_cells, -1, np.int32)
         self._place[cells] = np.arange(len(cells), dtype=np.int32)
         # Columns of the model, as positions in `cells`, and where each position's column is.
@@ -118,23 +117,20 @@ class PricedRelaxation:
             unit = max(1.0, float(np.median(cost))) if len(cost) else 1.0
         if cost is not self._objective:
             self._objective = cost
-            self._lp.changeColsCost(
-                len(self._columns), np.arange(len(self._columns), dtype=np.int32),
-                cost[self._columns] / unit,
-            )  # fmt: skip
+            everything = np.arange(len(self._columns), dtype=np.int32)
+            self._lp.set_costs(everything, cost[self._columns] / unit)
         self._enter_columns(np.concatenate([np.empty(0, np.int64), *self._waiting]), unit)
         self._waiting.clear()
         self._enter_rows()
         strategy = 1
         while True:
-            left = self._deadline - time.monotonic()
             # After new rows the basis is dual feasible, after new columns primal feasible.
-            self._lp.setOptionValue("simplex_strategy", strategy)
+            self._lp.set_option("simplex_strategy", strategy)
             if not len(self._columns) and any(cut.right > 0 for cut in self.rows):
-                word = "infeasible"  # HiGHS calls a model without columns empty, and optimal
+                word = Status.INFEASIBLE  # HiGHS calls a model without columns empty, and optimal
             else:
-                word = optimise(self._lp, time_limit=None if left == np.inf else left)
-            if word == "infeasible" and len(self._columns) < len(self._cells):
+                word = self._lp.solve(self._clock)
+            if word == Status.INFEASIBLE and len(self._columns) < len(self._cells):
                 # Only columns that are not there can help; which, the model does not say.
                 missing = np.flatnonzero(self._column < 0)
                 count = max(_COLUMNS_AT_ONCE, 3 * len(self._columns))
@@ -142,9 +138,9 @@ class PricedRelaxation:
                 self._enter_columns(missing[order[:count]], unit)
                 strategy = 1
                 continue
-            if word != "optimal":
+            if word != Status.OPTIMAL:
                 return Relaxed(word)
-            solution = self._lp.getSolution()
+            solution = self._lp.solution
             # Any non-negative multipliers of the cuts give a valid bound (Neumaier and
             # Shcherbina 2004), those of a model without some columns as well.
             y = np.maximum(np.asarray(solution.row_dual), 0.0) * unit
@@ -195,11 +191,8 @@ class PricedRelaxation:
         if not len(fresh):
             return
         matrix = self._entries(self.rows, fresh).tocsc()
-        self._lp.addCols(
-            len(fresh), self._objective[fresh] / unit, np.zeros(len(fresh)), np.ones(len(fresh)),
-            len(matrix.data), matrix.indptr[:-1].astype(np.int32),
-            matrix.indices.astype(np.int32), matrix.data,
-        )  # fmt: skip
+        cost, zero, one = self._objective[fresh] / unit, np.zeros(len(fresh)), np.ones(len(fresh))
+        self._lp.add_columns(matrix, cost, zero, one)
         self._column[fresh] = np.arange(len(fresh), dtype=np.int32) + len(self._columns)
         self._columns = np.concatenate([self._columns, fresh])
 
@@ -209,11 +202,8 @@ class PricedRelaxation:
         if not new:
             return
         matrix = self._entries(new, self._columns)
-        self._lp.addRows(
-            len(new), np.array([cut.right for cut in new]), np.full(len(new), np.inf),
-            len(matrix.data), matrix.indptr[:-1].astype(np.int32),
-            matrix.indices.astype(np.int32), matrix.data,
-        )  # fmt: skip
+        right = np.array([cut.right for cut in new])
+        self._lp.add_rows(matrix, right, np.full(len(new), np.inf))
         self.rows += new
         self._age = np.append(self._age, np.zeros(len(new), np.int64))
 
@@ -233,7 +223,7 @@ class PricedRelaxation:
             return
         import highspy
 
-        basis = self._lp.getBasis()
+        basis = self._lp.basis
         status = list(basis.row_status)
         # What leaves is basic, so what stays is a basis; others would spoil it.
         old = [r for r in old if status[r] == highspy.HighsBasisStatus.kBasic]
@@ -242,8 +232,8 @@ class PricedRelaxation:
         kept.col_status = basis.col_status
         kept.row_status = [s for r, s in enumerate(status) if r not in gone]
         kept.valid, kept.alien = True, False
-        self._lp.deleteRows(len(old), np.array(old, np.int32))
-        self._lp.setBasis(kept)
+        self._lp.delete_rows(np.array(old, np.int32))
+        self._lp.set_basis(kept)
         for r in old:
             self._dropped[self.rows[r].key] = self.rows[r]
         stay = np.array([r for r in range(len(self.rows)) if r not in gone], np.int64)
@@ -251,12 +241,11 @@ class PricedRelaxation:
         self._age = self._age[stay]
 
 
-def _empty_model(seed: int) -> Any:
+def _empty_model(seed: int) -> Model:
     from scipy.sparse import csr_array
 
     nothing = np.empty(0)
-    return build(
-        new_model(presolve="off", solver="simplex", random_seed=seed),
+    return Model(presolve="off", solver="simplex", random_seed=seed).load(
         cost=nothing, lower=nothing, upper=nothing, rows=csr_array((0, 0)),
         row_lower=nothing, row_upper=nothing,
     )  # fmt: skip

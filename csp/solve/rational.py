@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.elimination import determined
+from csp.clock import UNLIMITED, Clock
 from csp.solve.space import Space
 from csp.solve.witness import SHRINK, Witness, witness
 
@@ -23,7 +24,7 @@ _FINE = 2**20
 
 def in_rationals(
     space: Space, others: Sequence[Witness], cells: NDArray[np.int64],
-    pivots: NDArray[np.int64], deadline: float = np.inf,
+    pivots: NDArray[np.int64], clock: Clock = UNLIMITED,
 ) -> list[Witness]:  # fmt: skip
     """Find witnesses in rationals for those known in floats only; see `csp.solve.witness.exactly`.
 
@@ -35,8 +36,8 @@ def in_rationals(
     cells : (m,) int64
     pivots : (j,) int64
         Positions among the cells that determine all others.
-    deadline : float
-        `time.monotonic` value; what would end after it is not begun.
+    clock : Clock
+        What would end after it is not begun.
 
     Returns
     -------
@@ -56,7 +57,7 @@ def in_rationals(
     part = csr_array(part[np.flatnonzero(np.diff(part.indptr))])
     shares = np.rint(full[:, :, cells[pivots]] * _FINE).reshape(2 * len(lacking), len(pivots))
     values = np.array([[int(a) for a in line] for line in shares.T.tolist()], dtype=object)
-    answer = determined(part, pivots, values.reshape(len(pivots), 2 * len(lacking)), deadline)
+    answer = determined(part, pivots, values.reshape(len(pivots), 2 * len(lacking)), clock)
     if answer is None:
         return out
     z, divisor = answer

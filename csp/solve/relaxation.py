@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import Clock
 from csp.errors import OutOfTime
-from csp.highs import build, new_model, optimise
+from csp.highs import Model, Status
 from csp.problem import Problem
 from csp.solve.cuts import Cut
 
@@ -83,8 +84,7 @@ class Relaxation:
 
         k = len(self.cells)
         if self._model is None:
-            self._model = build(
-                new_model(presolve="off", solver="simplex", random_seed=self._seed),
+            self._model = Model(presolve="off", solver="simplex", random_seed=self._seed).load(
                 cost=self._cost / self._unit, lower=np.zeros(k), upper=np.ones(k),
                 rows=csr_array((0, k)), row_lower=np.empty(0), row_upper=np.empty(0),
             )  # fmt: skip
@@ -98,10 +98,7 @@ class Relaxation:
 
         rows = self._rows(cuts)
         right = np.array([c.right for c in cuts])
-        self._model.addRows(
-            len(cuts), right, np.full(len(cuts), np.inf), len(rows.data),
-            rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32), rows.data,
-        )  # fmt: skip
+        self._model.add_rows(rows, right, np.full(len(cuts), np.inf))
         self._cuts += cuts
         self._right = np.append(self._right, right)
         self._age = np.append(self._age, np.zeros(len(cuts), np.int64))
@@ -109,25 +106,25 @@ class Relaxation:
         return len(cuts)
 
     def solve(
-        self, lower: NDArray[np.float64], upper: NDArray[np.float64], limit: float, seconds: float
+        self, lower: NDArray[np.float64], upper: NDArray[np.float64], limit: float, clock: Clock
     ) -> Point | None:
         """Solve with these bounds of the columns; None if nothing costs at most `limit`.
 
         Raises
         ------
         OutOfTime
-            After so many seconds.
+            When the time is over.
         """
-        self._model.changeColsBounds(len(self._columns), self._columns, lower, upper)
-        self._model.setOptionValue("objective_bound", limit / self._unit + 1e-6)
-        word = optimise(self._model, time_limit=None if seconds == np.inf else seconds)
-        if word == "limit":
+        self._model.set_bounds(self._columns, lower, upper)
+        self._model.set_option("objective_bound", limit / self._unit + 1e-6)
+        word = self._model.solve(clock)
+        if word == Status.LIMIT:
             msg = "the relaxation at a node was not solved in time"
             raise OutOfTime(msg)
         self._solves += 1
-        if word in ("infeasible", "cutoff"):
+        if word in (Status.INFEASIBLE, Status.CUTOFF):
             return None
-        solution = self._model.getSolution()
+        solution = self._model.solution
         y = np.maximum(np.asarray(solution.row_dual), 0.0) * self._unit
         x = np.clip(np.asarray(solution.col_value), 0.0, 1.0)
         reduced = self._cost - self._matrix.T @ y
@@ -145,16 +142,17 @@ class Relaxation:
     ) -> float:  # fmt: skip
         """Bound with one column fixed, after few simplex steps; infinite if nothing is left."""
         model = self._model
-        basis = model.getBasis()
-        model.setOptionValue("simplex_iteration_limit", steps)
-        model.changeColBounds(j, value, value)
-        word = optimise(model)
+        basis = model.basis
+        model.set_option("simplex_iteration_limit", steps)
+        one, at = np.array([j], np.int32), np.array([value])
+        model.set_bounds(one, at, at)
+        word = model.solve()
         bound = np.inf
-        if word not in ("infeasible", "cutoff"):
-            bound = model.getInfo().objective_function_value * self._unit
-        model.changeColBounds(j, lower[j], upper[j])
-        model.setOptionValue("simplex_iteration_limit", 2**31 - 1)
-        model.setBasis(basis)
+        if word not in (Status.INFEASIBLE, Status.CUTOFF):
+            bound = model.objective * self._unit
+        model.set_bounds(one, lower[one], upper[one])
+        model.set_option("simplex_iteration_limit", 2**31 - 1)
+        model.set_basis(basis)
         return float(bound) if bound <= limit else np.inf
 
     def _purge(self) -> None:
@@ -162,7 +160,7 @@ class Relaxation:
         old = np.flatnonzero(self._age > _OLD)
         if len(old) < 0.1 * len(self._age):
             return
-        self._model.deleteRows(len(old), old.astype(np.int32))
+        self._model.delete_rows(old.astype(np.int32))
         kept = np.ones(len(self._age), dtype=bool)
         kept[old] = False
         self._cuts = [cut for cut, k in zip(self._cuts, kept, strict=True) if k]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import UNLIMITED, Clock
 from csp.problem import Problem
 from csp.solve.routing import Router
 from csp.solve.space import KINDS, Space
@@ -27,7 +27,7 @@ class Unmet:
     cell : int
     kind : {"up", "down", "slide"}
     late : bool
-        The deadline struck; otherwise the linear program has no solution.
+        The time ran out; otherwise the linear program has no solution.
     """
 
     cell: int
@@ -40,7 +40,7 @@ def construct(
     *,
     order: str = "need",
     weights: NDArray[np.float64] | None = None,
-    deadline: float = np.inf,
+    clock: Clock = UNLIMITED,
     seed: int = 0,
     router: Router | None = None,
     symmetric: bool = True,
@@ -54,8 +54,8 @@ def construct(
         Which requirements come first: the largest, the smallest, those of dear cells, any.
     weights : (n,) float64, optional
         Multipliers of the costs, for instance ``1 - alpha * x`` at a point of a relaxation.
-    deadline : float
-        `time.monotonic` value at which to stop.
+    clock : Clock
+        When to stop.
     seed : int
     router : Router, optional
         One of the same problem, to save building it.
@@ -87,7 +87,7 @@ def construct(
         rank = np.random.default_rng(seed).permutation(len(space.need))
     weight = space.weight if weights is None else space.weight * weights
     pool = WitnessPool(space)
-    missing = serve(router, pool, rank, weight=weight, deadline=deadline, symmetric=symmetric)
+    missing = serve(router, pool, rank, weight=weight, clock=clock, symmetric=symmetric)
     return pool.prune() if missing is None else missing
 
 
@@ -96,7 +96,7 @@ def serve(
     pool: WitnessPool,
     rank: NDArray[np.int64],
     *,
-    deadline: float,
+    clock: Clock,
     weight: NDArray[np.float64] | None = None,
     banned: NDArray[np.bool_] | None = None,
     budget: float = np.inf,
@@ -112,7 +112,7 @@ def serve(
         Changed in place.
     rank : (k,) int64
         Requirements, in the order in which they are seen to.
-    deadline : float
+    clock : Clock
     weight, banned, again, symmetric
         See `Router.route`.
     budget : float
@@ -130,7 +130,7 @@ def serve(
         found = router.route(
             r,
             pool.pattern(),
-            deadline=deadline,
+            clock=clock,
             weight=weight,
             banned=banned,
             again=again,
@@ -139,6 +139,6 @@ def serve(
         if found is not None and found.serves[r]:
             pool.add(found)
         if not pool.serves(r) or pool.cost() >= budget:
-            late = time.monotonic() >= deadline
+            late = clock.over
             return Unmet(int(space.cell[r]), KINDS[int(space.kind[r])], late)
     return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import Clock
 from csp.solve.repair import serve
 from csp.solve.routing import Router
 from csp.solve.witness import WitnessPool
@@ -18,7 +18,7 @@ __all__ = ["reroute"]
 def reroute(
     pool: WitnessPool,
     *,
-    deadline: float,
+    clock: Clock,
     seed: int = 0,
     router: Router | None = None,
     patience: int | None = None,
@@ -32,8 +32,8 @@ def reroute(
     ----------
     pool : WitnessPool
         Serves every requirement.
-    deadline : float
-        `time.monotonic` value at which to stop.
+    clock : Clock
+        When to stop.
     seed : int
     router : Router, optional
         One of the same space, to save building it.
@@ -51,7 +51,7 @@ def reroute(
     rng = np.random.default_rng(seed)
     best, least = pool, pool.cost()
     idle, tried = 0, np.zeros(len(space.up), bool)
-    while time.monotonic() < deadline and (patience is None or idle < patience):
+    while not clock.over and (patience is None or idle < patience):
         pattern = best.pattern()
         secondary = np.flatnonzero(pattern & (space.price > 0))
         if not len(secondary):
@@ -61,7 +61,7 @@ def reroute(
         cells = np.array([target])
         if rng.random() < 0.5:
             cells = _neighbours(best, target, secondary, rng)
-        answer = _around(router, best, cells, least, rng, deadline)
+        answer = _around(router, best, cells, least, rng, clock)
         idle += 1
         if answer is not None and answer.cost() < least:
             best, least, idle = answer, answer.cost(), 0
@@ -96,7 +96,7 @@ def _neighbours(
 
 def _around(
     router: Router, pool: WitnessPool, cells: NDArray[np.int64], least: int,
-    rng: np.random.Generator, deadline: float,
+    rng: np.random.Generator, clock: Clock,
 ) -> WitnessPool | None:  # fmt: skip
     rest = pool.without(cells)
     banned = np.zeros(len(pool.space.up), bool)
@@ -110,7 +110,7 @@ def _around(
         rank,
         banned=banned,
         budget=least,
-        deadline=deadline,
+        clock=clock,
         symmetric=bool(rng.random() < 0.5),
     )
     return None if missing is not None else rest.prune()

@@ -9,7 +9,10 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Progress", "ProgressCallback", "Suppression", "percent_at_most"]
+from csp.auditing import Audit
+from csp.problem import Problem
+
+__all__ = ["Progress", "ProgressCallback", "Suppression", "cost_of", "percent_at_most"]
 
 # Gaps are told in steps. An unproven gap within 1/k says that at least k units of cost, and so
 # perhaps k secondary cells, are in the pattern; it is told only where that is at most a tenth of
@@ -89,11 +92,16 @@ class Suppression:
         Wall time.
     method : str
     stopped : {"done", "time", "gap", "interrupt", "precision"}
-        "precision": costs are too far apart for the solver to tell the last patterns apart.
+        "precision": the solver could not go on; costs may be too far apart for it to tell the
+        last patterns apart, or its answers contradict each other (`notes` says what happened).
     stats : mapping of str to int
         Counts of attacker problems, cuts and audits.
     phases : mapping of str to float
         Wall seconds of each phase.
+    notes : tuple of str
+        What went wrong on the way, such as why a solver gave up; no amounts.
+    audit : Audit or None
+        The audit that passed the pattern: primary cells only, followed as far as their levels.
     """
 
     pattern: NDArray[np.bool_]
@@ -107,10 +115,16 @@ class Suppression:
     stopped: str = "done"
     stats: Mapping[str, int] = field(default_factory=dict)
     phases: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    audit: Audit | None = None
 
     def __repr__(self) -> str:
         # The cost may be a sum of suppressed values: it stays out of what is printed.
-        return f"Suppression({int(self.pattern.sum())} cells, {self.quality}, {self.seconds:.2f} s)"
+        notes = "".join(f"; {note}" for note in self.notes)
+        return (
+            f"Suppression({int(self.pattern.sum())} cells, {self.quality}, {self.seconds:.2f} s"
+            f"{notes})"
+        )
 
     @property
     def gap_at_most(self) -> float:
@@ -132,3 +146,9 @@ class Suppression:
             return "proven optimum"
         step = self.gap_at_most
         return "not proved optimal" if step == 1 else f"gap at most {100 * step:g} %"
+
+
+def cost_of(problem: Problem, pattern: NDArray[np.bool_]) -> int:
+    """Cost of the secondary cells of a pattern, in units of ``10**-problem.cost_scale``."""
+    counted = pattern & np.isin(problem.status, ("s", "x"))
+    return int(sum(problem.cost[counted].tolist()))

@@ -7,10 +7,7 @@ every later node, program and bound profits.
 
 from __future__ import annotations
 
-import time
-
-import numpy as np
-
+from csp.clock import Clock
 from csp.solve.guide import completed
 from csp.solve.run import Run, answer_pattern, contenders, drive
 
@@ -20,26 +17,23 @@ _WORTH = 0.03
 _ROUNDS = 25
 
 
-def tighten(run: Run, until: float) -> None:
+def tighten(run: Run, until: Clock) -> None:
     """Add rounded cuts and the capacity cuts that are violated then, while the bound rises.
 
     Parameters
     ----------
     run : Run
         After its cut phase, with an incumbent.
-    until : float
-        `time.monotonic` value at which to stop.
+    until : Clock
+        When to stop.
     """
     fruitless = 0
     for _ in range(_ROUNDS):
-        left = until - time.monotonic()
-        if run.best_cost is None or run.close_enough or left <= 0 or fruitless > 1:
+        if run.best_cost is None or run.close_enough or until.over or fruitless > 1:
             return
         spare = run.best_cost - run.constant
         gap = run.best_cost - run.bound
-        answer, cuts = run.master.root(
-            contenders(run, spare), run.step, None if left == np.inf else left
-        )
+        answer, cuts = run.master.root(contenders(run, spare), run.step, until)
         run.raise_bound(answer.bound)
         if answer.x is not None and run.cost_of(answer.x > 0.5) < run.best_cost:
             # The solver's solution is cheaper than any safe pattern known: unsafe, or a find.
@@ -47,7 +41,7 @@ def tighten(run: Run, until: float) -> None:
             if answer_pattern(run, pattern) is None:
                 completed(run, pattern, run.master.relax().x)
         elif answer.word == "optimal":
-            run.bound = run.best_cost
+            run.close()
             return
         # What also holds for patterns as cheap as the incumbent can serve until the end.
         run.master.add([cut for cut in cuts if cut.below > spare])

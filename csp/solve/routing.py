@@ -8,13 +8,13 @@ simplex method from there is far faster than from the last basis.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.highs import build, new_model, optimise
+from csp.clock import Clock
+from csp.highs import Model, Status
 from csp.solve.space import Space
 from csp.solve.witness import Witness, along, witness
 
@@ -55,18 +55,18 @@ class Router:
         self._part = part
         k = len(self.cells)
         zero = np.zeros(part.shape[0])
-        self._model = build(
-            new_model(
-                presolve="off", solver="simplex", simplex_strategy=1, random_seed=seed,
-                simplex_iteration_limit=most_steps,
-            ),
+        model = Model(
+            presolve="off", solver="simplex", simplex_strategy=1, random_seed=seed,
+            simplex_iteration_limit=most_steps,
+        )  # fmt: skip
+        self._model = model.load(
             cost=np.zeros(2 * k), lower=np.zeros(2 * k), upper=np.zeros(2 * k),
             rows=csr_array(hstack([part, -part])), row_lower=zero, row_upper=zero,
         )  # fmt: skip
         self._all = np.arange(2 * k, dtype=np.int32)
 
     def route(
-        self, requirement: int, pattern: NDArray[np.bool_], *, deadline: float,
+        self, requirement: int, pattern: NDArray[np.bool_], *, clock: Clock,
         weight: NDArray[np.float64] | None = None, banned: NDArray[np.bool_] | None = None,
         again: bool = True, symmetric: bool = True,
     ) -> Witness | None:  # fmt: skip
@@ -78,8 +78,8 @@ class Router:
             Index into the requirements of the space.
         pattern : (n,) bool
             Cells that cost nothing.
-        deadline : float
-            `time.monotonic` value at which to stop.
+        clock : Clock
+            When to stop.
         weight : (n,) float64, optional
             Costs in place of those of the space.
         banned : (n,) bool, optional
@@ -92,7 +92,7 @@ class Router:
         Returns
         -------
         Witness or None
-            None if there is none, or if the deadline strikes.
+            None if there is none, or if the time runs out.
         """
         space = self.space
         p, kind = int(space.cell[requirement]), int(space.kind[requirement])
@@ -101,20 +101,20 @@ class Router:
         shut = None if banned is None else banned[self.cells]
         if symmetric or kind == 2:
             both = space.need_of(p)
-            z = self._cheap(p, 0, both, weight, shut, deadline, again=again)
+            z = self._cheap(p, 0, both, weight, shut, clock, again=again)
             if z is not None:
                 return along(space, z)
         need = float(space.need[requirement])
         if kind < 2:
-            z = self._cheap(p, 1 if kind == 0 else -1, need, weight, shut, deadline, again=again)
+            z = self._cheap(p, 1 if kind == 0 else -1, need, weight, shut, clock, again=again)
             return None if z is None else along(space, z)
-        return self._pair(p, need, weight, shut, deadline)
+        return self._pair(p, need, weight, shut, clock)
 
     # ---- one vector ----------------------------------------------------------------------------
 
     def _cheap(
         self, p: int, sign: int, need: float, weight: NDArray[np.float64],
-        shut: NDArray[np.bool_] | None, deadline: float, *, again: bool,
+        shut: NDArray[np.bool_] | None, clock: Clock, *, again: bool,
     ) -> NDArray[np.float64] | None:  # fmt: skip
         """Cheapest found vector with z_p = need (sign 0: whose negative fits as well)."""
         unit = _unit(need)
@@ -127,7 +127,7 @@ class Router:
         cost = np.where(weight > 0, weight * limit / np.maximum(reach, 1e-9 * limit), _SUPPRESSED)
         best, least = None, np.inf
         for _ in range(2 if again else 1):
-            z = self._solve(j, sign, limit, caps, cost, deadline)
+            z = self._solve(j, sign, limit, caps, cost, clock)
             if z is None:
                 break
             paid = float(weight[z != 0].sum())
@@ -141,7 +141,7 @@ class Router:
 
     def _solve(
         self, j: int, sign: int, limit: float, caps: tuple[NDArray[Any], NDArray[Any]],
-        cost: NDArray[np.float64], deadline: float,
+        cost: NDArray[np.float64], clock: Clock,
     ) -> NDArray[np.float64] | None:  # fmt: skip
         k = len(self.cells)
         lower, upper = np.zeros(2 * k), np.concatenate(caps)
@@ -150,47 +150,41 @@ class Router:
         upper[off] = 0.0
         cost = np.clip(cost, 1e-5, 1e6)
         model = self._model
-        model.changeColsBounds(2 * k, self._all, lower, upper)
-        model.changeColsCost(2 * k, self._all, np.concatenate([cost, cost]))
-        word = self._run(deadline)
-        if word != "optimal":
+        model.set_bounds(self._all, lower, upper)
+        model.set_costs(self._all, np.concatenate([cost, cost]))
+        if self._run(clock) != Status.OPTIMAL:
             return None
-        split = np.asarray(model.getSolution().col_value)
+        split = model.values
         z: NDArray[np.float64] = split[:k] - split[k:]
         z[np.abs(z) <= _NOISE] = 0.0
         return z
 
-    def _run(self, deadline: float) -> str:
+    def _run(self, clock: Clock) -> Status:
         self.solved += 1
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return "late"
-        limit = None if left == np.inf else left
+        if clock.over:
+            return Status.LIMIT
         # Without a basis the solver starts from the slacks.
-        self._model.clearSolver()
-        word = optimise(self._model, time_limit=limit)
-        if word == "limit" and time.monotonic() < deadline:
+        self._model.forget()
+        word = self._model.solve(clock)
+        if word == Status.LIMIT and not clock.over:
             self.stalled += 1
-            self._model.setOptionValue("solver", "ipm")
-            self._model.clearSolver()
-            word = optimise(
-                self._model, time_limit=None if limit is None else deadline - time.monotonic()
-            )
-            self._model.setOptionValue("solver", "simplex")
+            self._model.set_option("solver", "ipm")
+            self._model.forget()
+            word = self._model.solve(clock)
+            self._model.set_option("solver", "simplex")
         return word
 
     # ---- two vectors ---------------------------------------------------------------------------
 
     def _pair(
         self, p: int, need: float, weight: NDArray[np.float64],
-        shut: NDArray[np.bool_] | None, deadline: float,
+        shut: NDArray[np.bool_] | None, clock: Clock,
     ) -> Witness | None:  # fmt: skip
         """One vector up and one down whose reaches add up, where one line does not do."""
         from scipy.sparse import block_diag, csr_array, hstack, vstack
 
         k, j, unit = len(self.cells), int(self._place[p]), _unit(need)
-        left = deadline - time.monotonic()
-        if j < 0 or left <= 0:
+        if j < 0 or clock.over:
             return None
         limit = need / unit
         caps = self._rooms(1, shut, unit)
@@ -205,15 +199,14 @@ class Router:
         rows = csr_array(vstack([block_diag([split, split]), spread]))
         lower, upper = np.zeros(rows.shape[0]), np.zeros(rows.shape[0])
         lower[-1], upper[-1] = limit, np.inf
-        model = build(
-            new_model(presolve="off", solver="simplex"),
+        model = Model(presolve="off", solver="simplex").load(
             cost=np.tile(one, 4), lower=np.zeros(4 * k), upper=np.tile(np.concatenate(caps), 2),
             rows=rows, row_lower=lower, row_upper=upper,
         )  # fmt: skip
         self.solved += 1
-        if optimise(model, time_limit=None if left == np.inf else left) != "optimal":
+        if model.solve(clock) != Status.OPTIMAL:
             return None
-        z = np.asarray(model.getSolution().col_value).reshape(4, k)
+        z = model.values.reshape(4, k)
         first, second = z[0] - z[1], z[2] - z[3]
         for part in (first, second):
             part[np.abs(part) <= _NOISE] = 0.0

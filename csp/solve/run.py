@@ -6,13 +6,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.auditing import Audit, audit
+from csp.auditing import Audit, judge
 from csp.certificate import Claim
-from csp.errors import SolverError
+from csp.clock import Clock
+from csp.errors import CertificateError, InputError, SolverError
 from csp.problem import Problem
 from csp.solve.cuts import (
     Cut,
@@ -28,7 +30,7 @@ from csp.solve.master import Answer, Master
 from csp.solve.mincut import FlowSeparator
 from csp.solve.neighbourhood import Neighbourhood
 from csp.solve.network import HiddenNetwork
-from csp.solve.result import Progress, ProgressCallback
+from csp.solve.result import Progress, ProgressCallback, cost_of
 from csp.solve.routing import Router
 from csp.solve.separation import Separator
 from csp.solve.space import Space
@@ -37,6 +39,9 @@ from csp.solve.witness import WitnessPool
 
 # Rounds in a row that need not raise the bound by much.
 _PATIENCE = 30
+
+# Share of the largest cost that a float solver may take for nothing.
+_TELLS = 1e-6
 
 # Free cells from which the relaxation of a network holds only the columns that it needs.
 PRICED_FROM = 3_000
@@ -49,7 +54,7 @@ class Run:
     """Mutable state of one run: the only place where a bound or an incumbent changes."""
 
     problem: Problem
-    deadline: float
+    clock: Clock
     gap: float
     integer: bool
     seed: int
@@ -57,7 +62,11 @@ class Run:
     began: float = field(default_factory=time.monotonic)
     best: NDArray[np.bool_] | None = None
     best_cost: int | None = None
+    audit: Audit | None = None
     audits: int = 0
+    notes: list[str] = field(default_factory=list)
+    refused: CertificateError | InputError | None = None
+    ceiling: float = np.inf
     pool: WitnessPool | None = None
     subspace_share: float = 0.5
     seconds: dict[str, float] = field(default_factory=dict)
@@ -79,7 +88,7 @@ class Run:
             if self.net is None
             else FlowSeparator(self.net, self.cutter, compact=large)
         )
-        self.master = Master(self.problem, self.seed, self.deadline, priced=large)
+        self.master = Master(self.problem, self.seed, self.clock, priced=large)
         self.alive = self.problem.free
         self.step = smallest_step(self.problem.cost[self.problem.free])
         self.constant = self.cost_of(self.problem.forced)
@@ -97,20 +106,49 @@ class Run:
 
     def cost_of(self, pattern: NDArray[np.bool_]) -> int:
         """Cost of the secondary cells of a pattern."""
-        counted = pattern & np.isin(self.problem.status, ("s", "x"))
-        return int(sum(self.problem.cost[counted].tolist()))
+        return cost_of(self.problem, pattern)
 
-    def raise_bound(self, relaxed: float) -> None:
-        """Take a float bound on the cost of the free cells."""
-        if np.isfinite(relaxed):
-            self.bound = max(self.bound, self.constant + round_up(relaxed, self.step))
-        if self.best_cost is not None:
-            # With a cutoff the solver may report a bound above every pattern that is left.
-            self.bound = min(self.bound, self.best_cost)
+    def raise_bound(self, relaxed: float, *, cutoff: bool = False) -> None:
+        """Take a float bound on the cost of the free cells.
+
+        Parameters
+        ----------
+        relaxed : float
+        cutoff : bool
+            Whether what bounds leave out are patterns that cost no less than the incumbent: then
+            they may pass its cost, and prove no more than that.
+
+        Raises
+        ------
+        SolverError
+            If the bound contradicts the incumbent.
+        """
+        if not np.isfinite(relaxed):
+            return
+        bound = max(self.bound, self.constant + round_up(relaxed, self.step))
+        if self.best_cost is not None and bound > self.best_cost:
+            if not cutoff and bound - self.best_cost > self.tolerance:
+                self._contradict("a bound passed the cost of a safe pattern")
+            bound = self.best_cost
+        self.bound = int(min(bound, self.ceiling))
+
+    def close(self) -> None:
+        """No pattern is cheaper than the incumbent; only ones that could not be judged may be."""
+        assert self.best_cost is not None
+        self.bound = int(min(self.best_cost, self.ceiling))
+
+    @property
+    def tolerance(self) -> int:
+        """Difference of costs that a float solver need not tell."""
+        return int(_TELLS * self.problem.cost.max(initial=0))
+
+    def _contradict(self, message: str) -> NoReturn:
+        self.bound = self.constant
+        raise SolverError(message)
 
     def offer(
         self, pattern: NDArray[np.bool_], witnesses: WitnessPool | None = None, share: float = 1.0
-    ) -> Audit:
+    ) -> Audit | None:
         """Audit a pattern and keep it if it is safe and cheaper.
 
         Parameters
@@ -121,26 +159,57 @@ class Run:
         share : float
             Of the time that is left, for the audit.
 
+        Returns
+        -------
+        Audit or None
+            None if nothing could be proved about the pattern. It may be safe, so no bound passes
+            its cost any more.
+
         Raises
         ------
         OutOfTime
             If the time runs out before the verdict.
+        SolverError
+            If a safe pattern costs less than the bound; it has been kept.
         """
         self.audits += 1
-        result = audit(
-            self.problem,
-            pattern,
-            integer=self.integer,
-            only_primary=True,
-            time_limit=None if self.left == np.inf else max(share * self.left, 0.0),
-            witnesses=[] if witnesses is None else witnesses.deviations(pattern),
-        )
+        pattern = pattern.copy()
+        pattern.flags.writeable = False
+        try:
+            result = judge(
+                self.problem,
+                pattern,
+                integer=self.integer,
+                clock=self.clock.part(share),
+                witnesses=[] if witnesses is None else witnesses.deviations(pattern),
+            )
+        except (CertificateError, InputError) as error:
+            self.refused = error
+            self.note(f"a pattern was left aside: {error}")
+            self.ceiling = min(self.ceiling, self.cost_of(pattern))
+            self.bound = int(min(self.bound, self.ceiling))
+            return None
         if result.safe:
             cost = self.cost_of(pattern)
             if self.best_cost is None or cost < self.best_cost:
-                self.best, self.best_cost = pattern.copy(), cost
+                self.take(result)
                 self.master.prefer(pattern)
+                if self.bound - cost > self.tolerance:
+                    self._contradict("a safe pattern costs less than the bound")
+                self.bound = min(self.bound, cost)
         return result
+
+    def take(self, result: Audit) -> None:
+        """Make an audited pattern the incumbent."""
+        # The audit first: an interrupt in between leaves the incumbent of before.
+        self.audit = result
+        self.best = result.certificate.pattern
+        self.best_cost = self.cost_of(self.best)
+
+    def note(self, text: str) -> None:
+        """Remember what went wrong on the way."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     def offer_cheaper(
         self, pattern: NDArray[np.bool_], witnesses: WitnessPool | None = None, share: float = 1.0
@@ -175,13 +244,13 @@ class Run:
 
     @property
     def left(self) -> float:
-        """Seconds to the deadline."""
-        return self.deadline - time.monotonic()
+        """Seconds to the end."""
+        return self.clock.left
 
     @property
-    def soft_deadline(self) -> float:
+    def soft_clock(self) -> Clock:
         """When to stop raising the bound and see to the pattern: after two thirds of the time."""
-        return self.began + 2 / 3 * (self.deadline - self.began)
+        return Clock(self.began + 2 / 3 * (self.clock.end - self.began))
 
     @property
     def close_enough(self) -> bool:
@@ -215,7 +284,7 @@ def contenders(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.b
 
 
 def drive(
-    run: Run, objective: NDArray[np.float64] | None = None, until: float | None = None
+    run: Run, objective: NDArray[np.float64] | None = None, until: Clock | None = None
 ) -> Iterator[Answer]:
     """Solve the relaxation and cut off its solution, again and again.
 
@@ -226,8 +295,8 @@ def drive(
     run : Run
     objective : (n,) float64, optional
         In place of the costs.
-    until : float, optional
-        `time.monotonic` value at which to stop, in place of the run's own time for it.
+    until : Clock, optional
+        When to stop, in place of the run's own time for it.
 
     Yields
     ------
@@ -235,8 +304,8 @@ def drive(
         Each solution before it is cut off.
     """
     stalled, last = 0, -np.inf
-    until = run.soft_deadline if until is None else until
-    while time.monotonic() < until and stalled < _PATIENCE:
+    until = run.soft_clock if until is None else until
+    while not until.over and stalled < _PATIENCE:
         answer = run.master.relax(objective)
         if answer.x is None:
             return
@@ -247,11 +316,11 @@ def drive(
             return
 
 
-def cut_off(run: Run, x: NDArray[np.float64], until: float) -> bool:
+def cut_off(run: Run, x: NDArray[np.float64], until: Clock) -> bool:
     """Add the cuts that a point of the relaxation violates; False if there is none."""
     cuts = run.cutter.bridgeless(x)
     if not cuts:
-        misses = run.separator.misses(x, whole=False, deadline=until)
+        misses = run.separator.misses(x, whole=False, clock=until)
         cuts = [cut for miss in misses for cut in miss.cuts]
     return run.master.add(cuts) > 0
 
@@ -286,11 +355,16 @@ def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
     x = pattern.astype(np.float64)
     cuts = run.cutter.bridgeless(x)
     if not cuts:
-        misses = run.separator.misses(x, whole=True, deadline=run.deadline)
+        misses = run.separator.misses(x, whole=True, clock=run.clock)
         cuts = [cut for miss in misses for cut in miss.cuts]
     if cuts and run.master.add(cuts):
         return None
     result = run.offer(pattern)
+    if result is None:
+        if not run.master.add([other_than(run.problem, pattern)]):
+            msg = "a pattern about which nothing can be proved came back"
+            raise SolverError(msg)
+        return None
     if result.safe:
         return result
     cuts = [c for c in _cuts_of(run, pattern, result) if c.slack(x) < -1e-7]

@@ -7,7 +7,6 @@ Salazar-Gonzalez 2000): most LPs of a round are never solved.
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.exact import rationalise
-from csp.errors import OutOfTime
-from csp.highs import build, new_model, optimise
+from csp.clock import UNLIMITED, Clock
+from csp.errors import OutOfTime, SolverError
+from csp.highs import Model, Status
 from csp.numbers import UNBOUNDED
 from csp.problem import Problem
 from csp.solve.cuts import Cut, Cutter
@@ -58,7 +58,7 @@ class Separator:
             for kind, level in (("up", problem.upl), ("down", problem.lpl), ("slide", problem.spl))
             if level[i] > 0
         ]
-        self._deadline = np.inf
+        self._clock = UNLIMITED
         self._heat = np.zeros(len(self._needs))
         self._largest_need = max((need for _, _, need in self._needs), default=1)
         # Absolute solver tolerances suit numbers near one thousand.
@@ -71,7 +71,7 @@ class Separator:
         self.solved = 0
 
     def misses(
-        self, x: NDArray[np.float64], *, whole: bool, deadline: float, most: int | None = None,
+        self, x: NDArray[np.float64], *, whole: bool, clock: Clock, most: int | None = None,
         tries: int | None = None,
     ) -> list[Miss]:  # fmt: skip
         """Find the requirements that the point misses.
@@ -83,8 +83,8 @@ class Separator:
         whole : bool
             The point is a pattern: judge it by true capacities. Otherwise capacities are capped
             at the need, which finds stronger cuts.
-        deadline : float
-            `time.monotonic` value at which to stop early.
+        clock : Clock
+            When to stop early.
         most : int, optional
             Stop after so many misses.
         tries : int, optional
@@ -95,7 +95,7 @@ class Separator:
         list of Miss
         """
         self._set_support(x)
-        self._deadline = deadline
+        self._clock = clock
         found: list[Miss] = []
         with suppress(OutOfTime):
             self._look(x, found, whole=whole, most=most, tries=tries)
@@ -117,7 +117,7 @@ class Separator:
                 if self._met(p, kind, need, high, low):
                     self._heat[r] *= _COOLING
                     continue
-                if time.monotonic() > self._deadline or (most is not None and len(found) >= most):
+                if self._clock.over or (most is not None and len(found) >= most):
                     return
                 miss = self._alone(x, p, kind, need, high, low, whole=whole)
                 self._heat[r] = _COOLING * self._heat[r] + (miss is not None)
@@ -187,7 +187,7 @@ class Separator:
         caps = self._capacities(x, min(need for *_, need in open_needs), whole=whole)
         sign = 1.0
         stalled = 0
-        while stalled < 2 and len(open_needs) > 3 and time.monotonic() < self._deadline:
+        while stalled < 2 and len(open_needs) > 3 and not self._clock.over:
             up, down = caps[0].copy(), caps[1].copy()
             columns: dict[int, float] = {}
             for p, kind, need in open_needs:
@@ -229,10 +229,8 @@ class Separator:
         part = csr_array(part[self._rows])
         zero = np.zeros(len(self._rows))
         k = len(self._cells)
-        self._model = build(
-            new_model(
-                presolve="off", solver="simplex", simplex_strategy=4, random_seed=self._seed
-            ),
+        options = {"presolve": "off", "solver": "simplex", "simplex_strategy": 4}
+        self._model = Model(**options, random_seed=self._seed).load(
             cost=np.zeros(k), lower=np.zeros(k), upper=np.zeros(k),
             rows=part, row_lower=zero, row_upper=zero,
         )  # fmt: skip
@@ -255,19 +253,26 @@ class Separator:
     def _bound(self, up: NDArray[np.float64], down: NDArray[np.float64]) -> None:
         k = len(self._cells)
         if k:
-            self._model.changeColsBounds(k, np.arange(k, dtype=np.int32), -down, up)
+            self._model.set_bounds(np.arange(k, dtype=np.int32), -down, up)
 
     def _push(
         self, columns: NDArray[np.int32], costs: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if len(self._priced):
-            self._model.changeColsCost(len(self._priced), self._priced, np.zeros(len(self._priced)))
-        self._model.changeColsCost(len(columns), columns, costs)
+            self._model.set_costs(self._priced, np.zeros(len(self._priced)))
+        self._model.set_costs(columns, costs)
         self._priced = columns
         self.solved += 1
-        left = self._deadline - time.monotonic()
-        if optimise(self._model, time_limit=None if left == np.inf else left) == "limit":
+        status = self._model.solve(self._clock)
+        if status == Status.INFEASIBLE:
+            # It never is; on large degenerate parts the solver has been seen to lose its way.
+            self._model.forget()
+            status = self._model.solve(self._clock)
+        if status == Status.LIMIT:
             msg = "the attacker's program was not solved in time"
             raise OutOfTime(msg)
-        solution = self._model.getSolution()
+        if status != Status.OPTIMAL:
+            msg = f"the attacker's program ended as {status}; the true table always solves it"
+            raise SolverError(msg)
+        solution = self._model.solution
         return np.asarray(solution.col_value), -np.asarray(solution.row_dual)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
-
-from csp.auditing import audit
+from csp.auditing import judge
+from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
 from csp.problem import Problem
 from csp.solve.explain import unprotectable
@@ -18,7 +17,7 @@ __all__ = ["solve_by_search"]
 
 
 def solve_by_search(
-    problem: Problem, *, time_limit: float | None, gap: float, integer: bool,
+    problem: Problem, *, clock: Clock, gap: float, integer: bool,
     progress: ProgressCallback | None,
 ) -> Suppression:  # fmt: skip
     """Solve a problem by the search for small networks; see `csp.suppress` for the parameters.
@@ -41,7 +40,6 @@ def solve_by_search(
         the best pattern.
     """
     began = time.monotonic()
-    deadline = began + (np.inf if time_limit is None else time_limit)
     search = SmallSearch(problem)
 
     def tell(phase: str, answer: SmallAnswer) -> None:
@@ -60,7 +58,7 @@ def solve_by_search(
             if gap and answer.cost is not None and answer.cost - answer.bound <= gap * answer.cost:
                 stopped = "gap"
                 break
-            if time.monotonic() >= deadline:
+            if clock.over:
                 stopped = "time"
                 break
     except KeyboardInterrupt:
@@ -75,7 +73,7 @@ def _audited(
 ) -> Suppression:
     """Return the answer once the audit has passed it."""
     if answer.outcome == "infeasible":
-        everything = audit(problem, problem.forced | problem.free, only_primary=True)
+        everything = judge(problem, problem.forced | problem.free)
         if everything.safe:
             msg = "the search found no safe pattern, but the audit passes full suppression"
             raise SolverError(msg)
@@ -83,7 +81,8 @@ def _audited(
     if answer.pattern is None or answer.cost is None:
         msg = "no safe pattern was found in the time given; allow more time"
         raise OutOfTime(msg)
-    if not audit(problem, answer.pattern, integer=integer, only_primary=True).safe:
+    result = judge(problem, answer.pattern, integer=integer)
+    if not result.safe:
         msg = "the audit refuses the pattern that the search found"
         raise SolverError(msg)
     proven = answer.bound == answer.cost
@@ -99,4 +98,5 @@ def _audited(
         method="small",
         stopped=stopped,
         stats={"nodes": answer.nodes, "audits": 1},
+        audit=result,
     )

@@ -6,7 +6,6 @@ Networks make the integer attacker and the rational one the same.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from csp.attacker.flow import as_network
 from csp.attacker.view import View
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.problem import Problem
 from csp.solve import cases, kernels
@@ -200,7 +200,7 @@ def solve_small(
     problem: Problem,
     *,
     node_limit: int | None = None,
-    deadline: float = np.inf,
+    clock: Clock = UNLIMITED,
     after: Callable[[SmallAnswer], bool] | None = None,
 ) -> SmallAnswer:
     """Search for the canonical pattern of one problem.
@@ -213,8 +213,8 @@ def solve_small(
     problem : Problem
         Up to 64 cells that need not be published; their relations form a network.
     node_limit : int, optional
-    deadline : float
-        `time.monotonic` value at which to stop.
+    clock : Clock
+        When to stop.
     after : callable, optional
         Called every few thousand nodes with the answer so far; True from it ends the search.
 
@@ -229,7 +229,7 @@ def solve_small(
     """
     search = SmallSearch(problem)
     left = NO_LIMIT if node_limit is None else node_limit
-    while left > 0 and time.monotonic() < deadline and not search.step(min(left, SLICE)):
+    while left > 0 and not clock.over and not search.step(min(left, SLICE)):
         left -= SLICE
         if after is not None and after(search.answer()):
             break

@@ -160,7 +160,7 @@ def _minimise(
             fixed=fixed,
             limits=limits,
             start=run.best,
-            time_limit=None if run.left == np.inf else run.left,
+            clock=run.clock,
         )
         if answer.x is None or answer.word == "limit":
             return "time" if answer.word == "limit" else "precision"
@@ -172,11 +172,11 @@ def _minimise(
             return "precision"
         if objective[pattern].sum() >= objective[run.best].sum():
             return "done"
-        if answer_pattern(run, pattern) is None:
+        result = answer_pattern(run, pattern)
+        if result is None:
             continue
         if run.cost_of(pattern) < budget + run.constant:
-            run.bound = min(run.bound, run.cost_of(pattern))
             return "cheaper"
-        run.best = pattern
+        run.take(result)
         return "done"
     return "time"

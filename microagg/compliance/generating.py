@@ -7,7 +7,6 @@ round of pricing gives a lower bound, complete or not.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,37 +138,42 @@ class Master:
     """Linear relaxation of the set partition, solved anew as columns come."""
 
     def __init__(self, task: Task) -> None:
-        from csp.highs import new_model
+        from scipy.sparse import csr_array
 
-        self.model = new_model()
+        from csp.highs import Model
+
+        self.model = Model()
         self.deadline = task.deadline
-        nothing = np.zeros(0, np.int32)
-        for _ in range(len(task.points)):
-            self.model.addRow(1.0, 1.0, 0, nothing, np.zeros(0))
+        n = len(task.points)
+        self.model.add_rows(csr_array((n, 0)), np.ones(n), np.ones(n))
         self.taken = 0
 
     def take(self, columns: Columns) -> None:
         """Add the groups that came since."""
-        for group, cost in zip(
-            columns.groups[self.taken :], columns.costs[self.taken :], strict=True
-        ):
-            places = group.astype(np.int32)
-            self.model.addCol(cost, 0.0, np.inf, len(group), places, np.ones(len(group)))
+        from scipy.sparse import csc_array
+
+        groups = columns.groups[self.taken :]
+        if not groups:
+            return
+        begin = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
+        rows = np.concatenate(groups)
+        members = csc_array((np.ones(len(rows)), rows, begin))
+        cost = np.array(columns.costs[self.taken :], dtype=np.float64)
+        self.model.add_columns(members, cost, np.zeros(len(groups)), np.full(len(groups), np.inf))
         self.taken = len(columns.groups)
 
     def solve(self) -> tuple[float, NDArray[np.float64]] | None:
         """Return the least cost and the prices of the records; None if the time is over."""
-        from csp.highs import optimise
+        from csp.clock import Clock
+        from csp.highs import Status
 
-        left = self.deadline - time.monotonic()
-        ended = optimise(self.model, time_limit=max(left, 0.01) if np.isfinite(left) else None)
-        if ended == "limit":
+        ended = self.model.solve(Clock(self.deadline))
+        if ended == Status.LIMIT:
             return None
-        if ended != "optimal":
-            msg = f"the relaxed set partition ended with {ended!r}"
+        if ended != Status.OPTIMAL:
+            msg = f"the relaxed set partition ended as {ended}"
             raise SolverError(msg)
-        value = self.model.getInfo().objective_function_value
-        return float(value), np.array(self.model.getSolution().row_dual)
+        return self.model.objective, np.array(self.model.solution.row_dual)
 
 
 class Pricing:

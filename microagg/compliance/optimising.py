@@ -161,20 +161,21 @@ def _whole(
     """
     from scipy.sparse import csr_array
 
-    from csp.highs import build, new_model, optimise
+    from csp.clock import Clock
+    from csp.highs import Model, Status
 
     n, m = len(task.points), len(columns.groups)
     rows = np.concatenate(columns.groups)
     places = np.repeat(np.arange(m), [len(group) for group in columns.groups])
     matrix = csr_array((np.ones(len(rows)), (rows, places)), shape=(n, m))
-    model = build(
-        new_model(), cost=np.array(columns.costs), lower=np.zeros(m), upper=np.ones(m), rows=matrix,
+    model = Model().load(
+        cost=np.array(columns.costs), lower=np.zeros(m), upper=np.ones(m), rows=matrix,
         row_lower=np.ones(n), row_upper=np.ones(n), integer=True,
     )  # fmt: skip
     left = max(task.deadline - time.monotonic(), LEAST_SECONDS)
-    ended = optimise(model, time_limit=min(WHOLE_SECONDS, left))
-    solution = np.array(model.getSolution().col_value)
-    if ended not in ("optimal", "limit") or len(solution) != m:
+    ended = model.solve(Clock.of(min(WHOLE_SECONDS, left)))
+    solution = model.values
+    if ended not in (Status.OPTIMAL, Status.LIMIT) or len(solution) != m:
         return labels, None
     found = np.full(n, -1, np.int64)
     for g in np.flatnonzero(solution > 0.5):
@@ -183,5 +184,5 @@ def _whole(
         return labels, None
     moved = improved(task, renumbered(found))
     columns.add_partition(moved)
-    least = float(model.getInfo().mip_dual_bound) if ended == "optimal" else None
+    least = model.dual_bound if ended == Status.OPTIMAL else None
     return min((labels, moved), key=lambda x: squared_error(task, x)), least

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.clock import Clock
 from csp.errors import InputError
 from csp.numbers import exact
 from csp.patterns import as_flags
@@ -209,7 +210,7 @@ def identity_attack(
     if primary is not None:
         wanted &= _flags(primary, len(wanted), shape)
     cells = np.flatnonzero(wanted)
-    claims = interval_claims(table, release.pattern, cells, integer=integer, deadline=deadline)
+    claims = interval_claims(table, release.pattern, cells, integer=integer, clock=Clock(deadline))
     certificate = Certificate(
         table, release.pattern, tuple(claim for pair in claims.values() for claim in pair)
     )

@@ -1,0 +1,63 @@
+"""What is left when time or patience end before a first pattern: everything suppressed."""
+
+from __future__ import annotations
+
+import time
+
+from csp.auditing import judge
+from csp.clock import Clock
+from csp.errors import CellveilError
+from csp.problem import Problem
+from csp.solve.result import Suppression, cost_of
+
+__all__ = ["everything_suppressed"]
+
+# For the audit after a time limit: seconds, and a share of the limit. And after an interrupt.
+_SECONDS = 0.3
+_SHARE = 0.2
+_AFTER_INTERRUPT = 5.0
+
+
+def everything_suppressed(
+    problem: Problem, *, time_limit: float | None, stopped: str, began: float, method: str,
+    integer: bool,
+) -> Suppression | None:  # fmt: skip
+    """Suppress every cell that may be suppressed, if that can be proved safe in a short time.
+
+    Safety grows with the pattern, but for sums of suppressed cells: whatever pattern is safe, this
+    one is as well.
+
+    Parameters
+    ----------
+    problem : Problem
+    time_limit : float or None
+        Seconds that the run had.
+    stopped : {"time", "interrupt"}
+    began : float
+        `time.monotonic` value.
+    method : str
+    integer : bool
+
+    Returns
+    -------
+    Suppression or None
+        With its gap to the cost of what has to be suppressed anyway.
+    """
+    seconds = _AFTER_INTERRUPT
+    if stopped == "time" and time_limit is not None:
+        seconds = _SECONDS + _SHARE * time_limit
+    pattern = problem.forced | problem.free
+    pattern.flags.writeable = False
+    try:
+        result = judge(problem, pattern, integer=integer, clock=Clock.of(seconds))
+    except CellveilError:
+        return None
+    if not result.safe:
+        return None
+    cost, bound = cost_of(problem, pattern), cost_of(problem, problem.forced)
+    return Suppression(
+        pattern, cost, bound, (cost - bound) / cost if cost else 0.0, cost == bound,
+        canonical=False, seconds=time.monotonic() - began, method=method, stopped=stopped,
+        stats={"audits": 1}, audit=result,
+        notes=("no pattern was found in time: everything is suppressed that may be",),
+    )  # fmt: skip
