@@ -45,7 +45,11 @@ def table_from_array(
     NotAdditive
         If margins are given and do not add up.
     """
-    array = np.asarray(a)
+    try:
+        array = np.asarray(a)
+    except ValueError:
+        msg = "the rows of the array have different lengths; give every row one entry a column"
+        raise InputError(msg) from None
     if array.ndim == 0 or array.size == 0:
         msg = f"an array of shape {array.shape} has no cells; give at least one along each axis"
         raise InputError(msg)

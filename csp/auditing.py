@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker import components, engine, integer_extreme
+from csp.calls import expect, named_errors
 from csp.certificate import Certificate, Claim, claims_of
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, OutOfTime
@@ -107,6 +108,7 @@ class Audit:
         return f"Audit({word}; against {', '.join(self.guards)})"
 
 
+@named_errors
 def audit(
     problem: Problem,
     pattern: ArrayLike,
@@ -154,6 +156,7 @@ def audit(
     Definitions 2 and 3 of paper 003, with levels on either side as in the handbook on
     statistical disclosure control. All comparisons are between integers and fractions.
     """
+    expect(problem, Problem, "problem")
     clock = Clock.of(time_limit)
     suppressed = as_pattern(problem.table, pattern)
     if not only_primary and clock == UNLIMITED:
@@ -333,6 +336,7 @@ class Intervals:
         return self
 
 
+@named_errors
 def intervals(
     table: Table,
     pattern: ArrayLike,
@@ -380,6 +384,7 @@ def intervals(
     (0.0, 17.0)
     """
     clock = Clock.of(time_limit)
+    expect(table, Table, "table")
     suppressed = as_pattern(table, pattern)
     wanted = np.flatnonzero(suppressed) if cells is None else np.asarray(cells, dtype=np.int64)
     if len(wanted) and not (wanted.min() >= 0 and wanted.max() < table.n_cells):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import expect, named_errors, named_init
 from csp.decoys import Decoys, number_of
 from csp.errors import InputError
 from csp.formats.reading import as_object
@@ -20,6 +21,7 @@ from csp.table import Table
 
 if TYPE_CHECKING:
     from csp.protected import Protected
+    from csp.release import Release
 
 __all__ = ["Mechanism"]
 
@@ -30,7 +32,7 @@ _KEYS = dict.fromkeys(
 _TEXT, _FLAG, _CHOICE = (str,), (bool,), (bool, type(None))
 _TYPES = {
     "rules": _TEXT, "cost": _TEXT, "margins": _TEXT,
-    "strict": _FLAG, "singletons": _FLAG, "unions": _FLAG, "integer": _CHOICE,
+    "strict": _FLAG, "singletons": _CHOICE, "unions": _FLAG, "integer": _CHOICE,
 }  # fmt: skip
 _WORDS: dict[tuple[type, ...], str] = {
     _TEXT: "a text", _FLAG: "true or false", _CHOICE: "true, false or null",
@@ -39,6 +41,7 @@ _WORDS: dict[tuple[type, ...], str] = {
 Cost = str | Callable[[Table], Any]
 
 
+@named_init
 @dataclass(frozen=True, slots=True)
 class Mechanism:
     """Everything about the protection that an adversary is assumed to know.
@@ -176,23 +179,29 @@ class Mechanism:
         elif (found.open & primary).any():
             i = int(np.argmax(found.open & primary))
             msg = (
-                f"cell {table.cell(i)} is sensitive, but the rules give it no protection level "
-                f"({int((found.open & primary).sum())} such cells); give Mechanism a width=, or "
-                "the rule a margin= or width="
+                f"cell {table.cell(i)} is sensitive, but the rules give it no protection level; "
+                "say how wide its interval must be: "
+                "width= (--width), or a margin in the rule, such as FREQ(3,10) for 10 percent"
             )
             raise InputError(msg)
         return Sensitivity(primary, found.lpl, found.upl, spl)
 
-    def protect(self, table: Table, **options: Any) -> Protected:
+    @named_errors
+    def protect(
+        self, table: Table, *, keep: Release | None = None, method: str = "auto",
+        time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
+        progress: Callable[[Any], None] | None = None,
+    ) -> Protected:  # fmt: skip
         """Suppress, audit and release a table.
 
         Parameters
         ----------
         table : Table
-        **options
-            method, time_limit, gap, seed and progress of `csp.suppress`; and keep, an earlier
-            `Release`: what it suppressed stays suppressed here (cells are matched by label), so
-            that the two releases do not disclose each other's cells.
+        keep : Release, optional
+            An earlier release: what it suppressed stays suppressed here (cells are matched by
+            label), so that the two do not disclose each other's cells.
+        method, time_limit, gap, seed, progress
+            See `csp.suppress`. The time limit includes the last audit.
 
         Returns
         -------
@@ -207,7 +216,11 @@ class Mechanism:
         """
         from csp.protected import protect_table
 
-        return protect_table(self, table, **options)
+        expect(table, Table, "table")
+        return protect_table(
+            self, table, keep=keep, method=method, time_limit=time_limit, gap=gap, seed=seed,
+            progress=progress,
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data from which `from_dict` makes the same mechanism.

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.auditing import Audit, follow, judge
+from csp.calls import expect, named_errors
 from csp.clock import Clock
+from csp.decoys import Decoys
 from csp.defending import Defended, defend
 from csp.errors import CertificateError, InputError
 from csp.guarantee import Guarantee
@@ -20,6 +22,7 @@ from csp.numbers import units_to_numbers
 from csp.problem import Problem
 from csp.release import Release
 from csp.rules import Rule
+from csp.rules.base import Number
 from csp.solve import Suppression, suppress
 from csp.table import Table
 
@@ -275,10 +278,14 @@ def run_facts(run: Suppression, problem: Problem, *, reveal: bool = False) -> di
     return facts
 
 
+@named_errors
 def protect(
     table: Table, rules: Rule | str | Callable[[Table], Any], *,
+    width: Number | None = None, strict: bool = False, cost: str | Callable[[Table], Any] = "unit",
+    margins: str = "suppress", singletons: bool | None = None, unions: bool = False,
+    integer: bool | None = None, defence: Decoys | None = None, keep: Release | None = None,
     method: str = "auto", time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
-    progress: Callable[[Any], None] | None = None, **mechanism: Any,
+    progress: Callable[[Any], None] | None = None,
 ) -> Protected:  # fmt: skip
     """Protect a table in one call: ``Mechanism(rules, ...).protect(table, ...)``.
 
@@ -287,18 +294,30 @@ def protect(
     table : Table
     rules : Rule, str or callable
         Such as ``"P(10,1)|FREQ(3,10)"``.
+    width, strict, cost, margins, singletons, unions, integer, defence
+        See `Mechanism`.
+    keep : Release, optional
+        An earlier release, whose suppressed cells stay suppressed.
     method, time_limit, gap, seed, progress
         See `csp.suppress`.
-    **mechanism
-        Further parameters of `Mechanism`.
 
     Returns
     -------
     Protected
+
+    Raises
+    ------
+    InputError
+        For an argument that does not exist, and as for `Mechanism`.
+    Unprotectable
+        If a primary cell misses its levels even with everything suppressed.
     """
-    return Mechanism(rules, **mechanism).protect(
-        table, method=method, time_limit=time_limit, gap=gap, seed=seed, progress=progress
-    )
+    expect(table, Table, "table")
+    mechanism = Mechanism(rules, width, strict, cost, margins, singletons, unions, integer, defence)
+    return mechanism.protect(
+        table, keep=keep, method=method, time_limit=time_limit, gap=gap, seed=seed,
+        progress=progress,
+    )  # fmt: skip
 
 
 # Share of a time limit that the search leaves to the last audit.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.calls import named_errors
 from csp.contributors import Contributors
 from csp.errors import InputError, NotAdditive
 from csp.numbers import MAX_VALUE, UNBOUNDED, units_text
@@ -169,6 +170,7 @@ class Table:
     # ---- constructors --------------------------------------------------------------------------
 
     @classmethod
+    @named_errors
     def from_array(
         cls,
         a: ArrayLike,
@@ -235,20 +237,38 @@ class Table:
         )
 
     @classmethod
+    @named_errors
     def from_microdata(
-        cls, data: Any, by: Sequence[str], value: str | None = None, **options: Any
-    ) -> Table:
-        """Table of counts or sums of microdata; see `csp.tabulate.tabulate` for the options."""
+        cls, data: Any, by: Sequence[str], value: str | None = None, *,
+        contributor: str | None = None, weight: str | None = None,
+        hierarchies: Mapping[str, Hierarchy] | None = None, negative: str = "error",
+        top: int | None = None, decimals: int | None = None,
+        total: str | Mapping[str, str] | None = None, missing: str | None = None,
+    ) -> Table:  # fmt: skip
+        """Table of counts or sums of microdata; parameters as in `csp.tabulate.tabulate`."""
         from csp.tabulate import tabulate
 
-        return tabulate(data, by, value, **options)
+        return tabulate(
+            data, by, value, contributor=contributor, weight=weight, hierarchies=hierarchies,
+            negative=negative, top=top, decimals=decimals, total=total, missing=missing,
+        )  # fmt: skip
 
     @classmethod
-    def from_frame(cls, data: Any, by: Sequence[str], value: str, **options: Any) -> Table:
-        """Table of an aggregated frame; see `csp.frames.table_from_frame` for the options."""
+    @named_errors
+    def from_frame(
+        cls, data: Any, by: Sequence[str], value: str, *,
+        count: str | None = None, top: Sequence[str] = (),
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        total: str | Mapping[str, str] | None = None, absent: str = "error",
+        decimals: int | None = None, lower: str | None = None, upper: str | None = None,
+    ) -> Table:  # fmt: skip
+        """Table of an aggregated frame; parameters as in `csp.frames.table_from_frame`."""
         from csp.frames import table_from_frame
 
-        return table_from_frame(data, by, value, **options)
+        return table_from_frame(
+            data, by, value, count=count, top=top, hierarchies=hierarchies, total=total,
+            absent=absent, decimals=decimals, lower=lower, upper=upper,
+        )  # fmt: skip
 
 
 def _canonical(relations: csr_array) -> csr_array:

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from csp.calls import expect, named_errors
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, Unprotectable
 from csp.problem import Problem
@@ -19,6 +20,7 @@ __all__ = ["METHODS", "Progress", "ProgressCallback", "Suppression", "suppress"]
 METHODS = ("auto", "cuts", "branch", "compact", "small")
 
 
+@named_errors
 def suppress(
     problem: Problem,
     *,
@@ -79,6 +81,7 @@ def suppress(
     >>> int(suppression.pattern.sum()), suppression.cost, suppression.proven
     (4, 3, True)
     """
+    expect(problem, Problem, "problem")
     if method not in METHODS:
         msg = f"method {method!r} is not one of {', '.join(METHODS)}"
         raise InputError(msg)

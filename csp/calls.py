@@ -1,0 +1,71 @@
+"""Calls that cannot be right: named errors in place of tracebacks from deep inside."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from csp.errors import InputError
+
+__all__ = ["expect", "named_errors", "named_init"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+_TABLES = (
+    "Table.from_microdata (one record a row), Table.from_frame (one cell a row) or Table.from_array"
+)
+_MENDS = {
+    "Table": f"make one with {_TABLES}",
+    "Problem": "pose one with Mechanism(rules).problem(table), or read a JJ file with read_jj",
+}
+
+
+def named_errors(function: Callable[P, R]) -> Callable[P, R]:
+    """Turn a call with unknown, missing or too many arguments into an `InputError`.
+
+    The nearest right keyword is offered.
+    """
+    known = [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+    called = function.__qualname__.removesuffix(".__init__")
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        unknown = [name for name in kwargs if name not in known]
+        if unknown:
+            near = get_close_matches(unknown[0], known, 1, 0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+            msg = f"{called} has no argument {unknown[0]!r}; {hint}"
+            raise InputError(msg)
+        try:
+            inspect.signature(function).bind(*args, **kwargs)
+        except TypeError as error:
+            msg = f"{called}: {error}; it takes {', '.join(known)}"
+            raise InputError(msg) from None
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def named_init(cls: type[T]) -> type[T]:
+    """Do the same for the constructor of a class."""
+    cls.__init__ = named_errors(cls.__init__)  # type: ignore[method-assign, misc]
+    return cls
+
+
+def expect(value: Any, kind: type, name: str) -> None:
+    """Refuse a value of another type, and say how to come by one of the right type.
+
+    Raises
+    ------
+    InputError
+        Naming the argument and both types.
+    """
+    if not isinstance(value, kind):
+        mend = _MENDS.get(kind.__name__, f"give a {kind.__name__}")
+        msg = f"{name} must be a {kind.__name__}, got {type(value).__name__}; {mend}"
+        raise InputError(msg)
