@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from cellveil.front import say
 from cellveil.options import Cost
+from cellveil.signals import exit_code
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from csp.formats.files import Together
+    from csp.solve import Suppression
+
 __all__ = [
     "cost_words",
+    "ends",
+    "hashes",
     "needs_reveal",
     "print_result",
     "save_release",
@@ -34,7 +43,7 @@ def needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
         raise InputError(msg)
 
 
-def save_release(path: Path, result: Any) -> None:
+def save_release(path: Path, result: Any, files: Together) -> None:
     """With the mechanism, where it can be told: an adversary is assumed to know it."""
     from csp.errors import InputError
     from csp.formats.release import write_release
@@ -42,10 +51,21 @@ def save_release(path: Path, result: Any) -> None:
     try:
         result.mechanism.to_dict()
     except InputError:
-        write_release(result.release, path)
+        write_release(result.release, path, files=files)
         say(f"{path} does not tell the mechanism: its rules name single cells.")
     else:
-        write_release(result.release, path, result.mechanism)
+        write_release(result.release, path, result.mechanism, files=files)
+
+
+def hashes(paths: Sequence[Path], files: Together) -> dict[str, str]:
+    """SHA-256 of files written together, by name, so that readers see which belong together."""
+    return {path.name: files.sha256(path) for path in paths}
+
+
+def ends(run: Suppression) -> None:
+    """End an interrupted command, its results written, with the exit code of the interrupt."""
+    if run.stopped == "interrupt":
+        raise typer.Exit(exit_code())
 
 
 def cost_words(cost: Cost) -> str:

@@ -13,6 +13,8 @@ import typer
 
 from cellveil.answers import (
     cost_words,
+    ends,
+    hashes,
     needs_reveal,
     print_result,
     save_release,
@@ -26,14 +28,17 @@ from cellveil.microdata.command import microaggregate
 from cellveil.options import (
     JJ,
     RESULTS,
+    TIME_LIMIT,
+    Absent,
     Cost,
     CountColumn,
     Decimal,
     Defence,
+    Earlier,
     Encoding,
     Gap,
     Hierarchies,
-    Integer,
+    IntegerOrNot,
     KeyFile,
     Margins,
     Method,
@@ -46,11 +51,12 @@ from cellveil.options import (
     TableId,
     TimeLimit,
     TopColumns,
+    Totals,
 )
 from cellveil.problems import audit, suppress
 from cellveil.studies.command import study
 
-__all__ = ["app", "main"]
+__all__ = ["app"]
 
 
 app = typer.Typer(
@@ -150,7 +156,7 @@ def protect(
     unions: Annotated[
         bool, typer.Option("--unions", help="Sums of suppressed cells must pass the rules too.")
     ] = False,
-    integer: Integer = False,
+    integer: IntegerOrNot = None,
     defence: Defence = None,
     key_file: KeyFile = None,
     table_id: TableId = "",
@@ -161,7 +167,9 @@ def protect(
         int | None,
         typer.Option(metavar="PLACES", help="Decimal places of values.", show_default="as found"),
     ] = None,
-    total: Annotated[str, typer.Option(metavar="CODE", help="Code of totals.")] = "Total",
+    total: Totals = None,
+    absent_zero: Absent = False,
+    keep: Earlier = None,
     missing: Annotated[
         str | None,
         typer.Option(metavar="CODE", help="Code for records without one.", show_default="refused"),
@@ -171,7 +179,7 @@ def protect(
     encoding: Encoding = None,
     na: Missing = None,
     method: Method = "auto",
-    time_limit: TimeLimit = None,
+    time_limit: TimeLimit = TIME_LIMIT,
     gap: Gap = 0.0,
     output: Annotated[
         Path | None,
@@ -192,25 +200,29 @@ def protect(
 ) -> None:
     """Protect the table of some data: find its sensitive cells, suppress, audit, publish.
 
-    Without -o the published table is printed.
+    Without -o the published table is printed. Ctrl-C keeps the best pattern found so far.
     """
     from cellveil.defence import defence_words, measured, posterior_words, read_defence
     from cellveil.inputs import Source, read_rules, read_table, split_names, text_file
     from cellveil.outputs import check_outputs, result_columns, write_columns, write_json
     from cellveil.progress import Meter
     from cellveil.show import guarantee, quality, sizes
+    from csp.clock import Clock
+    from csp.formats.files import written_together
+    from csp.formats.release import read_release
     from csp.mechanism import Mechanism
 
     names = split_names(by, "--by")
-    rule, keep = read_rules(rules, primary, names)
+    clock = Clock.of(time_limit)
+    rule, looked_at = read_rules(rules, primary, names)
     source = Source(
         data, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
-        split_names(top, "--top") if top else (), str(negative), decimals, total, missing, keep,
-        text_file(data, sep, decimal, encoding, na),
+        split_names(top, "--top") if top else (), str(negative), decimals, tuple(total or ()),
+        missing, looked_at, text_file(data, sep, decimal, encoding, na), absent_zero,
     )  # fmt: skip
     mechanism = Mechanism(
         rule, width=width, strict=strict, cost=str(cost), margins=str(margins),
-        singletons=singletons, unions=unions, integer=True if integer else None,
+        singletons=singletons, unions=unions, integer=integer,
         defence=read_defence(defence, key_file, table_id),
     )  # fmt: skip
     needs_reveal("--jj", jj, reveal=reveal)
@@ -224,33 +236,44 @@ def protect(
             "-o": output, "--summary": summary, "--jj": jj, "--release": release,
             "the cells of --release": None if release is None else release.with_suffix(".csv"),
         },
-        [data, rda, primary, key_file, *(Path(text.partition("=")[2]) for text in hierarchy or ())],
+        [
+            data, rda, primary, key_file, keep,
+            *(Path(text.partition("=")[2]) for text in hierarchy or ()),
+        ],
         {
             "-o": RESULTS, "--summary": (".json",), "--jj": JJ, "--release": (".json",),
             "the cells of --release": (".csv",),
         },
     )  # fmt: skip
     with Meter("tabulating") as meter:
+        earlier = None if keep is None else read_release(keep)[0]
         table = read_table(source)
+        clock.check("the table was made")
+        meter.phase("finding sensitive cells")
         with explained(table, reveal=reveal, defended=mechanism.defence is not None):
             result = mechanism.protect(
-                table, method=method, time_limit=time_limit, gap=gap, progress=meter
-            )
+                table, keep=earlier, method=method, time_limit=clock.seconds, gap=gap,
+                progress=meter,
+            )  # fmt: skip
         columns = result_columns(result, reveal=reveal, intervals=intervals)
         known: dict[str, Any] = {}
         if result.guarantee is not None:
-            meter.phase("weighing what the pattern tells")
-            known = measured(result)
-    if jj is not None:
-        result.to_jj(jj, reveal=True)
-    if summary is not None:
-        more = {"posterior": known} if known else {}
-        write_json(summary, result.summary(reveal=reveal) | more)
-    if release is not None:
-        save_release(release, result)
-    if output is not None:
-        write_columns(output, columns)
-    else:
+            meter.phase("weighing what the pattern discloses")
+            known = measured(result, clock)
+    with written_together() as files:
+        if jj is not None:
+            result.to_jj(jj, reveal=True, files=files)
+        if release is not None:
+            save_release(release, result, files)
+        if output is not None:
+            write_columns(output, columns, files)
+        if summary is not None:
+            # Last, since it names the others by their hash.
+            more = {"posterior": known} if known else {}
+            named = [p for p in (output, release, jj) if p is not None]
+            facts = result.summary(reveal=reveal) | more | {"files": hashes(named, files)}
+            write_json(summary, facts, files)
+    if output is None:
         print_result(result, columns, reveal=reveal, intervals=intervals)
     asked = str(rule) if width is None else f"{rule} at width {width}"
     say(sizes(result.problem, result.pattern, reveal=reveal))
@@ -267,6 +290,7 @@ def protect(
     say_written(
         output, summary, jj, release, None if release is None else release.with_suffix(".csv")
     )
+    ends(result.suppression)
 
 
 app.command()(suppress)
@@ -308,8 +332,3 @@ def doctor() -> None:
     from cellveil.doctor import run_doctor
 
     raise typer.Exit(SAFE if run_doctor() else UNSAFE)
-
-
-def main() -> None:
-    """Entry point of the console script."""
-    app()

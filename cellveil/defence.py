@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from csp.clock import Clock
     from csp.decoys import Decoys
     from csp.guarantee import Guarantee
     from csp.protected import Protected
@@ -107,7 +108,7 @@ def defence_words(guarantee: Guarantee) -> Iterator[str]:
     yield f"Assumed: {'; '.join(guarantee.assumptions)}."
 
 
-def measured(result: Protected) -> dict[str, Any]:
+def measured(result: Protected, clock: Clock) -> dict[str, Any]:
     """Compute what an adversary without prior knowledge makes of the release.
 
     The release and the public part of the mechanism are all it takes, so it tells nothing that
@@ -124,8 +125,10 @@ def measured(result: Protected) -> dict[str, Any]:
         return {"not_computed": "who contributes to hidden cells has no known distribution"}
     if int((result.problem.status != "z").sum()) > _MOST_CELLS:
         return {"not_computed": f"more than {_MOST_CELLS} cells may be suppressed"}
+    if clock.over:
+        return {"not_computed": "the time limit had passed"}
     try:
-        size = Fibre(result.release).count()
+        size = Fibre(result.release).count(deadline=clock.end)
         draws = None if size is not None and size <= _MOST_TABLES else _DRAWS
         found = posterior(result.release, result.mechanism, keys=_KEYS, draws=draws)
     except InputError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-import signal
 import sys
 import textwrap
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,9 +15,9 @@ import typer
 from typer.core import TyperGroup
 
 from cellveil.screen import printable
+from cellveil.signals import exit_code
 
 __all__ = [
-    "INTERRUPTED",
     "SAFE",
     "UNSAFE",
     "Front",
@@ -25,10 +25,9 @@ __all__ = [
     "folder_for",
     "say",
     "tell",
-    "terminated_like_interrupted",
 ]
 
-SAFE, UNSAFE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+SAFE, UNSAFE, BAD_INPUT = 0, 1, 2
 
 
 class Front(TyperGroup):
@@ -38,21 +37,41 @@ class Front(TyperGroup):
         """Run the command."""
         debug = bool(ctx.params.get("debug"))
         try:
-            return super().invoke(ctx)
-        except (typer.Exit, typer.Abort, BrokenPipeError):
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a full disk shows here, and not after the last word
+        except typer.Exit as exit_:
+            if _flushed():
+                raise
+            raise typer.Exit(exit_.exit_code or BAD_INPUT) from None
+        except typer.Abort:
             raise
         except KeyboardInterrupt:
             say("Interrupted before there was a result; nothing was written.")
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(exit_code()) from None
         except Exception as error:
             if debug:
                 raise
+            _flushed()
             found = _message(error)
             if found is None:
                 raise
             message, code = found
-            say(f"Error: {message}")
+            if not isinstance(error, BrokenPipeError):  # who stops reading needs no word
+                say(f"Error: {message}")
             raise typer.Exit(code) from None
+        return result
+
+
+def _flushed() -> bool:
+    """Whether everything written to standard output has arrived; if not, nothing more is tried."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # The interpreter flushes again at its end, and would fail with an exit code of its own.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 def _message(error: Exception) -> tuple[str, int] | None:
@@ -70,6 +89,15 @@ def _message(error: Exception) -> tuple[str, int] | None:
         return "the result could not be proved safe, so nothing is released; please report", UNSAFE
     if isinstance(error, CellveilError):
         return str(error), UNSAFE
+    if isinstance(error, OSError) and error.filename is None:
+        why = error.strerror or "it is closed"
+        return f"cannot write the result: {why}", BAD_INPUT
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+        return (
+            "the data needs more memory than there is; give fewer records or columns, or one row "
+            "a cell with --aggregated",
+            BAD_INPUT,
+        )
     # An unforeseen message may quote a cell, so only its kind is shown.
     kind = type(error).__name__
     return f"{kind} inside cellveil; 'cellveil --debug ...' shows where. Please report it.", UNSAFE
@@ -142,17 +170,3 @@ def _wrapped(line: str, stream: TextIO) -> str:
     return textwrap.fill(
         line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
     )
-
-
-@contextmanager
-def terminated_like_interrupted() -> Iterator[None]:
-    """Let a polite end from outside end processes that were started too, as Ctrl-C does."""
-
-    def interrupt(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -21,6 +21,7 @@ from csp.hierarchy import Hierarchy
 from csp.problem import STATUS, Problem
 from csp.rules import PQ, AnyOf, Dominance, PPercent, Rule, parse_rules
 from csp.table import Table
+from csp.totals import DEFAULT, total_codes
 
 __all__ = [
     "Source",
@@ -54,10 +55,11 @@ class Source:
     top: tuple[str, ...] = ()
     negative: str = "error"
     decimals: int | None = None
-    total: str = "Total"
+    total: tuple[str, ...] = ()
     missing: str | None = None
     keep: int = field(default=5)
     text: TextFile | None = None
+    absent_zero: bool = False
 
     def __post_init__(self) -> None:
         clash = [name for name in self.by if name in RESERVED]
@@ -77,7 +79,9 @@ class Source:
                 msg = "--aggregated needs --value: the column that holds the cells"
                 raise InputError(msg)
         else:
-            cells = {"--count": self.count, "--top": self.top}
+            cells = {
+                "--count": self.count, "--top": self.top, "--absent-zero": self.absent_zero,
+            }  # fmt: skip
             self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
         if self.rda is not None and self.text is not None and not self.text.plain:
             msg = "--rda says how the data is written; leave out --sep, --decimal, --encoding, --na"
@@ -104,7 +108,9 @@ def read_table(source: Source) -> Table:
     """
     regular_file(source.data)
     data: Any = source.text or source.data
-    hierarchies = _hierarchies(source)
+    total = _totals(source)
+    roots, _ = total_codes(total, source.by)
+    hierarchies = _hierarchies(source, roots)
     if source.rda is not None:
         from csp.formats import argus
 
@@ -113,7 +119,8 @@ def read_table(source: Source) -> Table:
         if source.aggregated:
             known = {variable.name for variable in layout.variables}
             wanted = [n for n in source.by if n in known and n not in hierarchies]
-            hierarchies |= argus.hierarchies(layout, columns, wanted, source.total)
+            for name in wanted:
+                hierarchies |= argus.hierarchies(layout, columns, [name], roots[name])
             data = columns
     else:
         data = _said(source, data)
@@ -121,12 +128,13 @@ def read_table(source: Source) -> Table:
         assert source.value is not None
         return Table.from_frame(
             data, source.by, source.value, count=source.count, top=source.top,
-            hierarchies=hierarchies, total=source.total, decimals=source.decimals,
+            hierarchies=hierarchies, total=total, decimals=source.decimals,
+            absent="zero" if source.absent_zero else "error",
         )  # fmt: skip
     return Table.from_microdata(
         data, source.by, source.value, contributor=source.contributor, weight=source.weight,
         hierarchies=hierarchies, negative=source.negative, top=source.keep,
-        decimals=source.decimals, total=source.total, missing=source.missing,
+        decimals=source.decimals, total=total, missing=source.missing,
     )  # fmt: skip
 
 
@@ -161,7 +169,24 @@ def _said(source: Source, file: TextFile | Path) -> Any:
     return dict(zip(names, columns.arrays, strict=True))
 
 
-def _hierarchies(source: Source) -> dict[str, Hierarchy]:
+def _totals(source: Source) -> str | dict[str, str] | None:
+    """Code of the total: one for all dimensions, or some for one dimension each."""
+    found: dict[str, str] = {}
+    for text in source.total:
+        name, equals, code = text.partition("=")
+        if not equals or name not in source.by:
+            if len(source.total) > 1:
+                msg = f"--total {text!r}: with several, each is COLUMN=CODE for a column of --by"
+                raise InputError(msg)
+            return text
+        if name in found:
+            msg = f"--total names {name!r} twice; a dimension has one total"
+            raise InputError(msg)
+        found[name] = code
+    return found or None
+
+
+def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, Hierarchy]:
     found: dict[str, Hierarchy] = {}
     for text in source.hierarchy:
         name, equals, path = text.partition("=")
@@ -171,7 +196,9 @@ def _hierarchies(source: Source) -> dict[str, Hierarchy]:
         if name.strip() in found:
             msg = f"--hierarchy names {name.strip()!r} twice; a dimension has one hierarchy"
             raise InputError(msg)
-        found[name.strip()] = Hierarchy.from_hrc(Path(path.strip()), total=source.total)
+        found[name.strip()] = Hierarchy.from_hrc(
+            Path(path.strip()), total=roots.get(name.strip(), DEFAULT)
+        )
     return found
 
 

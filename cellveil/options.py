@@ -12,14 +12,18 @@ __all__ = [
     "JJ",
     "RESULTS",
     "TEXTS",
+    "TIME_LIMIT",
+    "Absent",
     "Cost",
     "CountColumn",
     "Decimal",
     "Defence",
+    "Earlier",
     "Encoding",
     "Gap",
     "Hierarchies",
     "Integer",
+    "IntegerOrNot",
     "KeyFile",
     "Margins",
     "Method",
@@ -32,6 +36,7 @@ __all__ = [
     "TableId",
     "TimeLimit",
     "TopColumns",
+    "Totals",
 ]
 
 RESULTS = (".csv", ".csv.gz", ".parquet")
@@ -65,12 +70,15 @@ class Negative(StrEnum):
 Method = Annotated[
     str, typer.Option(metavar="NAME", help="auto, cuts, branch, small or compact (small tables).")
 ]
+TIME_LIMIT = 600.0
+"""Seconds that a command takes at most unless told otherwise: nobody waits for ever by mistake."""
+
 TimeLimit = Annotated[
-    float | None,
+    float,
     typer.Option(
         metavar="SECONDS",
-        help="Seconds; then the best audited pattern is taken.",
-        show_default="none",
+        help="Seconds for the whole command, then the best audited pattern is taken; inf for no "
+        "limit.",
     ),
 ]
 Gap = Annotated[
@@ -85,6 +93,38 @@ Reveal = Annotated[
 ]
 Integer = Annotated[
     bool, typer.Option("--integer", help="The attacker knows that cells are whole units.")
+]
+IntegerOrNot = Annotated[
+    bool | None,
+    typer.Option(
+        "--integer/--no-integer",
+        help="The attacker knows that cells are whole units.",
+        show_default="in tables of counts",
+    ),
+]
+Totals = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[COLUMN=]CODE",
+        help="Code of the total, of all columns or of one; once for each.",
+        show_default="Total",
+    ),
+]
+Absent = Annotated[
+    bool,
+    typer.Option(
+        "--absent-zero",
+        help="With --aggregated: inner cells without a row are 0.",
+        show_default="refused",
+    ),
+]
+Earlier = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep",
+        metavar="FILE",
+        help="Earlier release (.json): what it suppressed stays suppressed.",
+    ),
 ]
 ReleaseFile = Annotated[
     Path | None,

@@ -124,11 +124,12 @@ def pattern_columns(
 
 
 def interval_columns(audit: Audit, scale: int) -> Columns:
-    """Columns lower and upper: what any outsider can infer of each cell."""
-    return {
-        "lower": [end_text(end, scale) for end in audit.lower.tolist()],
-        "upper": [end_text(end, scale) for end in audit.upper.tolist()],
-    }
+    """Columns lower and upper: what any outsider can infer; None where that is not proved."""
+    low, high = (
+        [None if np.isnan(end) else end_text(end, scale) for end in ends.tolist()]
+        for ends in audit.proved
+    )
+    return {"lower": low, "upper": high}
 
 
 def end_text(end: float, scale: int) -> str:

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from cellveil.answers import needs_reveal, say_written
+from cellveil.answers import ends, hashes, needs_reveal, say_written
 from cellveil.front import SAFE, UNSAFE, explained, say, tell
 from cellveil.options import (
     JJ,
     RESULTS,
     TEXTS,
+    TIME_LIMIT,
     Defence,
     Gap,
     Integer,
@@ -34,7 +35,7 @@ def suppress(
     ],
     *,
     method: Method = "auto",
-    time_limit: TimeLimit = None,
+    time_limit: TimeLimit = TIME_LIMIT,
     gap: Gap = 0.0,
     integer: Integer = False,
     defence: Defence = None,
@@ -53,6 +54,8 @@ def suppress(
     """
     from dataclasses import replace
 
+    import numpy as np
+
     from cellveil.defence import defence_words, needs_width, read_defence
     from cellveil.inputs import is_jj
     from cellveil.outputs import (
@@ -64,7 +67,9 @@ def suppress(
     )
     from cellveil.progress import Meter
     from cellveil.show import quality, sizes
+    from csp.clock import Clock
     from csp.defending import defend
+    from csp.formats.files import written_together
     from csp.formats.jj import read_jj, write_jj
     from csp.protected import defended_facts, run_facts
     from csp.solve import suppress as solve
@@ -77,11 +82,13 @@ def suppress(
     )  # fmt: skip
     decoys = read_defence(defence, key_file, table_id)
     needs_width(decoys)
-    options: dict[str, Any] = {
-        "method": method, "time_limit": time_limit, "gap": gap, "integer": integer,
-    }  # fmt: skip
+    clock = Clock.of(time_limit)
     with Meter("reading") as meter:
         posed = read_jj(problem)
+        clock.check("the problem was read")
+        options: dict[str, Any] = {
+            "method": method, "time_limit": clock.seconds, "gap": gap, "integer": integer,
+        }  # fmt: skip
         with explained(posed.table, reveal=reveal, defended=decoys is not None):
             defended = None if decoys is None else defend(posed, decoys, progress=meter, **options)
             found = (
@@ -89,32 +96,34 @@ def suppress(
                 if defended is None
                 else defended.suppression
             )
-    if summary is not None and defended is None:
-        write_json(summary, run_facts(found, posed, reveal=reveal))
-    elif summary is not None and defended is not None:
+    if defended is None:
+        facts = run_facts(found, posed, reveal=reveal)
+    else:
         facts = defended_facts(defended, posed, reveal=reveal)
-        write_json(summary, facts | {"guarantee": defended.guarantee.to_dict()})
+        facts |= {"guarantee": defended.guarantee.to_dict()}
     columns = pattern_columns(posed, found.pattern, reveal=reveal)
+    with written_together() as files:
+        if output is not None and to_jj:
+            secondary = found.pattern & (posed.status == "s")
+            letters = np.where(secondary, "x", posed.status)
+            write_jj(replace(posed, status=letters), output, files=files)
+        elif output is not None:
+            write_columns(output, columns, files)
+        if summary is not None:
+            named = [] if output is None else [output]
+            write_json(summary, facts | {"files": hashes(named, files)}, files)
     if output is None:
         write_csv(sys.stdout, columns)
-    elif to_jj:
-        secondary = found.pattern & (posed.status == "s")
-        letters = posed.status.copy()
-        letters[secondary] = "x"
-        write_jj(replace(posed, status=letters), output)
-    else:
-        write_columns(output, columns)
+    say(sizes(posed, found.pattern, reveal=reveal))
     if defended is None:
-        say(sizes(posed, found.pattern, reveal=reveal))
         say(quality(found, "cost is that of the file", reveal=reveal))
     else:
-        say(sizes(posed, found.pattern, reveal=reveal))
         for line in defence_words(defended.guarantee):
             say(line)
     if reveal and defended is None:
-        facts = run_facts(found, posed, reveal=True)
         say(f"Cost {facts['cost']}, bound {facts['bound']}.")
     say_written(output, summary)
+    ends(found)
 
 
 def audit(
@@ -132,6 +141,7 @@ def audit(
     ] = None,
     *,
     integer: Integer = False,
+    time_limit: TimeLimit = TIME_LIMIT,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -153,6 +163,8 @@ def audit(
     from cellveil.progress import Meter
     from cellveil.show import guarantee, violation_words
     from csp.auditing import audit as check
+    from csp.clock import Clock
+    from csp.formats.files import written_together
     from csp.formats.jj import read_jj
 
     check_outputs(
@@ -160,30 +172,33 @@ def audit(
         [problem, pattern],
         {"-o": RESULTS, "--summary": (".json",)},
     )
+    clock = Clock.of(time_limit)
     with Meter("reading") as meter:
         posed = read_jj(problem)
         hidden = read_pattern(pattern, posed)
         meter.phase("auditing")
-        found = check(posed, hidden, integer=integer)
+        found = check(posed, hidden, integer=integer, time_limit=clock.seconds)
     words = violation_words(posed, found.violations, reveal=reveal)
-    if summary is not None:
-        facts = {
-            "safe": found.safe,
-            "violations": words,
-            "guards": list(found.guards),
-            "integer_attacker": found.integer,
-            "cells": posed.table.n_cells,
-            "suppressed": int(hidden.sum()),
-        }
-        if reveal:
-            facts["primary"] = int(posed.primary.sum())
-            facts["claims_verified"] = len(found.certificate.claims)
-        write_json(summary, facts)
+    facts: dict[str, Any] = {
+        "safe": found.safe,
+        "violations": words,
+        "guards": list(found.guards),
+        "integer_attacker": found.integer,
+        "cells": posed.table.n_cells,
+        "suppressed": int(hidden.sum()),
+    }
+    if reveal:
+        facts["primary"] = int(posed.primary.sum())
+        facts["claims_verified"] = len(found.certificate.claims)
     # The intervals of an unsafe pattern are what must not be known.
     wrote = output if found.safe or reveal else None
-    if wrote is not None:
-        columns = pattern_columns(posed, hidden, reveal=reveal)
-        write_columns(wrote, columns | interval_columns(found, posed.table.scale))
+    with written_together() as files:
+        if wrote is not None:
+            columns = pattern_columns(posed, hidden, reveal=reveal)
+            write_columns(wrote, columns | interval_columns(found, posed.table.scale), files)
+        if summary is not None:
+            named = [] if wrote is None else [wrote]
+            write_json(summary, facts | {"files": hashes(named, files)}, files)
     if found.safe:
         for line in guarantee(found, "its protection levels", options=False):
             tell(line)

@@ -71,8 +71,9 @@ def intervals_grid(protected: Protected) -> Grid:
     grid = _plain(table)
     grid.add_column("at least", justify="right", no_wrap=True)
     grid.add_column("at most", justify="right", no_wrap=True)
+    low, high = audit.proved
     for i in np.flatnonzero(protected.pattern).tolist():
-        ends = (_end(float(audit.lower[i]), table.scale), _end(float(audit.upper[i]), table.scale))
+        ends = (_end(float(low[i]), table.scale), _end(float(high[i]), table.scale))
         grid.add_row(*map(_plainly, table.labels[i]), *map(Text, ends))
     return grid
 
@@ -194,6 +195,8 @@ def ends_words(low: float | None, high: float | None, scale: int) -> str:
 
 
 def _end(end: float, scale: int) -> str:
+    if np.isnan(end):
+        return "not proved in time"
     if np.isinf(end):
         return "no limit"
     if end == int(end):

@@ -103,6 +103,16 @@ class Audit:
     integer: bool
     guards: tuple[str, ...]
 
+    @property
+    def proved(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper ends that are proved, NaN where they are not.
+
+        These may be published. An end that is not proved is as far as one witness went from the
+        true value, and so can disclose it.
+        """
+        low, high = self.exact.T
+        return np.where(low, self.lower, np.nan), np.where(high, self.upper, np.nan)
+
     def __repr__(self) -> str:
         word = "safe" if self.safe else f"unsafe, {len(self.violations)} violations"
         return f"Audit({word}; against {', '.join(self.guards)})"

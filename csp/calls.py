@@ -53,7 +53,7 @@ def named_errors(function: Callable[P, R]) -> Callable[P, R]:
 
 def named_init(cls: type[T]) -> type[T]:
     """Do the same for the constructor of a class."""
-    cls.__init__ = named_errors(cls.__init__)  # type: ignore[method-assign, misc]
+    cls.__init__ = named_errors(cls.__init__)  # type: ignore[method-assign]
     return cls
 
 

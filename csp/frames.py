@@ -285,7 +285,7 @@ def _check_absent(
         msg = (
             f"{len(lacking)} inner {'cell has' if few else 'cells have'} no row, the first "
             f"{_cell(names, labels[int(lacking[0])])}; add {'it' if few else 'them'}, or say that "
-            "cells without a row are 0 with absent='zero' (--absent zero)"
+            "cells without a row are 0 with absent='zero' (--absent-zero)"
         )
         raise InputError(msg)
 

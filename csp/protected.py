@@ -16,6 +16,7 @@ from csp.clock import Clock
 from csp.decoys import Decoys
 from csp.defending import Defended, defend
 from csp.errors import CertificateError, InputError
+from csp.formats.files import Together
 from csp.guarantee import Guarantee
 from csp.mechanism import Mechanism
 from csp.numbers import units_to_numbers
@@ -99,7 +100,8 @@ class Protected:
             Put suppressed values into ``value`` and tell primary ("u") from secondary cells and
             decoys ("x") in ``status``. For internal files only.
         intervals : bool
-            Add columns ``lower`` and ``upper``: what any outsider can infer.
+            Add columns ``lower`` and ``upper``: what any outsider can infer; missing where the
+            time limit came before the proof.
 
         Returns
         -------
@@ -135,14 +137,13 @@ class Protected:
             "published": (~hidden).tolist(),
         }
         if intervals:
-            unit = 10.0**table.scale
-            columns |= {
-                "lower": (self.audit.lower / unit).tolist(),
-                "upper": (self.audit.upper / unit).tolist(),
-            }
+            ends = (end / 10.0**table.scale for end in self.audit.proved)
+            columns |= dict(zip(("lower", "upper"), (end.tolist() for end in ends), strict=True))
         return columns_to_frame(columns, table.frame if library is None else library)
 
-    def to_jj(self, path: str | os.PathLike[str], *, reveal: bool = False) -> None:
+    def to_jj(
+        self, path: str | os.PathLike[str], *, reveal: bool = False, files: Together | None = None
+    ) -> None:
         """Write the problem with its pattern (status x) as a JJ file.
 
         Raises
@@ -161,7 +162,7 @@ class Protected:
         posed = replace(self.problem, status=np.where(secondary, "x", self.problem.status))
         if self.mechanism.singletons is None:
             posed = replace(posed, singletons=np.zeros(self.table.n_cells, dtype=bool))
-        write_jj(posed, path)
+        write_jj(posed, path, files=files)
 
     def summary(self, *, reveal: bool = False) -> dict[str, Any]:
         """Facts about the result as plain data, ready for JSON.

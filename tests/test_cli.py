@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import json
 import os
 import subprocess
@@ -118,6 +119,9 @@ def test_protect_writes_what_the_api_gives(folder):
     assert facts["safe"]
     assert facts["proven"]
     assert "cost" not in facts
+    assert facts.pop("files") == {
+        "out.csv": hashlib.sha256(Path("out.csv").read_bytes()).hexdigest()
+    }
     assert facts.keys() == protected.summary().keys()
     assert "Audited safe" in result.stderr
     assert "Proven optimum" in result.stderr
@@ -202,7 +206,7 @@ def test_an_interrupt_keeps_the_best_pattern(folder, monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(progress.Meter, "__call__", interrupt)
-    result = run("protect", "survey.csv", *VALUE, "-o", "out.csv")
+    result = run("protect", "survey.csv", *VALUE, "-o", "out.csv", code=130)
     assert "Interrupted: this is the best audited pattern so far" in result.stderr
     assert Path("out.csv").exists()
 

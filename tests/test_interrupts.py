@@ -229,7 +229,7 @@ elif moment == "writing":
     csv.writer = writer
 elif moment == "replacing":
     Path.replace = die
-from cellveil.cli import main
+from cellveil.__main__ import main
 sys.argv[0] = "cellveil"
 main()
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cellveil.attack.defences import defences
-from cellveil.front import SAFE, UNSAFE, folder_for, say, terminated_like_interrupted
+from cellveil.front import SAFE, UNSAFE, folder_for, say
 from cellveil.options import RESULTS, Reveal, Summary
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def evaluate(
     names = tuple(READINGS) if readings is None else split(readings)
     sizes = numbers_of(sides, "--sides")
     folder_for(out)
-    with terminated_like_interrupted(), Bar("trials") as bar:
+    with Bar("trials") as bar:
         trials = run_trials(
             out / "trials.jsonl", readings=names, sides=sizes, tables=tables, seed=seed,
             limit=limit, jobs=jobs, progress=bar,

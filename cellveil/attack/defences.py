@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cellveil.front import folder_for, say, terminated_like_interrupted
+from cellveil.front import folder_for, say
 
 if TYPE_CHECKING:
     from attacks.defences.trials import DefenceTrial
@@ -86,7 +86,7 @@ def defences(
         entrant(name)
     real = _real_tables(table or [], by, value)
     folder_for(out)
-    with terminated_like_interrupted(), Bar("trials") as bar:
+    with Bar("trials") as bar:
         trials = run_defence_trials(
             out / "trials.jsonl", rules=names, readings=split(readings), sides=sizes,
             tables=tables, coins=coins, seed=seed, posterior_up_to=posterior_up_to, jobs=jobs,

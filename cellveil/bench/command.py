@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellveil.front import INTERRUPTED, UNSAFE, say, terminated_like_interrupted
+from cellveil.front import UNSAFE, say
+from cellveil.signals import exit_code
 
 if TYPE_CHECKING:
     from cellveil.bench.run import Outcome
@@ -85,7 +86,7 @@ def bench(
         for line in listing(chosen, names):
             typer.echo(line)
         return
-    with terminated_like_interrupted(), _watch() as watch:
+    with _watch() as watch:
         outcome = benchmark(
             chosen, registry, out, solvers=names, time_limit=time_limit, fresh=fresh, watch=watch
         )
@@ -118,7 +119,7 @@ def _conclude(outcome: Outcome, out: Path) -> None:
     )
     if outcome.interrupted:
         say("Interrupted; the same command goes on from here.")
-        raise typer.Exit(UNSAFE if outcome.wrong else INTERRUPTED)
+        raise typer.Exit(UNSAFE if outcome.wrong else exit_code())
     if outcome.wrong:
         raise typer.Exit(UNSAFE)
 

@@ -1,0 +1,59 @@
+"""Ctrl-C and SIGTERM: both end a run with its best result, each with an exit code of its own."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["check_streams", "exit_code", "taken"]
+
+_ended: dict[str, bool] = {"by SIGTERM": False}
+
+
+@contextmanager
+def taken() -> Iterator[None]:
+    """Let SIGTERM end what runs inside as Ctrl-C does: by a KeyboardInterrupt, not at once."""
+    _ended["by SIGTERM"] = False
+
+    def terminate(number: int, frame: Any) -> None:
+        del number, frame
+        _ended["by SIGTERM"] = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def exit_code() -> int:
+    """Exit code of an interrupted run: 143 after SIGTERM, 130 after Ctrl-C."""
+    return 143 if _ended["by SIGTERM"] else 130
+
+
+def check_streams() -> None:
+    """Give a closed standard output or error a stand-in.
+
+    Python leaves them None then. Writing a result to a closed output is an error that says so;
+    what is said on a closed standard error is lost.
+    """
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(_Closed(), write_through=True)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+
+
+class _Closed(io.RawIOBase):
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: Any) -> int:
+        del text
+        raise OSError(errno.EBADF, "standard output is closed; name a file with -o")
