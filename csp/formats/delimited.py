@@ -149,7 +149,10 @@ def connected(path: str | os.PathLike[str], kind: str) -> Iterator[duckdb.DuckDB
         except duckdb.Error as error:
             line = re.search(r"Line: *([0-9]+)", str(error))
             where = f" at line {line[1]}" if line else ""
-            msg = f"{str(path)!r} cannot be read as {kind}{where}; check the file"
+            mend = "the file is damaged or something else"
+            if kind == "csv":
+                mend = "has it as many fields as line 1, and are its quotes closed?"
+            msg = f"{str(path)!r} cannot be read as {kind}{where}; {mend}"
             raise InputError(msg) from None  # the library's text may quote the data
 
 

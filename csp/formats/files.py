@@ -235,9 +235,9 @@ class _Draft:
 
     def complete(self) -> None:
         """Bring the draft to the disk and give it the permissions of the final file."""
-        self.name.chmod(0o666 & ~_umask() if self.mode is None else self.mode)
-        with self.name.open("rb") as file:
+        with self.name.open("r+b") as file:
             os.fsync(file.fileno())
+        self.name.chmod(0o666 & ~_umask() if self.mode is None else self.mode)
 
 
 @contextmanager
