@@ -302,20 +302,21 @@ def _read_cells(
 
 
 def _units(text: str, scale: int, where: str) -> int:
-    units: Fraction | int
     plain = _PLAIN.fullmatch(text)
-    try:
-        if plain and len(plain[2] or "") <= scale:
-            units = int(plain[1] + (plain[2] or "")) * 10 ** (scale - len(plain[2] or ""))
-        else:
-            units = Fraction(read_decimal(text)) * 10**scale
-    except InputError as error:
-        msg = f"{where}: {error}"
-        raise InputError(msg) from error
-    if units.denominator != 1 or abs(units) > MAX_VALUE:
-        msg = f"{where}: {text!r} is not a whole number of units of 10**-{scale}, or too large"
+    rest = 1
+    if plain and len(plain[2] or "") <= scale:
+        units = int(plain[1] + (plain[2] or "")) * 10 ** (scale - len(plain[2] or ""))
+    else:
+        try:
+            number = Fraction(read_decimal(text)) * 10**scale
+        except InputError as error:
+            msg = f"{where}: {error}"
+            raise InputError(msg) from error
+        units, rest = number.numerator, number.denominator
+    if rest != 1 or abs(units) > MAX_VALUE:
+        msg = f"{where}: {text[:40]!r} is not a whole number of units of 10**-{scale}, or too large"
         raise InputError(msg)
-    return int(units)
+    return units
 
 
 def _bound(units: int, scale: int) -> str:
