@@ -46,7 +46,8 @@ def written_together() -> Iterator[Together]:
     Each file goes to a private draft in its own folder. At the end of the ``with`` block all
     drafts are on the disk, and only then take their names, one right after the other; if the
     block raises or a draft cannot be completed, nothing has changed. A machine that stops in the
-    midst of the renaming may leave some of the files new and some old; each of them is whole.
+    midst of the renaming, or a name that is taken away just then, may leave some of the files new
+    and some old; each of them is whole.
 
     Yields
     ------

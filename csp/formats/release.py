@@ -305,7 +305,7 @@ def _units(text: str, scale: int, where: str) -> int:
     plain = _PLAIN.fullmatch(text)
     rest = 1
     if plain and len(plain[2] or "") <= scale:
-        units = int(plain[1] + (plain[2] or "")) * 10 ** (scale - len(plain[2] or ""))
+        units: int = int(plain[1] + (plain[2] or "")) * 10 ** (scale - len(plain[2] or ""))
     else:
         try:
             number = Fraction(read_decimal(text)) * 10**scale
