@@ -108,6 +108,7 @@ class Together:
 
     def __init__(self) -> None:
         self._drafts: list[_Draft] = []
+        self._whole: list[_Draft] = []
 
     @contextmanager
     def writer(self, path: str | os.PathLike[str]) -> Iterator[TextIO]:
@@ -154,6 +155,7 @@ class Together:
         with _explained(path, draft):
             yield draft.name
             draft.complete()
+        self._whole.append(draft)
 
     def sha256(self, path: str | os.PathLike[str]) -> str:
         """SHA-256 of a file of this block that is complete, as hexadecimal digits.
@@ -166,15 +168,15 @@ class Together:
             As it was given to `writer` or `path`.
         """
         target = Path(os.path.realpath(path))
-        draft = next(draft for draft in self._drafts if draft.target == target)
+        draft = next(draft for draft in reversed(self._whole) if draft.target == target)
         with draft.name.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def _finish(self) -> None:
-        """Give all drafts their names; take back the new ones if one name cannot be had."""
+        """Give complete drafts their names; take back the new ones if one cannot be had."""
         renamed: list[_Draft] = []
         try:
-            for draft in self._drafts:
+            for draft in self._whole:
                 with _explained(draft.path, draft):
                     draft.name.replace(draft.target)
                 renamed.append(draft)
@@ -183,7 +185,7 @@ class Together:
                 if draft.mode is None:
                     draft.target.unlink(missing_ok=True)
             raise
-        for folder in {draft.target.parent for draft in self._drafts}:
+        for folder in {draft.target.parent for draft in self._whole}:
             _sync(folder)
 
     def _clean(self) -> None:
