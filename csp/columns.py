@@ -140,7 +140,7 @@ def text_codes(column: NDArray[Any]) -> list[str]:
             if code is None:
                 code = known[key] = _code(item)
             codes.append(code)
-    except TypeError as error:  # not hashable: a list, a dict, an array
+    except TypeError as error:  # bytes, or not hashable: a list, a dict, an array
         kind = type(item).__name__
         msg = f"row {len(codes) + 1}: a code is a {kind}; codes must be text or numbers"
         raise InputError(msg) from error
@@ -151,8 +151,7 @@ def _code(item: Any) -> str:
     if is_missing(item):
         return ""
     if isinstance(item, (bytes, bytearray, memoryview)):
-        msg = "a code is made of bytes; decode the column to text"
-        raise InputError(msg)
+        raise TypeError
     if isinstance(item, float) and item.is_integer():
         return str(int(item))
     return str(item).strip()
@@ -259,14 +258,15 @@ def _from_file(
             return _from_relation(open_parquet(connection, file.path), names), ""
     with (
         connected(file.path, "csv") as connection,
-        open_text(connection, file) as (text, known, found),
+        open_text(connection, file) as opened,
     ):
-        _check_names(names, known)
-        places = [f"c{known.index(name)}" for name in names]
-        columns = dict(zip(names, _from_relation(text, places), strict=True))
+        _check_names(names, opened.names)
+        places = [f"c{opened.names.index(name)}" for name in names]
+        columns = dict(zip(names, _from_relation(opened.relation, places), strict=True))
+    found = opened.file
     if numbers is not None:
-        columns = without_missing(columns, found, set(names) - set(numbers))
-        pointed, mark = with_points({n: columns[n] for n in names if n in numbers}, found)
+        columns = without_missing(columns, opened, set(names) - set(numbers))
+        pointed, mark = with_points({n: columns[n] for n in names if n in numbers}, opened)
         columns |= pointed
         found = replace(found, decimal=mark)
     return tuple(columns[name] for name in names), _note(file, found)

@@ -95,9 +95,15 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", as_rule(self.rules))
-        if self.width is not None and exact(self.width) < 0:
-            msg = f"width {self.width!r} is negative; give 0 or more"
-            raise InputError(msg)
+        if self.width is not None:
+            try:
+                negative = exact(self.width) < 0
+            except InputError as error:
+                msg = f"width: {error}"
+                raise InputError(msg) from error
+            if negative:
+                msg = f"width {self.width!r} is negative; give 0 or more"
+                raise InputError(msg)
         if self.strict and self.width is None:
             msg = "strict=True asks for intervals wider than width; give width= as well"
             raise InputError(msg)

@@ -794,6 +794,17 @@ def test_european_files(folder: Path) -> None:
     assert "--missing" in run(*words, "--na", "NA", "--missing", "N", code=2).stderr
 
 
+def test_how_text_is_written_is_for_text(folder: Path) -> None:
+    import duckdb
+
+    duckdb.sql("SELECT 'N' AS r").write_parquet("a.parquet")
+    words = ["--by", "r", "--rules", "FREQ(1,10)", "--sep", ";"]
+    assert "is not a text file" in run("protect", "a.parquet", *words, code=2).stderr
+    Path("a.asc").write_text("N1\n")
+    words += ["--rda", "a.rda"]
+    assert "leave out --sep" in run("protect", "a.asc", *words, code=2).stderr
+
+
 def test_a_release_spares_what_is_no_release(folder: Path) -> None:
     Path("prev.csv").write_text("mine\n")
     words = ["protect", "survey.csv", *VALUE]

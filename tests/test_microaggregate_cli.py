@@ -204,3 +204,17 @@ def test_studies_name_the_files_they_miss(tmp_path, name, file):
     assert result.exit_code == 2
     assert file in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_european_files(tmp_path):
+    data = tmp_path / "a.csv"
+    rows = "".join(f"Ä{i};{i * i},25\n" for i in range(12))
+    data.write_bytes(f"name;umsatz\n{rows}".encode("cp1252"))
+    words = [str(data), "-k", "3", "--attributes", "umsatz", "--keep", "name"]
+    words += ["--encoding", "cp1252", "-o", str(tmp_path / "o.csv")]
+    done = CliRunner().invoke(app, ["microaggregate", *words])
+    assert done.exit_code == 0, done.output
+    assert "separated by semicolons, with decimal commas" in done.output
+    text = (tmp_path / "o.csv").read_text(encoding="utf-8")
+    assert text.startswith("umsatz,name\n1.9")
+    assert text.count("Ä") == 12

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from csp import Decoys, Hierarchy, InputError, Mechanism, PPercent, Table
+from csp import Decoys, Hierarchy, InputError, Key, Mechanism, PPercent, Table
 from csp.columns import TextFile, column_names, read_columns, text_codes
 from csp.formats import reading
 from csp.formats.jj import read_jj
@@ -214,10 +214,10 @@ def test_codes_keep_their_commas(tmp_path: Path) -> None:
 
 
 def test_missing_texts(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.csv", "r,v\nN,1\nNA,NA\n-,2\n")
+    path = put(tmp_path / "a.csv", "r,v\nN,1\n NA,NA\n-,2\n")
     with pytest.raises(InputError, match=r"row 2, column 'r': the code is NA.*--na NA"):
         columns(path)
-    assert columns(path, missing=()) == (["N", "NA", "-"], ["1", "NA", "2"])
+    assert columns(path, missing=()) == (["N", " NA", "-"], ["1", "NA", "2"])
     assert columns(path, missing=("NA", "-")) == (["N", None, None], ["1", None, "2"])
     declared = TextFile(path, missing=("NA",))
     table = Table.from_microdata(declared, ["r"], missing="none")
@@ -257,7 +257,7 @@ def test_columns_that_differ_in_case(tmp_path: Path) -> None:
         read_columns(TextFile(tmp_path / "b.parquet", separator=";"), ["w"])
     parquet.write_table(pa.table({"b": [b"N"]}), tmp_path / "c.parquet")
     assert read_columns(tmp_path / "c.parquet", ["b"]).arrays[0].tolist() == ["N"]
-    with pytest.raises(InputError, match="made of bytes"):
+    with pytest.raises(InputError, match="row 1: a code is a bytes"):
         text_codes(np.array([b"N"], dtype=object))
 
 
@@ -427,6 +427,71 @@ def test_labels_of_a_release_come_back(tmp_path: Path) -> None:
     release = Mechanism("FREQ(1)", width=2).protect(table).release
     path, _ = write_release(release, tmp_path / "r.json")
     assert read_release(path)[0].labels == release.labels
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("20", "1e-999999999", "line 3, column value"),
+        ("20", "1e999999999", "line 3, column value"),
+        ("20", "9" * 5000, "line 3, column value"),
+        ("20", "\u0661", "line 3, column value"),
+        ("20", "x" * 200_000, "cannot be read as CSV"),
+        ("20", "2\0", "line 3: a NUL"),
+        ("1,1,", ",1,", "line 2: a code is empty"),
+        ("20,s,0,", "20,s,7,5", "line 3: lower is above upper"),
+        ('"', "", None),
+    ],
+)
+def test_cells_of_a_release_are_bounded(tmp_path, old, new, words) -> None:
+    import hashlib
+
+    from csp.formats.release import read_release, write_release
+
+    table = Table.from_array([[10, 20], [30, 40]])
+    release = Mechanism("FREQ(3)", width=2).protect(table).release
+    path, cells = write_release(release, tmp_path / "r.json")
+    text = cells.read_text()
+    changed = text.replace(old, new, 1) if words else text.replace("\n", "\r\n")
+    put(cells, changed)
+    sums = (hashlib.sha256(t.encode()).hexdigest() for t in (text, changed))
+    path.write_text(path.read_text().replace(*sums))
+    if words:
+        with pytest.raises(InputError, match=words):
+            read_release(path)
+    else:
+        assert read_release(path)[0].labels == release.labels
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Region 1 " + "9" * 5000, "whole"),
+        ("Region 1 \u0662", "whole"),
+        ("Region 1 2\n<DECIMALS> " + "9" * 5000, "whole numbers"),
+        ('<SEPARATOR> ""', "one character"),
+        ('<SEPARATOR> ",,"', "one character"),
+        ('Region 1 2\n<HIERLEADSTRING> ""', "between its quotes"),
+    ],
+)
+def test_layouts_are_bounded(tmp_path: Path, line: str, words: str) -> None:
+    from csp.formats.argus import read_metadata
+
+    with pytest.raises(InputError, match=words):
+        read_metadata(put(tmp_path / "a.rda", line + "\n"))
+
+
+def test_keys_are_bounded(tmp_path: Path) -> None:
+    large = tmp_path / "large.key"
+    large.touch(0o600)
+    os.truncate(large, 2**30)
+    with pytest.raises(InputError, match="more than 65536 bytes"):
+        Key.read(large)
+    with pytest.raises(InputError, match="is a device"):
+        Key.read("/dev/zero")
+    packed = put(tmp_path / "packed.key", b"\x1f\x8b" + bytes(range(30)))
+    packed.chmod(0o600)
+    assert Key.read(packed) == Key(packed.read_bytes())
 
 
 def test_a_release_is_plain_data(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import InputError, Manual, Mechanism, MinFrequency, PPercent, Table, Zero
+from csp.formats.files import written_together
 from csp.formats.release import read_release, write_release
 from csp.release import Release
 from tests.shared import examples
@@ -139,6 +140,33 @@ def test_broken_cells_are_named(tmp_path: Path, old: str, new: str, words: str) 
     path.write_text(path.read_text().replace(*sums))
     with pytest.raises(InputError, match=words):
         read_release(path)
+
+
+def test_files_of_two_releases_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path)
+    table = Table.from_array([[7, 20, 30], [40, 50, 60]], decimals=2)
+    other = Release.of(table, table.values == 700)
+    replace = Path.replace
+
+    def torn(self: Path, target: Path) -> Path:
+        if target.suffix == ".json":
+            raise OSError(5, "the machine stops between the two files")
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", torn)
+        with pytest.raises(InputError, match="cannot write"):
+            write_release(other, path)
+    with pytest.raises(InputError, match="do not belong together"):
+        read_release(path)
+    write_release(other, path)
+    assert (read_release(path)[0].pattern == other.pattern).all()
+    with written_together() as files:
+        write_release(other, tmp_path / "s.json", files=files)
+        assert not (tmp_path / "s.csv").exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.csv", "r.json", "s.csv", "s.json"]
 
 
 def test_values_that_do_not_agree(tmp_path: Path) -> None:

@@ -57,6 +57,16 @@ def _umask() -> int:
     return mask
 
 
+def test_what_was_given_up_does_not_appear(tmp_path: Path) -> None:
+    with written_together() as files:
+        with pytest.raises(RuntimeError), files.writer(tmp_path / "a.txt") as out:  # noqa: PT012
+            out.write("half")
+            raise RuntimeError
+        with files.writer(tmp_path / "b.txt") as out:
+            out.write("whole")
+    assert [p.name for p in tmp_path.iterdir()] == ["b.txt"]
+
+
 def test_names_that_lead_nowhere(tmp_path: Path) -> None:
     loop = tmp_path / "loop.csv"
     loop.symlink_to(loop)

@@ -47,6 +47,7 @@ _BOMS = (
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+", re.ASCII)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}", re.ASCII)
 _BLANK = {"", "na", "nan", "null", "none", "<na>"}
+_SIGNS = (",", ".", '"', "NA")
 _HEAD = 2**20
 _MOST_ROWS = 2**30
 
@@ -149,7 +150,10 @@ def connected(path: str | os.PathLike[str], kind: str) -> Iterator[duckdb.DuckDB
         except duckdb.Error as error:
             line = re.search(r"Line: *([0-9]+)", str(error))
             where = f" at line {line[1]}" if line else ""
-            msg = f"{str(path)!r} cannot be read as {kind}{where}; check the file"
+            mend = "the file is damaged or something else"
+            if kind == "csv":
+                mend = "has it as many fields as line 1, and are its quotes closed?"
+            msg = f"{str(path)!r} cannot be read as {kind}{where}; {mend}"
             raise InputError(msg) from None  # the library's text may quote the data
 
 
@@ -220,12 +224,37 @@ class _Scan:
     packed : bool
     head : str
         Its first million characters or so.
+    signs : frozenset of str
+        Which of `_SIGNS` occur in it: what is in no line is not looked for in its columns.
     """
 
     encoding: str
     rewrite: bool
     packed: bool
     head: str
+    signs: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A text file that is open.
+
+    Attributes
+    ----------
+    relation : DuckDB relation
+        Columns c0, c1, ... of text.
+    names : list of str
+        Names of the columns.
+    file : TextFile
+        With what was found out about it.
+    signs : frozenset of str
+        Which of comma, point and "NA" can occur in its fields.
+    """
+
+    relation: Any
+    names: list[str]
+    file: TextFile
+    signs: frozenset[str]
 
 
 def header(file: TextFile) -> list[str]:
@@ -240,10 +269,8 @@ def header(file: TextFile) -> list[str]:
 
 
 @contextmanager
-def open_text(
-    connection: duckdb.DuckDBPyConnection, file: TextFile
-) -> Iterator[tuple[Any, list[str], TextFile]]:
-    """Relation of a text file with columns c0, c1, ... of text, their names, and how it is written.
+def open_text(connection: duckdb.DuckDBPyConnection, file: TextFile) -> Iterator[Opened]:
+    """Open a text file.
 
     The header decides how the file is read, not a guess at its rows: a torn row is an error then,
     and numbers stay the text they are.
@@ -272,7 +299,8 @@ def open_text(
             hive_partitioning=False,
             compression="gzip" if scan.packed and not scan.rewrite else "none",
         )
-        yield relation, names, found
+        inside = separator != "," or '"' in scan.signs
+        yield Opened(relation, names, found, scan.signs if inside else scan.signs - {","})
 
 
 def _scan(file: TextFile) -> _Scan:
@@ -281,6 +309,7 @@ def _scan(file: TextFile) -> _Scan:
     decoder: codecs.IncrementalDecoder | None = None
     head, last = b"", b""
     lines = returns = pairs = 0
+    signs: set[str] = set()
 
     def fail(piece: bytes, why: str) -> NoReturn:
         line = 1 + lines + returns - pairs + len(re.findall(rb"\r\n?|\n", piece))
@@ -319,6 +348,7 @@ def _scan(file: TextFile) -> _Scan:
         if b"\r" in plain or last == b"\r":
             returns += plain.count(b"\r")
             pairs += plain.count(b"\r\n") + (last == b"\r" and plain[:1] == b"\n")
+        signs |= {sign for sign in _SIGNS if sign not in signs and sign.encode() in last + plain}
         last = plain[-1:] or last
     if decoder is None:
         encoding = "utf-8"
@@ -326,7 +356,9 @@ def _scan(file: TextFile) -> _Scan:
         checked(b"", final=True)
     mixed = returns > pairs or pairs not in (0, lines)
     shown = head.decode("utf-8", "ignore").removeprefix("\ufeff")
-    return _Scan(encoding or "utf-8", mixed or encoding != "utf-8", _is_packed(file), shown)
+    return _Scan(
+        encoding or "utf-8", mixed or encoding != "utf-8", _is_packed(file), shown, frozenset(signs)
+    )
 
 
 def _is_packed(file: TextFile) -> bool:
@@ -366,15 +398,14 @@ def _names(file: TextFile, scan: _Scan) -> tuple[list[str], str]:
 
 
 def with_points(
-    columns: dict[str, NDArray[Any]], file: TextFile
+    columns: dict[str, NDArray[Any]], opened: Opened
 ) -> tuple[dict[str, NDArray[Any]], str]:
     """Columns of numbers with decimal points, and the decimal mark they had.
 
     Parameters
     ----------
     columns : dict of str to (n,) array of text or None
-    file : TextFile
-        With its separator.
+    opened : Opened
 
     Raises
     ------
@@ -382,8 +413,11 @@ def with_points(
         If marks may be decimal or separate thousands and nothing is declared, or contradict what
         is declared (row and column named, not the number).
     """
-    commas = {name: column for name, column in columns.items() if _holds(",", column)}
-    points = {name: column for name, column in columns.items() if _holds(".", column)}
+    file = opened.file
+    commas, points = (
+        {n: c for n, c in columns.items() if mark in opened.signs and _holds(mark, c)}
+        for mark in (",", ".")
+    )
     mark = file.decimal
     if mark is None and commas:
         texts = [text.strip() for column in commas.values() for text in column if text]
@@ -411,7 +445,7 @@ def with_points(
 
 
 def without_missing(
-    columns: dict[str, NDArray[Any]], file: TextFile, codes: Collection[str]
+    columns: dict[str, NDArray[Any]], opened: Opened, codes: Collection[str]
 ) -> dict[str, NDArray[Any]]:
     """Columns with None where a text stands for a missing entry.
 
@@ -421,15 +455,20 @@ def without_missing(
         If a code is NA and nothing is declared about it (row and column named).
     """
     found = dict(columns)
+    file = opened.file
     for name, column in columns.items():
-        for text in file.missing or ():
-            gaps = column == text
-            if gaps.any():
-                column = column.copy()
-                column[gaps] = None
-        found[name] = column
-        if file.missing is None and name in codes and (column == "NA").any():
-            row = int(np.argmax(column == "NA")) + 1
+        looked_for = file.missing
+        if looked_for is None and name in codes and "NA" in opened.signs:
+            looked_for = ("NA",)
+        written = {t for t in set(column.tolist()) if t is not None} if looked_for else ()
+        gaps = np.zeros(len(column), dtype=bool)
+        for text in written:
+            if text.strip() in (looked_for or ()):
+                gaps |= column == text
+        if file.missing is not None:
+            found[name] = np.where(gaps, np.array(None), column) if gaps.any() else column
+        elif gaps.any():
+            row = int(np.argmax(gaps)) + 1
             msg = (
                 f"row {row}, column {name!r}: the code is NA, which R writes for a missing one. If "
                 "it is missing, declare missing=('NA',) (--na NA); if it is a code, missing=() "

@@ -46,7 +46,8 @@ def written_together() -> Iterator[Together]:
     Each file goes to a private draft in its own folder. At the end of the ``with`` block all
     drafts are on the disk, and only then take their names, one right after the other; if the
     block raises or a draft cannot be completed, nothing has changed. A machine that stops in the
-    midst of the renaming may leave some of the files new and some old; each of them is whole.
+    midst of the renaming, or a name that is taken away just then, may leave some of the files new
+    and some old; each of them is whole.
 
     Yields
     ------
@@ -107,6 +108,7 @@ class Together:
 
     def __init__(self) -> None:
         self._drafts: list[_Draft] = []
+        self._whole: list[_Draft] = []
 
     @contextmanager
     def writer(self, path: str | os.PathLike[str]) -> Iterator[TextIO]:
@@ -153,6 +155,7 @@ class Together:
         with _explained(path, draft):
             yield draft.name
             draft.complete()
+        self._whole.append(draft)
 
     def sha256(self, path: str | os.PathLike[str]) -> str:
         """SHA-256 of a file of this block that is complete, as hexadecimal digits.
@@ -165,15 +168,15 @@ class Together:
             As it was given to `writer` or `path`.
         """
         target = Path(os.path.realpath(path))
-        draft = next(draft for draft in self._drafts if draft.target == target)
+        draft = next(draft for draft in reversed(self._whole) if draft.target == target)
         with draft.name.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def _finish(self) -> None:
-        """Give all drafts their names; take back the new ones if one name cannot be had."""
+        """Give complete drafts their names; take back the new ones if one cannot be had."""
         renamed: list[_Draft] = []
         try:
-            for draft in self._drafts:
+            for draft in self._whole:
                 with _explained(draft.path, draft):
                     draft.name.replace(draft.target)
                 renamed.append(draft)
@@ -182,7 +185,7 @@ class Together:
                 if draft.mode is None:
                     draft.target.unlink(missing_ok=True)
             raise
-        for folder in {draft.target.parent for draft in self._drafts}:
+        for folder in {draft.target.parent for draft in self._whole}:
             _sync(folder)
 
     def _clean(self) -> None:
@@ -235,9 +238,9 @@ class _Draft:
 
     def complete(self) -> None:
         """Bring the draft to the disk and give it the permissions of the final file."""
-        self.name.chmod(0o666 & ~_umask() if self.mode is None else self.mode)
-        with self.name.open("rb") as file:
+        with self.name.open("r+b") as file:
             os.fsync(file.fileno())
+        self.name.chmod(0o666 & ~_umask() if self.mode is None else self.mode)
 
 
 @contextmanager

@@ -232,7 +232,7 @@ def read_json(path: str | os.PathLike[str], what: str, most: int | None = None) 
         found = json.loads(
             text,
             object_pairs_hook=once,
-            parse_int=read_whole,
+            parse_int=lambda digits: int(digits) if len(digits) < 19 else read_whole(digits),
             parse_float=finite,
             parse_constant=constant,
         )

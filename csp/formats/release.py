@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import os
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ __all__ = ["read_release", "write_release"]
 _FORMAT = "cellveil release 2"
 _OLD = "cellveil release 1"
 _EXTRA = ("value", "status", "lower", "upper")
+_PLAIN = re.compile(r"(-?[0-9]{1,18})(?:\.([0-9]{1,30}))?", re.ASCII)
 _MOST_DECIMALS = 30
 """Decimals of values and of weights, 15 each."""
 
@@ -232,8 +234,10 @@ def _relations(facts: dict[str, Any], path: str | os.PathLike[str]) -> dict[str,
             "a member, and 'rows' every number below 'count'"
         )
         raise InputError(msg)
-    pairs = np.unique(np.stack([out["rows"], out["cells"]]), axis=1)
-    if pairs.shape[1] < len(out["rows"]) or not out["coefficients"].all():
+    order = np.lexsort((out["cells"], out["rows"]))
+    rows, cells = out["rows"][order], out["cells"][order]
+    twice = (rows[1:] == rows[:-1]) & (cells[1:] == cells[:-1])
+    if twice.any() or not out["coefficients"].all():
         msg = f"{str(path)!r}: a relation names a cell twice, or with the coefficient 0"
         raise InputError(msg)
     return out
@@ -298,15 +302,21 @@ def _read_cells(
 
 
 def _units(text: str, scale: int, where: str) -> int:
-    try:
-        units = Fraction(read_decimal(text)) * 10**scale
-    except InputError as error:
-        msg = f"{where}: {error}"
-        raise InputError(msg) from error
-    if units.denominator != 1 or abs(units) > MAX_VALUE:
-        msg = f"{where}: {text!r} is not a whole number of units of 10**-{scale}, or too large"
+    plain = _PLAIN.fullmatch(text)
+    rest = 1
+    if plain and len(plain[2] or "") <= scale:
+        units: int = int(plain[1] + (plain[2] or "")) * 10 ** (scale - len(plain[2] or ""))
+    else:
+        try:
+            number = Fraction(read_decimal(text)) * 10**scale
+        except InputError as error:
+            msg = f"{where}: {error}"
+            raise InputError(msg) from error
+        units, rest = number.numerator, number.denominator
+    if rest != 1 or abs(units) > MAX_VALUE:
+        msg = f"{where}: {text[:40]!r} is not a whole number of units of 10**-{scale}, or too large"
         raise InputError(msg)
-    return int(units)
+    return units
 
 
 def _bound(units: int, scale: int) -> str:
