@@ -99,7 +99,7 @@ class Candidates:
 def feasible(
     table: Table, pattern: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Least and largest whole number that each suppressed cell can be.
+    """Proved bounds on the whole numbers that each suppressed cell can be.
 
     Parameters
     ----------
@@ -115,9 +115,11 @@ def feasible(
     ------
     InputError
         If a cell has no end in one direction.
+    CertificateError
+        If the end of an interval cannot be proved.
     """
     cells = np.flatnonzero(pattern)
-    low, high = intervals(table, pattern, integer=True)
+    low, high = _proved_ends(table, pattern)
     endless = ~np.isfinite(low[cells]) | ~np.isfinite(high[cells])
     if endless.any():
         i = int(cells[np.argmax(endless)])
@@ -127,6 +129,20 @@ def feasible(
         )
         raise InputError(msg)
     return low[cells].astype(np.int64), high[cells].astype(np.int64)
+
+
+def _proved_ends(
+    table: Table, pattern: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Whole numbers between which every cell is; where only fractions are proved, by those."""
+    whole = intervals(table, pattern, integer=True)
+    doubtful = np.flatnonzero(~whole.exact.all(axis=1))
+    if not len(doubtful):
+        return whole.lower, whole.upper
+    outer = intervals(table, pattern, cells=doubtful).require_exact()
+    low, high = whole.lower.copy(), whole.upper.copy()
+    low[doubtful], high[doubtful] = np.ceil(outer.lower[doubtful]), np.floor(outer.upper[doubtful])
+    return low, high
 
 
 def candidates(
