@@ -79,9 +79,7 @@ CALLS: dict[str, Callable[[float], Any]] = {
     "intervals integer": lambda t: intervals(
         counts(10, 10, 10), hidden(10, 10, 10), integer=True, time_limit=t
     ),
-    "complete": lambda t: complete(
-        Release.of(counts(13, 13, 11), hidden(13, 13, 11)), time_limit=t
-    ),
+    "complete": lambda t: complete(Release.of(counts(9, 9, 9), hidden(9, 9, 9)), time_limit=t),
 }
 
 
