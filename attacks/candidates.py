@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from attacks import propagation
 from attacks.completion import complete
+from csp.attacker import components
 from csp.auditing import intervals
-from csp.errors import InputError
+from csp.errors import CertificateError, InputError
 from csp.mechanism import Mechanism
 from csp.numbers import units_text
 from csp.patterns import as_flags
@@ -23,6 +26,7 @@ __all__ = ["Candidates", "CellFacts", "candidates", "feasible"]
 
 _MOST_FACTS = 4_000_000
 _MOST_VALUES = 20_000_000
+_MOST_NODES = 200_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -100,7 +104,7 @@ class Candidates:
 def feasible(
     table: Table, pattern: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Least and largest whole number that each suppressed cell can be.
+    """Least and largest whole number that each suppressed cell can be; proved.
 
     Parameters
     ----------
@@ -116,9 +120,11 @@ def feasible(
     ------
     InputError
         If a cell has no end in one direction.
+    CertificateError
+        If the end of an interval cannot be proved.
     """
     cells = np.flatnonzero(pattern)
-    low, high = intervals(table, pattern, integer=True)
+    low, high = _proved_ends(table, pattern)
     endless = ~np.isfinite(low[cells]) | ~np.isfinite(high[cells])
     if endless.any():
         i = int(cells[np.argmax(endless)])
@@ -128,6 +134,61 @@ def feasible(
         )
         raise InputError(msg)
     return low[cells].astype(np.int64), high[cells].astype(np.int64)
+
+
+def _proved_ends(
+    table: Table, pattern: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Find ends over whole numbers; where there is no linear proof, by an exhaustive search."""
+    whole = intervals(table, pattern, integer=True)
+    low, high = whole.lower.copy(), whole.upper.copy()
+    doubtful = np.flatnonzero(~whole.exact.all(axis=1))
+    if not len(doubtful) or not np.isfinite([low[pattern], high[pattern]]).all():
+        return low, high
+    outer = intervals(table, pattern, cells=doubtful).require_exact()
+    # Proved bounds of every cell, to search within.
+    box = np.stack([low, high]).astype(np.int64)
+    box[0, doubtful] = np.ceil(outer.lower[doubtful])
+    box[1, doubtful] = np.floor(outer.upper[doubtful])
+    for view in components(table, pattern):
+        right = view.matrix @ table.values[view.cells]
+        for j in np.flatnonzero(np.isin(view.cells, doubtful)).tolist():
+            i = int(view.cells[j])
+            for side, ends in enumerate((low, high)):
+                ranges = box[:, view.cells].copy()
+                while not whole.exact[i, side]:
+                    ranges[1 - side, j] = ends[i] + (1 if side else -1)
+                    further = _solution(view.matrix, right, ranges, table.cell(i))
+                    if further is None:
+                        break
+                    ends[i] = further[j]
+                box[side, i] = ends[i]
+    return low, high
+
+
+def _solution(
+    matrix: Any, right: NDArray[np.int64], ranges: NDArray[np.int64], name: str
+) -> NDArray[np.int64] | None:
+    """One whole-number solution within ranges; None if there is none.
+
+    Raises
+    ------
+    CertificateError
+        If the search is too long.
+    """
+    run = propagation.compiled()
+    if (ranges[0] > ranges[1]).any():
+        return None
+    search = propagation.start(matrix, right, ranges[0], ranges[1], 1)
+    if not run["narrow"](search, 0, -1):
+        return None
+    run["enumerate_system"](search, _MOST_NODES)
+    if search.state[propagation.KEPT]:
+        return np.asarray(search.kept[0])
+    if search.state[propagation.DEPTH] >= 0:
+        msg = f"no proof was found that the interval of cell {name} ends where it seems to"
+        raise CertificateError(msg)
+    return None
 
 
 def candidates(

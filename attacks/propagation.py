@@ -209,8 +209,8 @@ def compiled() -> dict[str, Any]:
     if not _compiled:
         import sys
 
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
 
         names = ("narrow", "pick", "enumerate_system")
-        _compiled.update(twins((sys.modules[__name__],), names, {}))
+        _compiled.update(compile_together((sys.modules[__name__],), names, {}))
     return _compiled

@@ -209,7 +209,7 @@ def compiled() -> dict[str, Any]:
     if not _compiled:
         import sys
 
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
 
-        _compiled.update(twins((sys.modules[__name__],), ("run_chain",), {}))
+        _compiled.update(compile_together((sys.modules[__name__],), ("run_chain",), {}))
     return _compiled

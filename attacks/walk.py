@@ -358,8 +358,9 @@ def compiled() -> dict[str, Any]:
     if not _compiled:
         import sys
 
+        from csp.compiled import compile_together
         from csp.solve import bitflow, cases, hitting, kernels
 
         modules = (bitflow, hitting, cases, ranges, sys.modules[__name__])
-        _compiled.update(kernels.twins(modules, _NAMES, kernels.compiled()))
+        _compiled.update(compile_together(modules, _NAMES, kernels.compiled()))
     return _compiled

@@ -98,11 +98,12 @@ def compiled() -> dict[str, Any]:
     if not _compiled:
         import sys
 
+        from csp.compiled import compile_together
         from csp.solve import bitflow, kernels
 
         modules = (bitflow, ranges, sys.modules[__name__])
         names = ("settle", "give", "list_tables")
-        _compiled.update(kernels.twins(modules, names, kernels.compiled()))
+        _compiled.update(compile_together(modules, names, kernels.compiled()))
     return _compiled
 
 

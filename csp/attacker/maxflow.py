@@ -296,19 +296,11 @@ def orient_plain(
 
 @cache
 def compiled() -> dict[str, Any]:
-    """All functions compiled; numba keeps them on disk."""
-    import numba
+    """All functions compiled."""
+    import sys
 
-    push = numba.njit(cache=True)(push_plain)
-    return {"push": push, "ends": _bound_to(push), "orient": numba.njit(cache=True)(orient_plain)}
+    from csp.compiled import compile_together
 
-
-def _bound_to(push: Any) -> Any:
-    """Compile `ends_plain` so that it calls the compiled push."""
-    import types
-
-    import numba
-
-    names = {**ends_plain.__globals__, "push_plain": push}
-    twin = types.FunctionType(ends_plain.__code__, names, ends_plain.__name__)
-    return numba.njit(cache=True)(twin)
+    names = ("push_plain", "ends_plain", "orient_plain")
+    found = compile_together((sys.modules[__name__],), names)
+    return {name.removesuffix("_plain"): f for name, f in found.items()}

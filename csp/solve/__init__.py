@@ -107,6 +107,8 @@ def suppress(
             error.index = int(order[error.index])
         raise
     except (OutOfTime, KeyboardInterrupt) as error:
+        if isinstance(error, OutOfTime) and method not in ("small", "compact"):
+            raise  # the cut loop has tried it
         everything = everything_suppressed(
             posed, time_limit=time_limit, began=began, integer=integer, method=method,
             stopped="time" if isinstance(error, OutOfTime) else "interrupt",

@@ -18,6 +18,7 @@ from csp.highs import retries
 from csp.problem import Problem
 from csp.solve.branch import branch
 from csp.solve.explain import no_union_safe_pattern, unprotectable
+from csp.solve.fallback import grace
 from csp.solve.guide import (
     VERY_LARGE,
     completed,
@@ -35,7 +36,7 @@ from csp.solve.unions import union_cuts_beforehand
 __all__ = ["solve_by_cuts"]
 
 # Share of the time for first patterns: the rest must do to audit full suppression.
-_FIRST_PATTERNS = 0.6
+_FIRST_PATTERNS = 0.5
 
 # Rounds of the cut phase after which its point guides a search: a good incumbent early excludes
 # most cells of a large table.
@@ -180,7 +181,10 @@ def _begin(run: Run) -> None:
         first_patterns(run)
     run.clock = clock
     if run.best is None:
+        # Full suppression is better than nothing, even a little late.
+        run.clock = Clock(clock.end + grace(clock.end - run.began))
         result = run.offer(problem.forced | problem.free)
+        run.clock = clock
         if result is not None and any(v.kind != "union" for v in result.violations):
             raise unprotectable(problem, result)
     run.master.add(union_cuts_beforehand(problem))

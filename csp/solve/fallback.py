@@ -10,12 +10,17 @@ from csp.errors import CellveilError
 from csp.problem import Problem
 from csp.solve.result import Suppression, cost_of
 
-__all__ = ["everything_suppressed"]
+__all__ = ["everything_suppressed", "grace"]
 
 # For the audit after a time limit: seconds, and a share of the limit. And after an interrupt.
 _SECONDS = 0.3
 _SHARE = 0.2
 _AFTER_INTERRUPT = 5.0
+
+
+def grace(time_limit: float) -> float:
+    """Seconds by which the audit of full suppression may pass a time limit."""
+    return _SECONDS + _SHARE * time_limit
 
 
 def everything_suppressed(
@@ -43,9 +48,8 @@ def everything_suppressed(
     Suppression or None
         With its gap to the cost of what has to be suppressed anyway.
     """
-    seconds = _AFTER_INTERRUPT
-    if stopped == "time" and time_limit is not None:
-        seconds = _SECONDS + _SHARE * time_limit
+    late = stopped == "time" and time_limit is not None
+    seconds = grace(time_limit) if late and time_limit is not None else _AFTER_INTERRUPT
     pattern = problem.forced | problem.free
     pattern.flags.writeable = False
     try:

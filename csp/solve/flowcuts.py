@@ -231,10 +231,15 @@ def price_plain(
 
 @cache
 def _compiled() -> Any:
-    import numba
+    import sys
+
+    from csp.compiled import compile_together
 
     # Sums in any order: nothing but a float bound with its allowance for noise rests on them.
-    return numba.njit(cache=True, fastmath={"reassoc", "contract"})(price_plain)
+    found = compile_together(
+        (sys.modules[__name__],), ("price_plain",), fastmath={"reassoc", "contract"}
+    )
+    return found["price_plain"]
 
 
 def subtract_prices(

@@ -165,14 +165,12 @@ def reach_sink(
 
 @cache
 def _compiled() -> Any:
-    import types
+    import sys
 
-    import numba
+    from csp.compiled import compile_together
 
-    reach = numba.njit(cache=True)(reach_sink)
-    names = {**misses_plain.__globals__, "push_plain": compiled()["push"], "reach_sink": reach}
-    twin = types.FunctionType(misses_plain.__code__, names, misses_plain.__name__)
-    return numba.njit(cache=True)(twin)
+    names, given = ("reach_sink", "misses_plain"), {"push_plain": compiled()["push"]}
+    return compile_together((sys.modules[__name__],), names, given)["misses_plain"]
 
 
 class FlowSeparator:

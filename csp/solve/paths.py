@@ -405,14 +405,10 @@ def clean(
 
 @cache
 def compiled_paths() -> dict[str, Any]:
-    """`construct` and `clean` compiled; numba keeps them on disk."""
-    import types
+    """`construct` and `clean` compiled, and what they call."""
+    import sys
 
-    import numba
+    from csp.compiled import compile_together
 
-    names: dict[str, Any] = dict(globals())
-    done: dict[str, Any] = {}
-    for function in (hide, augment, send, cheapest, construct, holds, clean):
-        twin = types.FunctionType(function.__code__, {**names, **done}, function.__name__)
-        done[function.__name__] = numba.njit(cache=True)(twin)
-    return done
+    names = ("hide", "augment", "send", "cheapest", "construct", "holds", "clean")
+    return compile_together((sys.modules[__name__],), names)

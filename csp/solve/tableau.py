@@ -110,9 +110,12 @@ def eliminate(matrix: NDArray[np.float64], row: int, column: int, keep: NDArray[
     """
     global _kernel
     if _kernel is None:
-        import numba
+        import sys
 
-        _kernel = numba.njit(cache=True)(eliminate_plain)
+        from csp.compiled import compile_together
+
+        found = compile_together((sys.modules[__name__],), ("eliminate_plain",))
+        _kernel = found["eliminate_plain"]
     return bool(_kernel(matrix, row, column, keep, ZERO))
 
 

@@ -29,9 +29,9 @@ def _kernels() -> dict[str, Any]:
     if not _compiled:
         import sys
 
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
 
-        _compiled.update(twins((sys.modules[__name__],), ("lonely", "cut_runs"), {}))
+        _compiled.update(compile_together((sys.modules[__name__],), ("lonely", "cut_runs"), {}))
     return _compiled
 
 

@@ -56,10 +56,10 @@ def narrow_classes(
     if not _compiled:
         import sys
 
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
 
         _compiled.update(
-            twins((sys.modules[__name__],), ("pair_differences", "shared", "narrow"), {})
+            compile_together((sys.modules[__name__],), ("pair_differences", "shared", "narrow"), {})
         )
     lower, upper = units.copy(), units.copy()
     bounds = np.append(starts, len(units))

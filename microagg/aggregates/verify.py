@@ -228,9 +228,11 @@ def _certain(
     if values.dtype != object and not _compiled:
         import sys
 
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
 
-        _compiled.update(twins((sys.modules[__name__],), ("fits_jointly", "count_certain"), {}))
+        _compiled.update(
+            compile_together((sys.modules[__name__],), ("fits_jointly", "count_certain"), {})
+        )
     # Integers beyond int64 take the same function as plain Python.
     count = count_certain if values.dtype == object else _compiled["count_certain"]
     count(order, values, a, b, low, high, sums, spans, whole, wide, alike, bounds, k, counts)

@@ -45,10 +45,10 @@ _compiled: dict[str, Any] = {}
 def compiled() -> dict[str, Any]:
     """Compiled copies of the functions of pricing, by name."""
     if not _compiled:
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
         from microagg.compliance import judge, pricing
 
-        _compiled.update(twins((judge, pricing), NAMES, {}))
+        _compiled.update(compile_together((judge, pricing), NAMES, {}))
     return _compiled
 
 

@@ -37,9 +37,9 @@ _compiled: dict[str, Any] = {}
 def compiled() -> dict[str, Any]:
     """Compiled copies of the plain functions, by name."""
     if not _compiled:
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
 
-        _compiled.update(twins((judge, joining, moving, growing), NAMES, {}))
+        _compiled.update(compile_together((judge, joining, moving, growing), NAMES, {}))
     return _compiled
 
 

@@ -167,10 +167,10 @@ def compiled() -> dict[str, Any]:
     if not _compiled:
         import sys
 
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
 
         names = ("follow", "apart", "far_value", "near_values", "inwards")
         given = mdav.compiled()
         modules = (*mdav.modules(), sys.modules[__name__])
-        _compiled.update(given | twins(modules, names, given))
+        _compiled.update(given | compile_together(modules, names, given))
     return _compiled

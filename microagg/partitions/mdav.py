@@ -161,8 +161,8 @@ def modules() -> tuple[ModuleType, ...]:
 def compiled() -> dict[str, Any]:
     """Compiled twins of the functions of MDAV, by name."""
     if not _compiled:
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
 
         given = lanes.vectors()
-        _compiled.update(given | twins(modules(), _NAMES, given))
+        _compiled.update(given | compile_together(modules(), _NAMES, given))
     return _compiled

@@ -84,9 +84,9 @@ def mondrian_labels(
     if not _compiled:
         import sys
 
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
 
-        _compiled.update(twins((sys.modules[__name__],), _NAMES, {}))
+        _compiled.update(compile_together((sys.modules[__name__],), _NAMES, {}))
     labels: NDArray[Any] = _compiled["mondrian"](points, k, CUTS.index(cut), width == "relative")
     return labels
 

@@ -216,8 +216,8 @@ def compiled() -> dict[str, Any]:
     if not _compiled:
         import sys
 
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
 
         names = ("errors", "bound", "candidates", "decide")
-        _compiled.update(twins((sys.modules[__name__],), names, {}))
+        _compiled.update(compile_together((sys.modules[__name__],), names, {}))
     return _compiled

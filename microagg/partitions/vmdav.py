@@ -231,9 +231,9 @@ def compiled() -> dict[str, Any]:
     if not _compiled:
         import sys
 
-        from csp.solve.kernels import twins
+        from csp.compiled import compile_together
 
         modules = (*mdav.modules(), sys.modules[__name__])
         given = mdav.compiled()
-        _compiled.update(given | twins(modules, ("plant", "grow", "join_rest"), given))
+        _compiled.update(given | compile_together(modules, ("plant", "grow", "join_rest"), given))
     return _compiled

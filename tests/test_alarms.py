@@ -1,0 +1,360 @@
+"""What a run does when a solver, a proof, the clock or the user lets it down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import csp.auditing
+import csp.solve.run as run_module
+from csp import (
+    CertificateError,
+    InputError,
+    Mechanism,
+    MinFrequency,
+    OutOfTime,
+    Problem,
+    SolverError,
+    Table,
+    Unprotectable,
+    audit,
+    intervals,
+    suppress,
+)
+from csp.auditing import follow, judge
+from csp.clock import UNLIMITED, Clock
+from csp.highs import Model, Status, retries
+from csp.solve.cuts import Cutter
+from csp.solve.master import Master
+from csp.solve.run import Run
+from csp.solve.separation import Separator
+
+
+def cube(*shape: int) -> Problem:
+    table = Table.from_array(np.random.default_rng(3).poisson(6, size=shape))
+    primary = (table.values < 3) & (table.values > 0) & ~table.margins
+    return Problem.of(table, primary, lpl=1, upl=3, spl=3, publish=table.margins)
+
+
+CUBE = cube(4, 4, 4)
+FLAT = cube(6, 6)
+
+
+def thirds() -> Table:
+    """``a = 3 b`` with a in 1 .. 5: fractions of b let a reach its bounds, whole numbers do not."""
+    return Table(
+        np.array([3, 1]), csr_array(np.array([[1, -3]])), np.array([1, 0]), np.array([5, 9]),
+        (("a",), ("b",)),
+    )  # fmt: skip
+
+
+# ---- ends ---------------------------------------------------------------------------------------
+
+
+def test_an_end_without_a_proof_is_marked() -> None:
+    both = np.ones(2, dtype=bool)
+    whole = intervals(thirds(), both, integer=True)
+    assert (whole.lower[0], whole.upper[0]) == (3, 3)
+    assert whole.exact.tolist() == [[False, False], [True, True]]
+    with pytest.raises(CertificateError, match="seem to"):
+        whole.require_exact()
+    rational = intervals(thirds(), both)
+    assert rational.exact.all()
+    assert rational.require_exact() is rational
+    lower, upper = rational
+    assert (lower[0], upper[0]) == (1, 5)
+    assert len(rational) == 2
+    assert rational[1] is upper
+    assert "3" not in repr(whole)
+
+
+def test_an_audit_says_which_ends_are_proved() -> None:
+    found = suppress(CUBE)
+    full, short = audit(CUBE, found.pattern), audit(CUBE, found.pattern, only_primary=True)
+    assert full.exact.all()
+    assert short.exact[~found.pattern].all()
+    secondary = found.pattern & ~CUBE.primary
+    assert not short.exact[secondary].any()
+    assert np.isnan(short.lower[secondary]).all()
+    assert found.audit is not None
+    assert (found.audit.certificate.pattern == found.pattern).all()
+    found.audit.certificate.verify()
+
+
+def test_attacks_take_proved_ends_only() -> None:
+    from attacks.candidates import feasible
+
+    low, high = feasible(thirds(), np.ones(2, dtype=bool))
+    assert low.tolist() == [3, 1]
+    assert high.tolist() == [3, 1]
+
+
+def test_attacks_refuse_ends_that_they_cannot_prove(monkeypatch: Any) -> None:
+    from attacks import candidates, propagation
+
+    unfinished = {"narrow": lambda *_: True, "enumerate_system": lambda *_: None}
+    monkeypatch.setattr(propagation, "compiled", lambda: unfinished)
+    with pytest.raises(CertificateError, match="no proof was found"):
+        candidates.feasible(thirds(), np.ones(2, dtype=bool))
+
+
+def test_too_much_room_for_whole_numbers_is_an_input_error() -> None:
+    table = thirds().replace(
+        values=np.array([3 * 10**9, 10**9]), lower=np.array([1, 0]), upper=np.array([7 * 10**9] * 2)
+    )
+    with pytest.raises(InputError, match="integer=False"):
+        intervals(table, np.ones(2, dtype=bool), integer=True)
+
+
+# ---- the clock and the user ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reason", [OutOfTime, KeyboardInterrupt])
+@pytest.mark.parametrize("calls", [0, 1, 5])
+def test_a_last_audit_cut_short_keeps_the_verdict(
+    reason: type[BaseException], calls: int, monkeypatch: Any
+) -> None:
+    pattern = suppress(CUBE).pattern
+    judged, whole = judge(CUBE, pattern), audit(CUBE, pattern)
+    true, count = csp.auditing.claims_of, [0]
+
+    def stopped(*args: Any, **options: Any) -> Any:
+        count[0] += 1
+        if count[0] > calls:
+            raise reason
+        return true(*args, **options)
+
+    monkeypatch.setattr(csp.auditing, "claims_of", stopped)
+    monkeypatch.setattr(csp.auditing, "_SLICE", 2)
+    short = follow(CUBE, judged, clock=Clock.of(600), interruptible=True)
+    assert short.safe
+    short.certificate.verify()
+    assert short.exact.sum() >= 2 * (~pattern).sum()
+    assert (short.lower[short.exact[:, 0]] == whole.lower[short.exact[:, 0]]).all()
+    assert (short.upper[short.exact[:, 1]] == whole.upper[short.exact[:, 1]]).all()
+    inner = ~np.isnan(short.lower) & CUBE.primary
+    assert (short.lower[inner] >= whole.lower[inner]).all()
+    assert (short.upper[inner] <= whole.upper[inner]).all()
+    # An unsafe pattern stays unsafe.
+    monkeypatch.setattr(csp.auditing, "claims_of", true)
+    bare = judge(CUBE, CUBE.forced)
+    monkeypatch.setattr(csp.auditing, "claims_of", stopped)
+    assert not follow(CUBE, bare, clock=Clock.of(600), interruptible=True).safe
+
+
+def test_an_interrupt_of_the_last_audit_of_protect_keeps_the_pattern(monkeypatch: Any) -> None:
+    table = Table.from_array(np.random.default_rng(3).poisson(6, size=(4, 4, 4)))
+    mechanism = Mechanism(MinFrequency(3), width=3, margins="publish")
+    whole = mechanism.protect(table)
+    true = csp.auditing._audited
+
+    def press(*args: Any, **options: Any) -> Any:
+        if options.get("ends") is not None:
+            raise KeyboardInterrupt
+        return true(*args, **options)
+
+    monkeypatch.setattr(csp.auditing, "_audited", press)
+    kept = mechanism.protect(table)
+    assert kept.audit.safe
+    assert (kept.release.pattern == whole.release.pattern).all()
+    assert not kept.audit.exact[kept.release.pattern].all()
+
+
+@pytest.mark.parametrize("method", ["cuts", "branch", "small", "compact"])
+def test_an_interrupt_before_the_first_pattern_suppresses_everything(
+    method: str, monkeypatch: Any
+) -> None:
+    from csp.solve import benders, ilp, slices
+
+    def press(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(benders, "first_patterns", press)
+    monkeypatch.setattr(ilp, "_compact", press)
+    monkeypatch.setattr(slices, "SmallSearch", press)
+    found = suppress(FLAT, method=method)
+    assert found.stopped == "interrupt"
+    assert (found.pattern == (FLAT.free | FLAT.forced)).all()
+    assert audit(FLAT, found.pattern).safe
+    assert not found.proven
+    assert found.gap == 1.0
+    assert found.notes
+    unsafe = replace(FLAT, spl=np.where(FLAT.primary, 10**6, 0))
+    with pytest.raises(KeyboardInterrupt):
+        suppress(unsafe, method=method)
+
+
+def test_no_time_for_a_first_pattern_suppresses_everything(monkeypatch: Any) -> None:
+    from csp.solve import benders
+
+    def late(*_: Any) -> Any:
+        raise OutOfTime
+
+    monkeypatch.setattr(benders, "first_patterns", late)
+    monkeypatch.setattr(benders, "_linear_phase", late)
+    found = suppress(CUBE, time_limit=30)
+    assert found.stopped == "time"
+    assert (found.pattern == (CUBE.free | CUBE.forced)).all()
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, "5", float("nan")])
+def test_limits_that_are_none_are_refused(limit: Any) -> None:
+    for call in (
+        lambda: suppress(FLAT, time_limit=limit),
+        lambda: audit(FLAT, FLAT.forced, time_limit=limit),
+        lambda: intervals(FLAT.table, FLAT.forced, time_limit=limit),
+    ):
+        with pytest.raises(InputError, match="time_limit"):
+            call()
+
+
+# ---- solvers ------------------------------------------------------------------------------------
+
+
+def test_a_bound_above_a_safe_pattern_is_an_error(monkeypatch: Any) -> None:
+    true = Master.relax
+
+    def boast(self: Master, objective: Any = None) -> Any:
+        answer = true(self, objective)
+        return replace(answer, bound=answer.bound + 1000)
+
+    monkeypatch.setattr(Master, "relax", boast)
+    for method in ("cuts", "branch"):
+        found = suppress(CUBE, method=method)
+        assert not found.proven
+        assert not found.canonical
+        assert found.stopped == "precision"
+        assert found.notes == ("a bound passed the cost of a safe pattern",)
+        assert found.notes[0] in repr(found)
+        assert found.bound == 0
+        assert audit(CUBE, found.pattern).safe
+
+
+def test_a_safe_pattern_below_the_bound_is_an_error() -> None:
+    run = Run(FLAT, UNLIMITED, 0.0, integer=False, seed=0, report=None)
+    run.raise_bound(1e9)
+    with pytest.raises(SolverError, match="costs less than the bound"):
+        run.offer(FLAT.free | FLAT.forced)
+    assert run.best is not None
+    assert run.bound == run.constant
+
+
+def test_a_cutoff_may_pass_the_incumbent() -> None:
+    run = Run(FLAT, UNLIMITED, 0.0, integer=False, seed=0, report=None)
+    run.offer(FLAT.free | FLAT.forced)
+    run.raise_bound(1e9, cutoff=True)
+    assert run.bound == run.best_cost
+
+
+@pytest.mark.parametrize("method", ["cuts", "branch"])
+@pytest.mark.parametrize("problem", [CUBE, FLAT])
+@pytest.mark.parametrize("which", [1, 2, 3, 4])
+def test_a_pattern_without_a_proof_does_not_end_the_run(
+    problem: Problem, method: str, which: int, monkeypatch: Any
+) -> None:
+    optimum = suppress(problem)
+    true, count = run_module.judge, [0]
+    refused: list[int] = []
+
+    def doubtful(given: Problem, pattern: Any, **options: Any) -> Any:
+        count[0] += 1
+        if count[0] == which:
+            refused.append(int(given.cost[pattern & given.free].sum()))
+            raise CertificateError("nothing can be proved")
+        return true(given, pattern, **options)
+
+    monkeypatch.setattr(run_module, "judge", doubtful)
+    found = suppress(problem, method=method, time_limit=60)
+    assert audit(problem, found.pattern).safe
+    assert found.bound <= optimum.cost <= found.cost
+    if refused:
+        assert any("nothing can be proved" in note for note in found.notes)
+        assert found.bound <= refused[0]
+        assert not found.proven or found.cost == optimum.cost
+
+
+def test_every_call_of_the_solver_is_checked() -> None:
+    one = np.ones(1)
+    model = Model().load(
+        cost=one, lower=0 * one, upper=one, rows=csr_array((0, 1)), row_lower=one[:0],
+        row_upper=one[:0],
+    )  # fmt: skip
+    far = np.array([7], np.int32)
+    for call in (
+        lambda: model.set_option("no such option", 1),
+        lambda: model.set_costs(far, one),
+        lambda: model.set_bounds(far, one, one),
+        lambda: model.delete_rows(far),
+        lambda: model.add_rows(csr_array(np.ones((1, 5))), one, one),
+        lambda: Model(threads="many"),
+    ):
+        with pytest.raises(SolverError, match="HiGHS refuses"):
+            call()
+    assert model.solve() == Status.OPTIMAL
+    assert model.objective == 0
+
+
+def test_further_tries_are_counted(monkeypatch: Any) -> None:
+    import highspy
+
+    from csp import highs
+
+    one = np.ones(1)
+    model = Model().load(
+        cost=one, lower=one, upper=one, rows=csr_array((0, 1)), row_lower=one[:0],
+        row_upper=one[:0],
+    )  # fmt: skip
+    before, true, turns = retries(), highs._run, [0]
+
+    def failing(*args: Any, **options: Any) -> Any:
+        turns[0] += 1
+        outcome = true(*args, **options)
+        return highspy.HighsStatus.kError if turns[0] < 3 else outcome
+
+    monkeypatch.setattr(highs, "_run", failing)
+    assert model.solve() == Status.OPTIMAL
+    assert retries() == before + 2
+    assert "solver_retries" in suppress(CUBE).stats
+
+
+def test_an_attacker_program_without_a_solution_is_no_answer(monkeypatch: Any) -> None:
+    separator = Separator(CUBE, Cutter(CUBE))
+    monkeypatch.setattr(Model, "solve", lambda *_, **__: Status.INFEASIBLE)
+    with pytest.raises(SolverError, match="infeasible"):
+        separator.misses(CUBE.forced.astype(float), whole=True, clock=UNLIMITED)
+
+
+# ---- options ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("compact", {"gap": 0.1}), ("compact", {"seed": 3}), ("small", {"seed": 3})],
+)
+def test_options_without_use_are_refused(method: str, options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(options))):
+        suppress(FLAT, method=method, **options)
+
+
+def test_compact_reports_progress() -> None:
+    seen: list[Any] = []
+    found = suppress(FLAT, method="compact", progress=seen.append)
+    assert [state.phase for state in seen] == ["search", "tie-break"]
+    assert seen[0].best == found.cost
+
+
+def test_an_unprotectable_cell_has_its_place_in_the_table_that_was_given() -> None:
+    table = FLAT.table
+    order = np.random.default_rng(1).permutation(table.n_cells)
+    from csp.solve.order import reordered
+
+    other = reordered(FLAT, order)
+    asked = replace(other, spl=np.where(other.primary, 10**6, 0))
+    with pytest.raises(Unprotectable) as caught:
+        suppress(asked, method="cuts")
+    assert caught.value.index is not None
+    assert other.table.labels[caught.value.index] == caught.value.cell
