@@ -277,9 +277,7 @@ def _audited(
     guards = ["outsider"]
     if problem.singletons.any():
         guards.append("singletons")
-        found, extra = _singletons(
-            problem, pattern, ends, integer=integer, enough=enough, clock=clock
-        )
+        found, extra = _singletons(problem, pattern, ends, integer=integer, clock=clock)
         violations += found
         claims += extra
     if problem.union_rule is not None:
@@ -531,30 +529,75 @@ def _singletons(
     ends: dict[int, tuple[Claim, Claim]],
     *,
     integer: bool,
-    enough: NDArray[np.int64] | None,
     clock: Clock,
 ) -> tuple[list[Violation], list[Claim]]:
     """Check every primary cell against the contributors who are alone in another cell."""
     violations: list[Violation] = []
-    claims: list[Claim] = []
-    for insider in insiders(problem):
-        known = tuple(c for c in insider.knows if pattern[c])
-        # A witness that leaves the known cells where they are serves this attacker as well.
+    enough = _needs(problem)
+    attackers = insiders(problem)
+    knows = [frozenset(c for c in one.knows if pattern[c]) for one in attackers]
+    withstands: dict[int, list[int]] = {}
+    for a, one in enumerate(attackers):
+        for p in one.against:
+            if pattern[p]:
+                withstands.setdefault(p, []).append(a)
+    # A witness that leaves the cells where they are that an attacker knows serves it as well. If
+    # one leaves those of all attackers, one claim settles them all, and most cells need no more.
+    claims = _against_all(problem, pattern, ends, withstands, knows, integer=integer, clock=clock)
+    for a, known in enumerate(knows):
         cells = [
             p
-            for p in insider.against
-            if pattern[p] and any(np.isin(known, claim.cells).any() for claim in ends[p])
+            for p, others in withstands.items()
+            if a in others and any(not known.isdisjoint(claim.cells.tolist()) for claim in ends[p])
         ]
         if not cells:
             continue
         seen = interval_claims(
-            problem.table, pattern, cells,
-            integer=integer, known=known, enough=enough, clock=clock,
+            problem.table, pattern, cells, integer=integer, known=tuple(sorted(known)),
+            enough=enough, clock=clock,
         )  # fmt: skip
         for p in cells:
             violations += _short(problem, p, *seen[p])
             claims += seen[p]
     return violations, claims
+
+
+def _against_all(
+    problem: Problem,
+    pattern: NDArray[np.bool_],
+    ends: dict[int, tuple[Claim, Claim]],
+    withstands: dict[int, list[int]],
+    knows: Sequence[frozenset[int]],
+    *,
+    integer: bool,
+    clock: Clock,
+) -> list[Claim]:
+    """Settle the cells that keep their levels even if their attackers pooled what they know.
+
+    Settled cells are taken out of `withstands`.
+    """
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for p, others in withstands.items():
+        pooled = frozenset().union(*(knows[a] for a in others))
+        if any(not pooled.isdisjoint(claim.cells.tolist()) for claim in ends[p]):
+            groups.setdefault(tuple(others), []).append(p)
+    settled = set(withstands) - {p for cells in groups.values() for p in cells}
+    claims: list[Claim] = []
+    for attackers, cells in groups.items():
+        if len(attackers) < 2:
+            continue
+        known = tuple(sorted(frozenset().union(*(knows[a] for a in attackers))))
+        seen = interval_claims(
+            problem.table, pattern, cells, integer=integer, known=known,
+            enough=_needs(problem), clock=clock,
+        )  # fmt: skip
+        for p in cells:
+            if not _short(problem, p, *seen[p]):
+                claims += seen[p]
+                settled.add(p)
+    for p in settled:
+        del withstands[p]
+    return claims
 
 
 def _unions(

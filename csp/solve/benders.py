@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 
 import numpy as np
+from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
@@ -19,6 +20,7 @@ from csp.problem import Problem
 from csp.solve.branch import branch
 from csp.solve.explain import no_union_safe_pattern, unprotectable
 from csp.solve.fallback import grace
+from csp.solve.guarding import guard
 from csp.solve.guide import (
     VERY_LARGE,
     completed,
@@ -37,6 +39,9 @@ __all__ = ["solve_by_cuts"]
 
 # Share of the time for first patterns: the rest must do to audit full suppression.
 _FIRST_PATTERNS = 0.5
+
+# Gap at which a search for just any pattern stops.
+_ANY_GAP = 0.9
 
 # Rounds of the cut phase after which its point guides a search: a good incumbent early excludes
 # most cells of a large table.
@@ -178,7 +183,10 @@ def _begin(run: Run) -> None:
     clock = run.clock
     run.clock = clock.part(_FIRST_PATTERNS)
     with suppress(OutOfTime):
-        first_patterns(run)
+        if problem.singletons.any():
+            guard(run, lambda posed, until: _quick(run, posed, until))
+        if run.best is None:
+            first_patterns(run)
     run.clock = clock
     if run.best is None:
         # Full suppression is better than nothing, even a little late.
@@ -189,6 +197,14 @@ def _begin(run: Run) -> None:
             raise unprotectable(problem, result)
     run.master.add(union_cuts_beforehand(problem))
     run.tell("start")
+
+
+def _quick(run: Run, problem: Problem, clock: Clock) -> NDArray[np.bool_]:
+    """Any safe pattern of a problem."""
+    found = solve_by_cuts(
+        problem, clock=clock, gap=_ANY_GAP, integer=run.integer, seed=run.seed, progress=None
+    )
+    return found.pattern
 
 
 def _linear_phase(run: Run) -> None:

@@ -1,0 +1,95 @@
+"""First patterns that withstand contributors who are alone in cells.
+
+The searches for patterns know the outsider only. What a pattern of theirs lacks is found by asking
+the same searches again: with the cells fixed that a contributor knows, the cells that it learns too
+much of need further cells to move with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.auditing import Violation
+from csp.clock import Clock
+from csp.errors import OutOfTime, SolverError, Unprotectable
+from csp.problem import Problem
+from csp.solve.run import Run
+
+__all__ = ["guard"]
+
+Search = Callable[[Problem, Clock], NDArray[np.bool_]]
+
+# Each round adds the cells that the audit of the last one asked for. Few are needed: what is added
+# only ever helps, and a contributor who is met once seldom learns of another cell.
+_ROUNDS = 20
+
+
+def guard(run: Run, search: Search) -> None:
+    """Offer a pattern that is safe against the contributors who are alone in cells.
+
+    Parameters
+    ----------
+    run : Run
+        Of a problem with singletons; without an incumbent.
+    search : callable
+        Gives a safe pattern of a problem without singletons, quickly rather than cheaply.
+    """
+    problem = run.problem
+    none = np.zeros(problem.table.n_cells, dtype=bool)
+    try:
+        pattern = search(replace(problem, singletons=none, union_rule=None), run.clock.part(1 / 3))
+        for _ in range(_ROUNDS):
+            result = run.offer(pattern)
+            if result is None or result.safe:
+                return
+            hurt = [v for v in result.violations if v.kind == "singleton"]
+            if not hurt:
+                return
+            pattern = pattern.copy()
+            for fixed, cells in _asked(hurt):
+                try:
+                    posed = _against(problem, pattern, fixed, cells)
+                    pattern |= search(posed, run.clock.part(1 / 3))
+                except Unprotectable:
+                    # Together they may know too much, each of them alone need not.
+                    for v in hurt:
+                        if v.cells[0] in cells:
+                            posed = _against(problem, pattern, set(v.cells[1:]), {v.cells[0]})
+                            pattern |= search(posed, run.clock.part(1 / 3))
+    except (OutOfTime, SolverError, Unprotectable):
+        # Full suppression comes next: it is safe if anything is, and names the cell if not.
+        return
+
+
+def _asked(violations: list[Violation]) -> Iterator[tuple[set[int], set[int]]]:
+    """Cells that stay fixed and cells that have to move, for as many violations at once as fit.
+
+    Fixing what all contributors know asks for more than each of them does, and costs one search.
+    """
+    left = {(v.cells[0], frozenset(v.cells[1:])) for v in violations}
+    while left:
+        fixed: set[int] = set()
+        cells: set[int] = set()
+        for cell, known in sorted(left, key=lambda item: (item[0], sorted(item[1]))):
+            if cell not in fixed and not known & cells:
+                fixed |= known
+                cells.add(cell)
+                left.discard((cell, known))
+        yield fixed, cells
+
+
+def _against(
+    problem: Problem, pattern: NDArray[np.bool_], fixed: set[int], cells: set[int]
+) -> Problem:
+    """Problem of letting some cells move while others stay, on top of a pattern."""
+    primary = np.zeros(len(pattern), dtype=bool)
+    primary[list(cells)] = True
+    status = np.where(pattern, "x", problem.status)
+    status[list(fixed)] = "z"
+    status[primary] = "u"
+    none = np.zeros(len(pattern), dtype=bool)
+    return replace(problem, primary=primary, status=status, singletons=none, union_rule=None)
