@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import re
+from copy import deepcopy
 from typing import Any
 
 __all__ = ["damaged", "damaged_json", "damaged_text"]
@@ -96,11 +97,13 @@ def damaged_json(text: str, draw: random.Random) -> str:
         holder, key = draw.choice(places)
         match draw.randrange(5):
             case 0 | 1:
-                holder[key] = draw.choice(VALUES)
+                holder[key] = deepcopy(draw.choice(VALUES))
             case 2:
                 del holder[key]
             case 3 if isinstance(holder, dict):
-                holder[draw.choice(["x", "", "strict", "rules", "\0"])] = draw.choice(VALUES)
+                holder[draw.choice(["x", "", "strict", "rules", "\0"])] = deepcopy(
+                    draw.choice(VALUES)
+                )
             case 3:
                 holder.insert(key, holder[key])
             case _:
