@@ -226,8 +226,8 @@ def follow(
         return _audited(problem, pattern, integer=judged.integer, clock=clock, ends=ends)
     except OutOfTime:
         pass
-    except CertificateError:
-        # Safety has been proved; that some end has no exact witness does not change it.
+    except (CertificateError, InputError):
+        # Safety has been proved; that some end cannot be followed exactly does not change it.
         if not judged.safe:
             raise
     except KeyboardInterrupt:

@@ -166,7 +166,7 @@ def test_the_relaxation_has_the_same_optimum_with_few_columns(
 def test_rows_leave_and_come_back_for_good() -> None:
     # min x + 3 y: the second row asks for x = 0.8, which leaves the first one loose.
     cells = np.array([3, 8], np.int64)
-    relaxation = PricedRelaxation(cells, 10, np.array([1.0, 3.0]), 1.0, 0, np.inf)
+    relaxation = PricedRelaxation(cells, 10, np.array([1.0, 3.0]), 1.0, 0, UNLIMITED)
     loose = Cut(cells, np.array([1.0, 1.0]), 0.5, "capacity")
     tight = Cut(cells, np.array([1.0, 0.5]), 0.8, "capacity")
     with pytest.MonkeyPatch.context() as patch:

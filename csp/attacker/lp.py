@@ -26,6 +26,10 @@ from csp.numbers import UNBOUNDED
 
 __all__ = ["LpEngine"]
 
+# How often a basis is refined, and the unit of a refinement in units of the one before.
+_REFINEMENTS = 4
+_FINER = 2.0**-20
+
 _NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -57,13 +61,8 @@ class LpEngine:
         finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
         largest = float(finite.max(initial=1))
         self._unit = 2.0 ** max(0, int(np.ceil(np.log2(max(largest, 1.0)))) - 20)
-        k = len(view.cells)
-        zero = np.zeros(len(view.rows))
         self._low, self._high = -_float(view.down, self._unit), _float(view.up, self._unit)
-        self._model = Model(presolve="off", solver="simplex", simplex_strategy=4).load(
-            cost=np.zeros(k), lower=self._low, upper=self._high,
-            rows=view.matrix, row_lower=zero, row_upper=zero,
-        )  # fmt: skip
+        self._model = self._loaded(self._low, self._high)
         self._priced = np.empty(0, np.int32)
         self._capped = np.empty(0, np.int32)
 
@@ -246,7 +245,7 @@ class LpEngine:
                 moved = np.flatnonzero(clipped)
                 return _Table(moved, clipped[moved], denominator)
         divisor = common_denominator(z)
-        if divisor is None:
+        if divisor is None or np.abs(z).max(initial=0.0) * divisor >= 2.0**62:
             return None
         numerators = np.rint(z * divisor).astype(np.int64)
         if not is_deviation(self._view, numerators, divisor):
@@ -266,48 +265,81 @@ class LpEngine:
     def _from_basis(
         self, j: int, sign: int, table: _Table | None, clock: Clock, enough: int | None
     ) -> tuple[_Table, tuple[NDArray[Any], int] | None]:
-        """Solve the final basis in rationals: slower, but exact at any denominators."""
+        """Solve the final basis in rationals: slower, but exact at any denominators.
+
+        Where a bound is broken, the program is solved again for what is missing, in a smaller
+        unit (iterative refinement; Gleixner, Steffy and Wolter 2016).
+        """
         import highspy
 
         kind = highspy.HighsBasisStatus
-        basis = self._model.basis
-        columns, rows = list(basis.col_status), list(basis.row_status)
-        lp = self._model.lp
-        at = np.array(
-            [
-                _units(lp.col_upper_[i] if s == kind.kUpper else lp.col_lower_[i], self._unit)
-                if s in (kind.kUpper, kind.kLower)
-                else 0
-                for i, s in enumerate(columns)
-            ],
-            dtype=object,
-        )
-        basic = np.array([i for i, s in enumerate(columns) if s == kind.kBasic], dtype=np.int64)
+        basis, unit = self._model.basis, self._unit
+        up, down = self._view.up.astype(object), self._view.down.astype(object)
         if enough is not None:
-            # The deviation alone will do, and sparse elimination finds it far sooner.
-            others = np.setdiff1d(np.arange(len(columns)), basic)
-            found = determined(self._view.matrix, others, at[others, None], clock)
-            if found is not None and is_deviation(self._view, found[0][:, 0], found[1]):
-                moved = np.flatnonzero(found[0][:, 0])
-                better = _Table(moved, found[0][moved, 0], found[1])
-                if better.reach(j, sign) >= enough:
-                    return better, None
-        tight = np.array([i for i, s in enumerate(rows) if s != kind.kBasic], dtype=np.int64)
-        answer = basic_solution(self._view, basic, at, tight, j, sign, clock)
-        if answer is not None:
+            side = up if sign > 0 else down
+            side[j] = min(side[j], enough)
+        for _ in range(_REFINEMENTS):
+            columns, rows = list(basis.col_status), list(basis.row_status)
+            at = np.array([0] * len(columns), dtype=object)
+            for i, s in enumerate(columns):
+                at[i] = up[i] if s == kind.kUpper else -down[i] if s == kind.kLower else 0
+            basic = np.array([i for i, s in enumerate(columns) if s == kind.kBasic], np.int64)
+            if enough is not None:
+                # The deviation alone will do, and sparse elimination finds it far sooner.
+                others = np.setdiff1d(np.arange(len(columns)), basic)
+                found = determined(self._view.matrix, others, at[others, None], clock)
+                if found is not None and is_deviation(self._view, found[0][:, 0], found[1]):
+                    moved = np.flatnonzero(found[0][:, 0])
+                    better = _Table(moved, found[0][moved, 0], found[1])
+                    if better.reach(j, sign) >= enough:
+                        return better, None
+            tight = np.array([i for i, s in enumerate(rows) if s != kind.kBasic], np.int64)
+            answer = basic_solution(self._view, basic, at, tight, j, sign, clock)
+            if answer is None:
+                break
             numerators, denominator, multipliers, divisor = answer
             if is_deviation(self._view, numerators, denominator):
                 moved = np.flatnonzero(numerators)
                 return _Table(moved, numerators[moved], denominator), (multipliers, divisor)
+            unit = max(unit * _FINER, _FINER)
+            low = _distance(-down, numerators, denominator, unit)
+            high = _distance(up, numerators, denominator, unit)
+            finer = self._loaded(low, high)
+            finer.set_costs(np.array([j], np.int32), np.array([-float(sign)]))
+            finer.set_basis(basis)
+            if finer.solve(clock) != Status.OPTIMAL:
+                break
+            basis = finer.basis
         if table is not None:
             return table, None
-        msg = "no exact table could be made of the attacker's LP solution"
+        clock.check("an exact witness was found")
+        msg = (
+            "no exact table could be made of the attacker's LP solution; the numbers of the table "
+            "may be too far apart: use a larger unit, or tables of smaller parts"
+        )
         raise CertificateError(msg)
 
+    def _loaded(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Model:
+        zero = np.zeros(len(self._view.rows))
+        return Model(presolve="off", solver="simplex", simplex_strategy=4).load(
+            cost=np.zeros(len(low)), lower=low, upper=high,
+            rows=self._view.matrix, row_lower=zero, row_upper=zero,
+        )  # fmt: skip
 
-def _units(bound: float, unit: float) -> int:
-    """Return a finite bound of the model in units; bounds were exact floats of whole units."""
-    return round(bound * unit)
+
+def _distance(
+    bound: NDArray[Any], numerators: NDArray[Any], denominator: int, unit: float
+) -> NDArray[np.float64]:
+    """From rational values to bounds, in a unit; infinite where there is no bound."""
+    scale = denominator * Fraction(unit)
+    return np.array(
+        [
+            float(np.sign(b)) * np.inf
+            if abs(b) >= UNBOUNDED
+            else float((b * denominator - n) / scale)
+            for b, n in zip(bound.tolist(), numerators.tolist(), strict=True)
+        ]
+    )
 
 
 def _float(bound: NDArray[np.int64], unit: float) -> NDArray[np.float64]:
