@@ -171,8 +171,8 @@ def view_of(
     Raises
     ------
     InputError
-        If two members name different values of a cell, or one contradicts a published value or
-        the bounds of a cell (cell and members named).
+        If a contribution is negative, two members name different values of a cell, or one
+        contradicts a published value or the bounds of a cell (cell and members named).
     """
     pattern, published = release.pattern.copy(), release.published.copy()
     lower = release.lower.copy()
@@ -182,6 +182,13 @@ def view_of(
         for cell in (*member.cells, *member.own):
             if not 0 <= cell < n:
                 msg = f"{member.name} knows of cell {cell}, but positions run from 0 to {n - 1}"
+                raise InputError(msg)
+        for cell, amount in member.own.items():
+            if amount < 0:
+                msg = (
+                    f"{member.name} has a negative contribution to cell "
+                    f"{cell_name(release, cell)}; give 0 or more"
+                )
                 raise InputError(msg)
         for cell, value in member.cells.items():
             if not pattern[cell] and published[cell] != value:
@@ -199,9 +206,6 @@ def view_of(
         # Nobody is there: then everybody knows the cell, as all of its contributors would.
         pooled |= {c: (0, 0) for c in np.flatnonzero(counts == 0).tolist() if c not in pooled}
     for cell, (amount, heads) in pooled.items():
-        if amount < 0:
-            msg = f"a contribution to cell {cell_name(release, cell)} is negative; give 0 or more"
-            raise InputError(msg)
         if counts is not None and heads > counts[cell]:
             msg = f"{heads} members contribute to cell {cell_name(release, cell)}, more than counts"
             raise InputError(msg)
@@ -229,8 +233,6 @@ def _pooled(members: Sequence[Knowledge]) -> dict[int, tuple[int, int]]:
         for cell, amount in member.own.items():
             before, heads = found.get(cell, (0, 0))
             found[cell] = before + int(amount), heads + 1
-            if amount < 0:
-                found[cell] = -1, heads + 1
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from attacks.coalition import Coalition, smallest_coalition
 from attacks.explaining import explain
-from attacks.insider import Knowledge, fitting, insiders, knowledge_of, view_of
+from attacks.insider import Knowledge, fitting, insiders, interval, knowledge_of, view_of
 from csp import InputError, OutOfTime, Table
 from csp.release import Release
 from tests import oracles
@@ -169,6 +169,27 @@ def test_a_published_cell_is_judged_as_the_p_percent_rule_does() -> None:
         assert sensitive == (found.members is not None and len(found.members) <= 1)
 
 
+@examples(20)
+@given(frequency_2d(high=9), st.data())
+def test_members_pool_the_same_in_every_order(table: Table, data: st.DataObject) -> None:
+    release = Release.of(table, ~table.margins)
+    cell = int(data.draw(st.sampled_from(np.flatnonzero(release.pattern).tolist())))
+    value = int(table.values[cell])
+    amounts = data.draw(st.lists(st.integers(-5, value), min_size=1, max_size=3))
+    assume(sum(a for a in amounts if a > 0) <= value)
+    members = [Knowledge(f"m{i}", own={cell: a}) for i, a in enumerate(amounts)]
+    for order in permutations(members):
+        if min(amounts) < 0:
+            with pytest.raises(InputError, match="negative contribution"):
+                view_of(release, order)
+            continue
+        seen = view_of(release, order)
+        low, high = interval(fitting(seen), seen, cell, integer=False)
+        assert (low, high) == seen_by(table, release, tuple(members), cell)
+        assert low is not None
+        assert low >= sum(amounts)
+
+
 def test_singletons_know_their_cells_and_all_below() -> None:
     counts = Table.from_array([[1, 0, 0], [3, 4, 5], [1, 6, 7]])
     release = Release.of(counts, ~counts.margins)
@@ -198,7 +219,7 @@ def test_bad_input_is_refused_without_a_value() -> None:
     refused("contradicts the published", [Knowledge("b", {3: 1})], 5, width=2)
     refused("contradicts its bounds", [Knowledge("b", {0: -1})], 5, width=2)
     refused("no table agrees", [Knowledge("b", {0: 10**9})], 5, width=2)
-    refused("is negative", [Knowledge("b", own={0: -5})], 5, width=2)
+    refused("negative contribution", [Knowledge("b", own={0: -5})], 5, width=2)
     refused("exceed its value", [Knowledge("b", {0: value}, {0: value + 1})], 5, width=2)
     refused("no table agrees", [Knowledge("b", own={0: 10**10})], 5, width=2)
     refused("positions run", [Knowledge("b", {99: 1})], 5, width=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from unittest import mock
 
@@ -211,6 +212,26 @@ FILE = {"age": AGE, "pay": PAY, "tax": PAY**2 % 11, "rent": AGE**2 % 7}
     ],
 )
 def test_what_is_proved_is_said(how, expected):
+    assert_proved(how, expected)
+
+
+def test_the_order_that_is_proved_is_the_default():
+    assert_proved({}, [True, True])
+
+
+@pytest.mark.parametrize("label", ["", "forward", "informed, sequential", "uninformed"])
+def test_labels_prove_nothing(label):
+    masked = microagg.mdav_swap(
+        FILE, 2, confidential=["pay", "tax"], order="sequential", seed=1
+    )
+    for change in ({"variant": label}, {"method": label}):
+        found = microagg.linkage_probability(replace(masked, **change))
+        assert [one.proved for one in found.parts] == [True, False]
+    safe = microagg.mdav_swap(FILE, 2, confidential=["pay", "tax"], seed=1)
+    assert microagg.linkage_probability(replace(safe, variant=label)).proved
+
+
+def assert_proved(how, expected):
     masked = microagg.mdav_swap(FILE, 2, confidential=["pay", "tax"], seed=1, **how)
     found = microagg.linkage_probability(masked)
     assert [one.proved for one in found.parts] == expected

@@ -182,17 +182,15 @@ def linkage_probability(swapped: Swapped) -> Linkages:
     posterior probability of an intruder who also draws conclusions from how other attributes were
     swapped. It is, unless groups of another attribute were made of this one as it was before it
     was swapped, as MDAV-SWAP makes them in the orders "sequential" (all attributes but the first)
-    and "simultaneous" (all, if there are several); the order "forward" mends that.
+    and "simultaneous" (all, if there are several); the order "forward", the default, does not.
     """
-    if swapped.method == "MDAV-ID":
+    if not swapped.sources:
         return _of_classes(swapped)
     parts = []
-    for place, name in enumerate(swapped.confidential):
-        earlier = place > 0 if "sequential" in swapped.variant else len(swapped.confidential) > 1
-        exposed = earlier and not swapped.variant.startswith("uninformed")
-        safe = swapped.method == "IR-SWAP" or "forward" in swapped.variant or not exposed
+    for name in swapped.confidential:
         labels = swapped.partitions[name].labels
-        parts.append(group_linkage(labels, swapped.column(name), name, proved=safe))
+        proved = swapped.proved[name]
+        parts.append(group_linkage(labels, swapped.column(name), name, proved=proved))
     return Linkages(tuple(parts))
 
 

@@ -86,7 +86,8 @@ def mdav_id(
     means = partition.masked
     new: dict[str, NDArray[Any]] = {name: means[:, j] for j, name in enumerate(roles.quasi)}
     partitions = dict.fromkeys(roles.quasi, partition)
-    return _result(roles, new, partitions, {}, k, ("MDAV-ID", "", scale, None))
+    proved = dict.fromkeys(roles.quasi, True)
+    return _result(roles, new, partitions, {}, k, ("MDAV-ID", "", scale, None), proved)
 
 
 def mdav_swap(
@@ -96,7 +97,7 @@ def mdav_swap(
     confidential: Sequence[str] | None = None,
     quasi_identifiers: Sequence[str] | None = None,
     intruders: str = "informed",
-    order: str = "sequential",
+    order: str = "forward",
     scale: str = "standardise",
     constant: str = "error",
     seed: int | None = None,
@@ -117,10 +118,11 @@ def mdav_swap(
         Informed ones each know all attributes but one confidential one: every attribute is
         permuted on its own. Against uninformed ones, who know quasi-identifiers only, all
         confidential attributes are permuted together, within groups of the quasi-identifiers.
-    order : {"sequential", "simultaneous", "forward"}
-        Against informed intruders, what the groups of an attribute are made of: all others as
-        they stand, with those before it swapped; all others in the original file; or the
-        quasi-identifiers and the attributes swapped before it. See Notes.
+    order : {"forward", "sequential", "simultaneous"}
+        Against informed intruders, what the groups of an attribute are made of: the
+        quasi-identifiers and the attributes swapped before it; all others as they stand, with
+        those before it swapped; or all others in the original file. Only the first keeps the
+        bound of one in k for every attribute; see Notes.
     scale : str
         One of `microagg.scaling.SCALES`.
     constant : {"error", "keep"}
@@ -251,19 +253,23 @@ def _swapped(
     now = dict(zip(roles.names, roles.columns, strict=True))
     original = dict(now)
     new, partitions, sources = {}, {}, {}
-    simultaneous = "simultaneous" in how[1]
     made: dict[int, Partition] = {}
     for name, move in zip(roles.confidential, moves, strict=True):
         if id(move) not in made:
-            by = tuple(roles.records.names[j] for j in move.by)
-            table = original if simultaneous else now
-            basis = Records(by, tuple(table[one] for one in by), roles.records.decimals)
-            method = "individual ranking" if by == (name,) else "MDAV"
+            names = roles.records.names
+            columns = tuple(
+                (original if j in move.unswapped else now)[names[j]] for j in move.by
+            )
+            basis = Records(tuple(names[j] for j in move.by), columns, roles.records.decimals)
+            method = "individual ranking" if basis.names == (name,) else "MDAV"
             made[id(move)] = Partition.of(basis, move.labels, k, method)
         partitions[name] = made[id(move)]
         sources[name] = move.source
         new[name] = now[name] = original[name][move.source]
-    return _result(roles, new, partitions, sources, k, how)
+    # Whoever knows the attributes that other groups were made of sees what moved where.
+    exposed = {roles.records.names[j] for move in moves for j in move.unswapped}
+    proved = {name: name not in exposed for name in roles.confidential}
+    return _result(roles, new, partitions, sources, k, how, proved)
 
 
 def _result(
@@ -273,6 +279,7 @@ def _result(
     sources: dict[str, NDArray[np.int64]],
     k: int,
     how: tuple[str, str, str, int | None],
+    proved: dict[str, bool],
 ) -> Swapped:
     method, variant, scale, seed = how
     unchanged, homogeneous = {}, {}
@@ -294,6 +301,6 @@ def _result(
         column.flags.writeable = False
     return Swapped(
         roles.names, tuple(columns), roles.quasi, roles.confidential, tuple(unchanged),
-        k, method, variant, scale, seed, partitions, sources, unchanged, homogeneous,
+        k, method, variant, scale, seed, partitions, sources, proved, unchanged, homogeneous,
         roles.library,
     )  # fmt: skip

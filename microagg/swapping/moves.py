@@ -51,11 +51,14 @@ class Move:
         Record whose value each record is given; always one of its own group.
     by : tuple of int
         Attributes that the groups were made of, as columns of the points.
+    unswapped : tuple of int
+        Other attributes among them whose values in the original file were used.
     """
 
     labels: NDArray[np.int64]
     source: NDArray[np.int64]
     by: tuple[int, ...]
+    unswapped: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,7 +141,7 @@ def permuted(labels: NDArray[np.int64], generator: np.random.Generator) -> NDArr
 def joint_move(original: Original, quasi: Sequence[int], seed: int) -> Move:
     """One permutation for all confidential attributes, within groups of the quasi-identifiers."""
     labels = original.labels(tuple(quasi))
-    return Move(labels, permuted(labels, stream(seed, 0)), tuple(quasi))
+    return Move(labels, permuted(labels, stream(seed, 0)), tuple(quasi), tuple(quasi))
 
 
 def informed_moves(
@@ -181,7 +184,9 @@ def informed_moves(
             labels = original.labels(by)
         else:
             labels = mdav_labels(now[:, list(by)], original.k)
-        moves.append(Move(labels, permuted(labels, random), by))
+        swapped = () if order == "simultaneous" else (j, *confidential[:place])
+        unswapped = tuple(sorted({*by} - {j, *swapped}))
+        moves.append(Move(labels, permuted(labels, random), by, unswapped))
         if order != "simultaneous":
             now[:, j] = now[moves[-1].source, j]
     return moves

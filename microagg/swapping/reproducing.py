@@ -122,8 +122,9 @@ def _table(data: dict[str, Any], table: str, k: int, seed: int) -> NDArray[np.fl
         masked = mdav_id(data, k, quasi_identifiers=CENSUS, scale="none").to_columns()
     elif table == "VIII":
         masked = mdav_swap(
-            data, k, confidential=chosen, quasi_identifiers=kept, scale="none", seed=seed
-        )
+            data, k, confidential=chosen, quasi_identifiers=kept, order="sequential",
+            scale="none", seed=seed,
+        )  # fmt: skip
     elif table == "IX":
         masked = ir_swap(data, k, confidential=chosen, quasi_identifiers=kept, seed=seed)
     compared: CorrelationLoss = correlation_loss(data, masked, chosen)

@@ -41,6 +41,10 @@ class Swapped:
         Groups of each masked attribute. Not for publication.
     sources : mapping of str to (n,) int64
         Record whose entry each record was given, for each swapped attribute. Not for publication.
+    proved : mapping of str to bool
+        Whether nobody links a record's value of each masked attribute with a probability above
+        that of a guess within its group: no groups were made of the attribute as it was before
+        it was swapped.
     unchanged : mapping of str to float
         Share of the records that still have their own value of each masked attribute, be it by
         the permutation or because values of a group are equal.
@@ -63,6 +67,7 @@ class Swapped:
     seed: int | None
     partitions: Mapping[str, Partition]
     sources: Mapping[str, NDArray[np.int64]]
+    proved: Mapping[str, bool]
     unchanged: Mapping[str, float]
     homogeneous: Mapping[str, int]
     library: str = ""
