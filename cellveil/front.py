@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -23,6 +24,7 @@ __all__ = [
     "Front",
     "explained",
     "folder_for",
+    "in_options",
     "say",
     "tell",
 ]
@@ -56,10 +58,46 @@ class Front(TyperGroup):
             if found is None:
                 raise
             message, code = found
+            message = in_options(message, _options(self.commands.get(ctx.invoked_subcommand)))
             if not isinstance(error, BrokenPipeError):  # who stops reading needs no word
                 say(f"Error: {message}")
             raise typer.Exit(code) from None
         return result
+
+
+def _options(command: Any) -> dict[str, tuple[str, str]]:
+    """Options of a command, or of all in a group, by the names of their parameters: on and off."""
+    found: dict[str, tuple[str, str]] = {}
+    for below in getattr(command, "commands", {}).values():
+        found |= _options(below)
+    for param in command.params if command is not None else ():
+        if param.opts and param.opts[0].startswith("-"):
+            off = param.secondary_opts[0] if param.secondary_opts else ""
+            found[param.name] = (param.opts[0], off)
+    return found
+
+
+def in_options(message: str, options: dict[str, tuple[str, str]]) -> str:
+    """Say in options of the command line what a message says in arguments of Python.
+
+    ``negative='abs'`` becomes ``--negative abs``, ``width=`` becomes ``--width``.
+    """
+    if not options:
+        return message
+    names = "|".join(sorted(options, key=len, reverse=True))
+    text = rf"(?<![\w-])({names})=(?:'([^']*)'|(True|False)\b|(\d[\w.]*))?(?: \((--[\w-]+)\))?"
+
+    def option(found: re.Match[str]) -> str:
+        name, quoted, flag, number, told = found.groups()
+        on, off = options[name]
+        if told:
+            return told
+        if flag:
+            return on if flag == "True" else off or f"no {on}"
+        value = quoted or number
+        return f"{on} {value}" if value else on
+
+    return re.sub(text, option, message)
 
 
 def _flushed() -> bool:

@@ -62,7 +62,7 @@ class Wide:
         own = 0 if decoys.width is None else ceil_fraction(exact(decoys.width) * 10**table.scale)
         if max(own, width) <= 0:
             msg = (
-                "nothing says how wide the interval of a decoy must be; give Mechanism(width=), "
+                "nothing says how wide the interval of a decoy must be; give the mechanism width=, "
                 "Decoys(width=) in numbers of the measure, or Decoys(share=) of each cell"
             )
             raise InputError(msg)

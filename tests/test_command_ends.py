@@ -1,0 +1,278 @@
+"""How commands end: exit codes under faults, interrupts and limits; what is kept; whose words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cellveil.cli import app
+from cellveil.front import in_options
+from csp.formats.release import read_release
+
+ROOT = Path(__file__).resolve().parent.parent
+SURVEY = "region,sector,firm,turnover\n" + "".join(
+    f"R{i % 4},S{(i * 7 + i // 4) % 3},e{i},{103 + 79 * i * (1 + i % 3)}\n" for i in range(26)
+)
+VALUE = ["--by", "region,sector", "--value", "turnover", "--contributor", "firm"]
+PROTECT = ["protect", "survey.csv", *VALUE, "--rules", "P(10)|FREQ(3,10)"]
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("survey.csv").write_text(SURVEY)
+    return tmp_path
+
+
+def run(*words, code=0):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def started(*words, **options):
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "cellveil", *map(str, words)], env=env, text=True,
+        stderr=subprocess.PIPE, **options,
+    )  # fmt: skip
+
+
+# ---- standard output -----------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_standard_output_is_bad_input_and_not_unsafe(folder):
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        process = started(*PROTECT, stdout=full)
+        said = process.communicate(timeout=120)[1]
+    assert process.returncode == 2
+    assert "No space left" in said
+    assert "Traceback" not in said
+    assert "Audited safe" not in said
+
+
+def test_a_closed_standard_output_is_bad_input(folder):
+    script = (
+        "import os, sys; os.close(1); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", script, "-m", "cellveil", *PROTECT], env=env, check=False,
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "name a file with -o" in done.stderr
+
+
+def test_a_reader_that_goes_away_ends_the_command_without_a_word(folder):
+    process = started(*PROTECT, stdout=subprocess.PIPE)
+    process.stdout.close()
+    with process.stderr as stream:
+        said = stream.read()
+    assert process.wait(timeout=120) == 2
+    assert "Traceback" not in said
+    assert "Error" not in said
+
+
+# ---- interrupts ----------------------------------------------------------------------------------
+
+SLOW = """
+import sys, time
+from cellveil import signals
+if sys.argv[1] == "import":
+    real = __builtins__.__import__
+    def slow(name, *words, **options):
+        if name.startswith("cellveil.cli"):
+            print("ready", flush=True)
+            time.sleep(60)
+        return real(name, *words, **options)
+    __builtins__.__import__ = slow
+else:
+    from csp.solve.run import Run
+    real = Run.tell
+    def tell(self, phase):
+        real(self, phase)
+        if self.best is not None:
+            print("ready", flush=True)
+            time.sleep(60)
+    Run.tell = tell
+sys.argv[:2] = ["cellveil"]
+from cellveil.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("moment", ["import", "search"])
+def test_an_interrupt_ends_without_a_traceback_and_keeps_the_best(folder, moment, number, code):
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [*PROTECT, "-o", "out.csv", "--summary", "s.json"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, moment, *words], env=env, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode == code, said
+    assert "Traceback" not in said
+    if moment == "search":
+        assert "Interrupted: this is the best audited pattern so far" in said
+        assert json.loads(Path("s.json").read_text())["safe"]
+        assert Path("out.csv").exists()
+    else:
+        assert not Path("out.csv").exists()
+
+
+def test_an_interrupt_in_the_last_audit_keeps_the_pattern(folder, monkeypatch):
+    from csp import auditing
+
+    real = auditing._claims
+
+    def interrupted(table, pattern, targets, **options):
+        if options.get("enough") is None:  # the last audit follows every suppressed cell
+            raise KeyboardInterrupt
+        return real(table, pattern, targets, **options)
+
+    monkeypatch.setattr(auditing, "_claims", interrupted)
+    run(*PROTECT, "-o", "out.csv", "--intervals")
+    lines = Path("out.csv").read_text().splitlines()
+    assert lines[0].endswith("lower,upper")
+    hidden = [line for line in lines[1:] if ",x,false," in line]
+    assert hidden
+    # An end that was not proved is as far as a witness went: it would tell the value.
+    assert all(line.endswith(",,") for line in hidden)
+
+
+# ---- limits --------------------------------------------------------------------------------------
+
+
+def test_the_time_limit_is_that_of_the_whole_command(folder, monkeypatch):
+    from cellveil import inputs
+
+    real = inputs.read_table
+
+    def slow(source):
+        time.sleep(0.3)
+        return real(source)
+
+    monkeypatch.setattr(inputs, "read_table", slow)
+    result = run(*PROTECT, "--time-limit", "0.2", "-o", "out.csv", code=1)
+    assert "the time limit passed before the table was made" in result.stderr
+    assert not Path("out.csv").exists()
+    assert "600" in run("protect", "--help").stdout
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def test_files_of_one_run_name_each_other(folder):
+    run(*PROTECT, "-o", "out.csv", "--release", "r.json", "--summary", "s.json")
+    told = json.loads(Path("s.json").read_text())["files"]
+    assert told == {
+        name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in ("out.csv", "r.json")
+    }
+    inner = json.loads(Path("r.json").read_text())
+    assert inner["cells_sha256"] == hashlib.sha256(Path("r.csv").read_bytes()).hexdigest()
+
+
+def test_a_file_that_cannot_be_written_leaves_none_of_the_others(folder, monkeypatch):
+    from cellveil import outputs
+
+    def full(*words, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(outputs.json, "dump", full)
+    before = sorted(p.name for p in folder.iterdir())
+    run(*PROTECT, "-o", "out.csv", "--release", "r.json", "--summary", "s.json", code=2)
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+# ---- options -------------------------------------------------------------------------------------
+
+
+def test_totals_absent_cells_and_counts(folder):
+    Path("all.csv").write_text("region,n\nAll,53\nNorth,3\nSouth,50\n")
+    words = ["protect", "all.csv", "--by", "region", "--aggregated", "--value", "n"]
+    rule = ["--rules", "FREQ(5)"]
+    refused = run(*words, *rule, "--count", "n", code=2)
+    assert "--total region=All" in refused.stderr
+    told = run(*words, *rule, "--count", "n", "--total", "region=All")
+    assert "North,,x,false\nSouth,,x,false\nAll,53,s,true" in told.stdout
+    assert "--count" in run(*words, *rule, "--total", "All", code=2).stderr
+    assert (
+        "names 'region' twice"
+        in run(*words, *rule, "--total", "region=a", "--total", "region=b", code=2).stderr
+    )
+    assert (
+        "each is COLUMN=CODE" in run(*words, *rule, "--total", "a", "--total", "b", code=2).stderr
+    )
+    Path("some.csv").write_text("r,c,n\n1,a,9\n1,b,8\n2,a,7\n")
+    words = ["protect", "some.csv", "--by", "r,c", "--aggregated", "--value", "n", "--count", "n"]
+    assert "--absent-zero" in run(*words, *rule, code=2).stderr
+    assert "2,b,0" in run(*words, *rule, "--absent-zero").stdout
+
+
+def test_what_an_earlier_release_suppressed_stays_suppressed(folder):
+    Path("first.csv").write_text("r,c,n\n1,a,2\n1,b,18\n1,c,30\n2,a,17\n2,b,19\n2,c,40\n")
+    words = ["--by", "r,c", "--aggregated", "--value", "n", "--count", "n", "--rules", "FREQ(5)"]
+    run("protect", "first.csv", *words, "--release", "one.json")
+    old = read_release("one.json")[0]
+    assert old.pattern.any()
+    Path("second.csv").write_text("c,r,n\na,1,9\nb,1,18\nc,1,30\na,2,17\nb,2,19\nc,2,40\n")
+    run("protect", "second.csv", *words, "--release", "two.json")
+    assert not read_release("two.json")[0].pattern.any()
+    run("protect", "second.csv", *words, "--keep", "one.json", "--release", "three.json")
+    new = read_release("three.json")[0]
+    assert {new.labels[i] for i in new.pattern.nonzero()[0]} == {
+        old.labels[i] for i in old.pattern.nonzero()[0]
+    }
+
+
+def test_no_integer_is_a_weaker_attacker(folder):
+    Path("c.csv").write_text("r,c\n" + "a,x\n" * 2 + "a,y\n" * 9 + "b,x\n" * 8 + "b,y\n" * 7)
+    words = ["protect", "c.csv", "--by", "r,c", "--rules", "FREQ(3)", "--summary", "s.json"]
+    for option, wanted in ((), True), (("--no-integer",), False), (("--integer",), True):
+        run(*words, *option)
+        assert json.loads(Path("s.json").read_text())["integer_attacker"] is wanted
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("choose negative='abs' or so", "choose --negative abs or so"),
+        ("give width= as well", "give --width as well"),
+        ("drop unions=True", "drop --unions"),
+        ("say singletons=False", "say --no-singletons"),
+        ("name it with count= (--count), please", "name it with --count, please"),
+        ("tabulate with top=5", "tabulate with --top 5"),
+        ("column 'a=b' is empty", "column 'a=b' is empty"),
+    ],
+)
+def test_messages_of_commands_speak_of_options(message, wanted):
+    options = {
+        "negative": ("--negative", ""), "width": ("--width", ""), "unions": ("--unions", ""),
+        "singletons": ("--singletons", "--no-singletons"), "count": ("--count", ""),
+        "top": ("--top", ""), "k": ("-k", ""),
+    }  # fmt: skip
+    assert in_options(message, options) == wanted
+
+
+def test_commands_speak_of_options_in_real_errors(folder):
+    Path("n.csv").write_text("r,v\na,5\nb,-3\n")
+    words = ["protect", "n.csv", "--by", "r", "--value", "v"]
+    assert "--negative abs" in run(*words, "--rules", "P(10)", code=2).stderr
+    assert "--width" in run("protect", "n.csv", "--by", "r", "--rules", "FREQ(2)", "--strict",
+                            code=2).stderr  # fmt: skip
