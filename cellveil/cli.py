@@ -50,6 +50,7 @@ from cellveil.options import (
     Summary,
     TableId,
     TimeLimit,
+    Tolerance,
     TopColumns,
     Totals,
 )
@@ -169,6 +170,7 @@ def protect(
     ] = None,
     total: Totals = None,
     absent_zero: Absent = False,
+    tolerance: Tolerance = "0",
     keep: Earlier = None,
     missing: Annotated[
         str | None,
@@ -218,7 +220,7 @@ def protect(
     source = Source(
         data, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
         split_names(top, "--top") if top else (), str(negative), decimals, tuple(total or ()),
-        missing, looked_at, text_file(data, sep, decimal, encoding, na), absent_zero,
+        missing, looked_at, text_file(data, sep, decimal, encoding, na), absent_zero, tolerance,
     )  # fmt: skip
     mechanism = Mechanism(
         rule, width=width, strict=strict, cost=str(cost), margins=str(margins),
@@ -275,6 +277,8 @@ def protect(
             write_json(summary, facts, files)
     if output is None:
         print_result(result, columns, reveal=reveal, intervals=intervals)
+    for line in table.notes:
+        say(line)
     asked = str(rule) if width is None else f"{rule} at width {width}"
     say(sizes(result.problem, result.pattern, reveal=reveal))
     if result.guarantee is None:

@@ -37,6 +37,9 @@ MODULES = {
 }
 """Distributions that cellveil needs, and the name each is imported by."""
 
+FRAMES = ("pandas", "polars", "pyarrow")
+"""Libraries of which one is enough for data frames; only files are needed without."""
+
 WRONG = {"highspy": "1.14.0"}
 """Releases that give wrong answers."""
 
@@ -68,6 +71,7 @@ def checks() -> Iterator[Check]:
     yield _self()
     for name, module in MODULES.items():
         yield _library(name, module)
+    yield _frames()
     ours = _import_name()
     yield ours
     if ours.state == "problem":
@@ -113,6 +117,22 @@ def _library(name: str, module: str) -> Check:
             f"{name} {version}: cellveil asks for {asked}; run pip install '{name}{asked}'",
         )
     return Check("ok", f"{name} {version}")
+
+
+def _frames() -> Check:
+    found = []
+    for name in FRAMES:
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    if found:
+        return Check("ok", f"data frames: {', '.join(found)}")
+    return Check(
+        "warning",
+        f"data frames: none of {', '.join(FRAMES)} is installed; files work without, and "
+        "to_frame() needs one: run pip install pandas",
+    )
 
 
 def _wanted(name: str) -> list[str]:

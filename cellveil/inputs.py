@@ -60,6 +60,7 @@ class Source:
     keep: int = field(default=5)
     text: TextFile | None = None
     absent_zero: bool = False
+    tolerance: str = "0"
 
     def __post_init__(self) -> None:
         clash = [name for name in self.by if name in RESERVED]
@@ -81,6 +82,7 @@ class Source:
         else:
             cells = {
                 "--count": self.count, "--top": self.top, "--absent-zero": self.absent_zero,
+                "--tolerance": self.tolerance != "0",
             }  # fmt: skip
             self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
         if self.rda is not None and self.text is not None and not self.text.plain:
@@ -129,7 +131,7 @@ def read_table(source: Source) -> Table:
         return Table.from_frame(
             data, source.by, source.value, count=source.count, top=source.top,
             hierarchies=hierarchies, total=total, decimals=source.decimals,
-            absent="zero" if source.absent_zero else "error",
+            absent="zero" if source.absent_zero else "error", tolerance=source.tolerance,
         )  # fmt: skip
     return Table.from_microdata(
         data, source.by, source.value, contributor=source.contributor, weight=source.weight,

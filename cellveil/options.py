@@ -35,6 +35,7 @@ __all__ = [
     "Summary",
     "TableId",
     "TimeLimit",
+    "Tolerance",
     "TopColumns",
     "Totals",
 ]
@@ -116,6 +117,13 @@ Absent = Annotated[
         "--absent-zero",
         help="With --aggregated: inner cells without a row are 0.",
         show_default="refused",
+    ),
+]
+Tolerance = Annotated[
+    str,
+    typer.Option(
+        metavar="NUMBER",
+        help="With --aggregated: margins off by no more than this are replaced by their sums.",
     ),
 ]
 Earlier = Annotated[

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.contributors import Contributors
-from csp.cube import cube_labels, cube_relations, sum_up
+from csp.cube import check_size, cube_labels, cube_relations, sum_up
 from csp.errors import InputError
 from csp.hierarchy import Hierarchy
 from csp.numbers import MAX_VALUE, UNBOUNDED
@@ -53,9 +54,11 @@ def table_from_array(
     if array.ndim == 0 or array.size == 0:
         msg = f"an array of shape {array.shape} has no cells; give at least one along each axis"
         raise InputError(msg)
+    check_size(array.size)
     axes = _names(names, array.ndim)
     asked, margins = margins, margins is not False
     trees = _hierarchies(array.shape, axes, codes, hierarchies or {}, margins=margins)
+    check_size(math.prod(len(tree.codes) for tree in trees))
     units, scale = _units(array, decimals)
     if asked is None:
         _check_margins(units, axes, trees, codes, hierarchies or {})

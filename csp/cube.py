@@ -8,12 +8,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csp.errors import InputError
 from csp.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["cube_labels", "cube_relations", "sum_up"]
+__all__ = ["MAX_CELLS", "check_size", "cube_labels", "cube_relations", "sum_up"]
+
+MAX_CELLS = 20_000_000
+"""Most cells of one table; labels of more do not fit into the memory of a usual machine."""
+
+
+def check_size(cells: int) -> None:
+    """Refuse a table of too many cells before it takes any memory.
+
+    Raises
+    ------
+    InputError
+    """
+    if cells > MAX_CELLS:
+        msg = f"the table would have {cells} cells, more than {MAX_CELLS}; use fewer dimensions"
+        raise InputError(msg)
 
 
 def cube_labels(hierarchies: Sequence[Hierarchy]) -> tuple[tuple[str, ...], ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,11 @@ from numpy.typing import NDArray
 
 from csp.columns import LIBRARIES, read_columns, text_codes
 from csp.contributors import Contributors
-from csp.cube import cube_labels, cube_relations, sum_up
+from csp.cube import check_size, cube_labels, cube_relations, sum_up
 from csp.errors import InputError
 from csp.hierarchy import Hierarchy
-from csp.numbers import MAX_VALUE, UNBOUNDED
+from csp.numbers import MAX_VALUE, UNBOUNDED, exact, units_text
+from csp.rules.base import Number, number_text
 from csp.table import Table
 from csp.totals import check_leaves, total_codes
 from csp.units import NotUnits, to_units
@@ -31,6 +34,7 @@ def table_from_frame(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     total: str | Mapping[str, str] | None = None,
     absent: str = "error",
+    tolerance: Number = 0,
     decimals: int | None = None,
     lower: str | None = None,
     upper: str | None = None,
@@ -61,6 +65,10 @@ def table_from_frame(
         which it is given is not searched for a category that is the sum of the others.
     absent : {"error", "zero"}
         Inner cells without a row, where margins are computed: refused, or taken for 0.
+    tolerance : Number
+        By how much a margin may differ from the sum of its inner cells, as a number of the
+        measure: tables of rounded numbers do not add up. Such margins are replaced by the sums,
+        which `Table.notes` says; the published table then adds up.
     decimals : int, optional
         Decimal places of the values; None finds the smallest number of places, at most 9.
     lower, upper : str, optional
@@ -108,6 +116,7 @@ def table_from_frame(
     roots, told = total_codes(total, names)
     trees, positions = _dimensions(found, names, given, roots)
     shape = tuple(len(tree.codes) for tree in trees)
+    check_size(math.prod(shape))
     labels = cube_labels(trees)
     cells = np.ravel_multi_index(tuple(positions), shape)
     _check_duplicates(cells, names, labels)
@@ -134,6 +143,9 @@ def table_from_frame(
             msg = f"the margins may exceed 2**53 units of 10**-{scale}; use fewer decimals"
             raise InputError(msg)
         values = sum_up(values.reshape(shape), trees).ravel()
+    notes: tuple[str, ...] = ()
+    if complete and exact(tolerance) > 0:
+        values, notes = _added_up(values, present, trees, exact(tolerance), scale)
     table = Table(
         values=values,
         relations=cube_relations(trees),
@@ -147,6 +159,7 @@ def table_from_frame(
         structural=~present if not counts and (count is not None or top) else None,
         frame=columns.library,
         counts=counts,
+        notes=notes,
     )
     if counts:
         _check_counts(table, cells)
@@ -268,6 +281,32 @@ def _check_complete(
         )
         raise InputError(msg)
     return True
+
+
+def _added_up(
+    values: NDArray[np.int64],
+    present: NDArray[np.bool_],
+    trees: Sequence[Hierarchy],
+    tolerance: Fraction,
+    scale: int,
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Margins as the sums of their inner cells, where they are off by no more than the tolerance.
+
+    Others stay as they are, for the table to name them.
+    """
+    sums = sum_up(values.reshape([len(tree.codes) for tree in trees]), trees).ravel()
+    off = np.where(present, np.abs(sums - values), 0)
+    if (off > tolerance * 10**scale).any():
+        return values, ()
+    changed = int((off > 0).sum())
+    if not changed:
+        return values, ()
+    most = units_text(int(off.max()), scale)
+    note = (
+        f"{changed} {'margin' if changed == 1 else 'margins'} differed from the sum of inner cells "
+        f"by up to {most}, within the tolerance of {number_text(tolerance)}, and hold the sum now."
+    )
+    return sums, (note,)
 
 
 def _check_absent(

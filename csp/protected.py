@@ -189,6 +189,8 @@ class Protected:
             "guards": list(self.guards),
             "integer_attacker": self.audit.integer,
         }
+        if self.table.notes:
+            facts["notes"] = list(self.table.notes)
         if self.defended is not None:
             assert self.mechanism.defence is not None
             facts["defence"] = self.mechanism.defence.to_dict()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from csp.hierarchy import Hierarchy
+    from csp.rules.base import Number
 
 __all__ = ["Table"]
 
@@ -57,6 +58,8 @@ class Table:
     counts : bool
         Whether the cells of a table without contributors are counts of contributors. Rules that
         need contributors refuse a table where they are not.
+    notes : tuple of str
+        What was done to the data on the way, in words, for reports.
 
     Raises
     ------
@@ -78,6 +81,7 @@ class Table:
     structural: NDArray[np.bool_] | None = None
     frame: str = ""
     counts: bool = True
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.values)
@@ -260,6 +264,7 @@ class Table:
         count: str | None = None, top: Sequence[str] = (),
         hierarchies: Mapping[str, Hierarchy] | None = None,
         total: str | Mapping[str, str] | None = None, absent: str = "error",
+        tolerance: Number = 0,
         decimals: int | None = None, lower: str | None = None, upper: str | None = None,
     ) -> Table:  # fmt: skip
         """Table of an aggregated frame; parameters as in `csp.frames.table_from_frame`."""
@@ -267,7 +272,7 @@ class Table:
 
         return table_from_frame(
             data, by, value, count=count, top=top, hierarchies=hierarchies, total=total,
-            absent=absent, decimals=decimals, lower=lower, upper=upper,
+            absent=absent, tolerance=tolerance, decimals=decimals, lower=lower, upper=upper,
         )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.columns import Columns, read_columns, text_codes
-from csp.cube import cube_labels, cube_relations
+from csp.cube import check_size, cube_labels, cube_relations
 from csp.errors import InputError
 from csp.grouping import Records, group
 from csp.hierarchy import Hierarchy
@@ -22,9 +22,6 @@ __all__ = ["NEGATIVE", "tabulate"]
 
 NEGATIVE = ("error", "abs", "shift", "split")
 """Modes for negative contributions."""
-
-MAX_CELLS = 20_000_000
-"""Most cells of one table; labels of more do not fit into the memory of a usual machine."""
 
 
 def tabulate(
@@ -159,9 +156,7 @@ def _assemble(
     cells = 1
     for tree in trees:
         cells *= len(tree.codes)
-    if cells > MAX_CELLS:
-        msg = f"the table would have {cells} cells, more than {MAX_CELLS}; use fewer dimensions"
-        raise InputError(msg)
+    check_size(cells)
     values, rows, contributors = group(records, trees, negative=negative, top=keep)
     counts = value is None and records.contributor is None and records.weight_scale == 0
     counts = counts and bool((records.weight == 1).all())

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csp import Hierarchy, InputError, Mechanism, MinFrequency, Table, parse_rules, protect
+from csp import (
+    Hierarchy,
+    InputError,
+    Mechanism,
+    MinFrequency,
+    NotAdditive,
+    Table,
+    parse_rules,
+    protect,
+)
 from csp.totals import NAMES, unnoticed_totals
 from tests.shared import examples
 
@@ -155,3 +164,40 @@ def test_who_is_alone_is_a_respondent_and_no_weight():
     alone = {table.labels[i] for i in np.flatnonzero(problem.singletons)}
     assert alone == {("N", "m")}
     assert not Mechanism("FREQ(3,10)", singletons=False).problem(table).singletons.any()
+
+
+@examples(60)
+@given(
+    st.lists(st.integers(0, 400), min_size=4, max_size=4),
+    st.lists(st.integers(-2, 2), min_size=5, max_size=5),
+    st.integers(0, 2),
+)
+def test_margins_off_by_rounding_are_replaced_within_the_tolerance(cells, noise, most):
+    """In tenths; the oracle adds up by hand."""
+    a, b, c, d = cells
+    margins = [a + b, c + d, a + c, b + d, a + b + c + d]
+    rows = {
+        "r": [*"1122", "1", "2", "T", "T", "T"], "c": [*"xyxy", "T", "T", "x", "y", "T"],
+        "v": [v / 10 for v in [*cells, *(m + e for m, e in zip(margins, noise, strict=True))]],
+    }  # fmt: skip
+    words = {"total": "T", "decimals": 1, "tolerance": f"0.{most}"}
+    worst = max(map(abs, noise))
+    if worst > most:
+        with pytest.raises(NotAdditive):
+            Table.from_frame(rows, ["r", "c"], "v", **words)
+        return
+    table = Table.from_frame(rows, ["r", "c"], "v", **words)
+    got = dict(zip(table.labels, table.values.tolist(), strict=True))
+    order = [("1", "T"), ("2", "T"), ("T", "x"), ("T", "y"), ("T", "T")]
+    assert [got[label] for label in order] == margins
+    assert len(table.notes) == (worst > 0)
+    if worst:
+        changed = sum(e != 0 for e in noise)
+        assert table.notes[0].startswith(f"{changed} margin")
+        assert f"by up to 0.{worst}" in table.notes[0]
+
+
+def test_a_table_beyond_memory_is_refused_before_it_is_made():
+    wide = np.broadcast_to(np.int8(1), (6000, 6000))
+    with pytest.raises(InputError, match="36000000 cells, more than"):
+        Table.from_array(wide)
