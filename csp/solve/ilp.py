@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +37,10 @@ __all__ = ["interval_ilp", "solve_compact"]
 _CHUNK = 16
 
 # By how much less than a level the program asks, in levels; how far apart numbers may be, so that
-# what a solver takes for nothing (1e-9) stays below this margin; largest room of whole variables.
+# what a solver takes for nothing (1e-7) stays below this margin; largest room of whole variables.
 _MARGIN = 1e-4
 _FAR_APART = 2**30
 _WHOLE = 10_000
-_TOLERANCE = 1e-9
 _LATE = "the time limit passed before the compact program was solved; use method 'cuts'"
 
 
@@ -152,10 +152,20 @@ def solve_compact(
     if result is None:
         msg = "no pattern keeps every promise; method 'cuts' names a cell that cannot be protected"
         raise Unprotectable(msg)
-    model.best, stopped, canonical = result, "done", False
+    stopped, canonical, proved = "done", False, model.bound
     cost = cost_of(problem, result.certificate.pattern)
+    if solver is None:
+        # The solver has been seen to call a wrong pattern optimal: it has to say so twice, in two
+        # ways.
+        model.bound = -math.inf
+        with suppress(OutOfTime):
+            other = _safe_solution(model, model.cost, None, clock, integer=integer, presolve="on")
+            model.bound = min(model.bound, proved) if other is not None else -math.inf
+            if other is not None and cost_of(problem, other.certificate.pattern) < cost:
+                result, cost = other, cost_of(problem, other.certificate.pattern)
+    model.best = result
     fixed = cost_of(problem, problem.forced)
-    bound = fixed + model.step * round_up(model.bound, 1)
+    bound = fixed + (model.step * round_up(model.bound, 1) if model.bound > 0 else 0)
     bound = max(fixed, min(bound, cost)) if bound <= cost + model.step else fixed
 
     def tell(phase: str) -> None:
@@ -278,8 +288,9 @@ def _far(problem: Problem) -> int:
 
 
 def _safe_solution(
-    model: _Compact, objective: Any, solver: Any, clock: Clock, *, integer: bool
-) -> Audit | None:
+    model: _Compact, objective: Any, solver: Any, clock: Clock, *, integer: bool,
+    presolve: str = "off",
+) -> Audit | None:  # fmt: skip
     """Solve, audit, and cut off unsafe patterns until none is left; None if none is safe."""
     import pulp
 
@@ -289,7 +300,7 @@ def _safe_solution(
         if clock.over:
             raise OutOfTime(_LATE)
         model.solves += 1
-        word = _solve(model.program, solver, clock)
+        word = _solve(model.program, solver, clock, presolve=presolve)
         if word == "infeasible":
             return None
         if word != "optimal":
@@ -360,14 +371,14 @@ def _bound_of(program: Any) -> float:
     return float(pulp.value(program.objective) or 0.0)
 
 
-def _solve(model: Any, solver: Any, clock: Clock = UNLIMITED) -> str:
+def _solve(model: Any, solver: Any, clock: Clock = UNLIMITED, *, presolve: str = "off") -> str:
     """Run a solver and say in one word how it ended."""
     import pulp
 
     if solver is None:
         solver = pulp.HiGHS(
             msg=False, threads=1, gapRel=0.0, timeLimit=clock.seconds,
-            mip_feasibility_tolerance=_TOLERANCE, primal_feasibility_tolerance=_TOLERANCE,
+            presolve=presolve,
         )  # fmt: skip
     outcome = model.solve(solver)
     live = getattr(model, "solverModel", None)
