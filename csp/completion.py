@@ -5,12 +5,14 @@ Any completion will do: what can be inferred from a release does not depend on i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import Clock
 from csp.errors import InputError, SolverError
+from csp.highs import Model, Status
 from csp.numbers import UNBOUNDED
 from csp.release import Release
 from csp.table import Table
@@ -23,12 +25,14 @@ __all__ = ["complete"]
 _ROUNDS = 6
 
 
-def complete(release: Release) -> Table:
+def complete(release: Release, *, time_limit: float | None = None) -> Table:
     """Find a table that agrees with everything published.
 
     Parameters
     ----------
     release : Release
+    time_limit : float, optional
+        Wall seconds.
 
     Returns
     -------
@@ -40,11 +44,14 @@ def complete(release: Release) -> Table:
     InputError
         If nothing is suppressed, a published cell contradicts its bounds or a relation, or no
         table of whole numbers fits.
+    OutOfTime
+        If the time limit passed first.
     SolverError
         If the solver's answer could not be made exact.
     """
     from scipy.sparse import csr_array
 
+    clock = Clock.of(time_limit)
     hidden = np.flatnonzero(release.pattern)
     _check_published(release)
     matrix = csr_array(release.relations[:, hidden])
@@ -58,10 +65,10 @@ def complete(release: Release) -> Table:
         missing = right - matrix @ x
         if not missing.any():
             return release.table(x)
-        step = _whole_step(matrix, missing, lower, upper, x)
+        step = _solve(matrix, missing, lower, upper, x, clock, whole=True)
         if step is None:
-            raise _no_table(matrix, right, lower, upper)
-        x = np.clip(x + step, lower, upper)
+            raise _no_table(matrix, right, lower, upper, clock)
+        x = np.clip(x + np.rint(step).astype(np.int64), lower, upper)
     msg = "the solver found no exact completion of the release; scale the values down"
     raise SolverError(msg)
 
@@ -92,20 +99,12 @@ def _words(release: Release, row: int) -> str:
     return ", ".join(str(release.labels[c]) for c in cells[:4]) + (" ..." if len(cells) > 4 else "")
 
 
-def _whole_step(
-    matrix: csr_array, missing: NDArray[np.int64], lower: NDArray[np.int64],
-    upper: NDArray[np.int64], x: NDArray[np.int64],
-) -> NDArray[np.int64] | None:  # fmt: skip
-    """Whole-number step that makes up what is missing, in floats; None if there is none."""
-    found = _solve(matrix, missing, lower, upper, x, whole=True)
-    return None if found is None else np.rint(found).astype(np.int64)
-
-
 def _no_table(
-    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64]
-) -> InputError:
+    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
+    upper: NDArray[np.int64], clock: Clock,
+) -> InputError:  # fmt: skip
     none = np.zeros(len(lower), dtype=np.int64)
-    if _solve(matrix, right, lower, upper, none, whole=False) is not None:
+    if _solve(matrix, right, lower, upper, none, clock, whole=False) is not None:
         return InputError(
             "no table of whole numbers fits the release, only fractions do; a published value or "
             "the scale must be wrong"
@@ -118,21 +117,22 @@ def _no_table(
 
 def _solve(
     matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
-    upper: NDArray[np.int64], x: NDArray[np.int64], *, whole: bool,
+    upper: NDArray[np.int64], x: NDArray[np.int64], clock: Clock, *, whole: bool,
 ) -> NDArray[np.float64] | None:  # fmt: skip
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    low = np.where(lower <= -UNBOUNDED, -np.inf, lower - x)
-    high = np.where(upper >= UNBOUNDED, np.inf, upper - x)
-    answer: Any = milp(
-        np.zeros(len(x)),
-        constraints=LinearConstraint(matrix.astype(np.float64), right, right),
-        bounds=Bounds(low, high),
-        integrality=np.full(len(x), int(whole)),
-    )
-    if answer.status == 2:
+    """Step from `x` that makes up what is missing, in floats; None if there is none."""
+    sides = right.astype(np.float64)
+    model = Model().load(
+        cost=np.zeros(len(x)),
+        lower=np.where(lower <= -UNBOUNDED, -np.inf, (lower - x).astype(np.float64)),
+        upper=np.where(upper >= UNBOUNDED, np.inf, (upper - x).astype(np.float64)),
+        rows=matrix, row_lower=sides, row_upper=sides, integer=whole,
+    )  # fmt: skip
+    status = model.solve(clock, interruptible=True)
+    if status == Status.INFEASIBLE:
         return None
-    if answer.x is None:
-        msg = f"the solver stopped without a completion of the release: {answer.message}"
+    if status == Status.LIMIT:
+        clock.check("a table that agrees with the release was found")
+    if status != Status.OPTIMAL:
+        msg = f"the search for a completion of the release ended as {status}"
         raise SolverError(msg)
-    return np.asarray(answer.x, dtype=np.float64)
+    return model.values

@@ -221,9 +221,7 @@ def test_the_order_that_is_proved_is_the_default():
 
 @pytest.mark.parametrize("label", ["", "forward", "informed, sequential", "uninformed"])
 def test_labels_prove_nothing(label):
-    masked = microagg.mdav_swap(
-        FILE, 2, confidential=["pay", "tax"], order="sequential", seed=1
-    )
+    masked = microagg.mdav_swap(FILE, 2, confidential=["pay", "tax"], order="sequential", seed=1)
     for change in ({"variant": label}, {"method": label}):
         found = microagg.linkage_probability(replace(masked, **change))
         assert [one.proved for one in found.parts] == [True, False]

@@ -257,9 +257,7 @@ def _swapped(
     for name, move in zip(roles.confidential, moves, strict=True):
         if id(move) not in made:
             names = roles.records.names
-            columns = tuple(
-                (original if j in move.unswapped else now)[names[j]] for j in move.by
-            )
+            columns = tuple((original if j in move.unswapped else now)[names[j]] for j in move.by)
             basis = Records(tuple(names[j] for j in move.by), columns, roles.records.decimals)
             method = "individual ranking" if basis.names == (name,) else "MDAV"
             made[id(move)] = Partition.of(basis, move.labels, k, method)
