@@ -13,13 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks import walk as walking
-from attacks.box import BoxSearch, takes
 from attacks.candidates import Candidates, candidates
 from attacks.fibre import Fibre
-from attacks.judge import judge_for
-from attacks.matches import match_tables
+from attacks.match_test import MatchTest
 from attacks.sampling import draw
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release import Release
@@ -34,6 +32,9 @@ __all__ = [
     "shortest_interval",
     "uniform",
 ]
+
+_SPAN = 64
+_BEFORE = "every table was weighed"
 
 Prior = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Log prior weights of values of one inner cell; cells are independent beforehand."""
@@ -170,6 +171,7 @@ def posterior(
     seed: int = 0,
     limit: int = 2_000_000,
     keys: int = 16,
+    time_limit: float | None = None,
 ) -> Posterior:
     """Compute the posterior of every suppressed cell.
 
@@ -191,6 +193,8 @@ def posterior(
     keys : int
         Under decoys: keys to draw costs of. Coins within the pattern are summed over if it has up
         to 12 cells, else drawn.
+    time_limit : float, optional
+        Wall seconds.
 
     Returns
     -------
@@ -202,6 +206,9 @@ def posterior(
         As `attacks.matches.matching`; under decoys, if the table is no network of counts with up
         to 64 cells that may be suppressed; if the fibre is larger than `limit` and no draws are
         asked for; if no table drawn is a match; if the prior excludes every match.
+    OutOfTime
+        If the time limit passed: sums over a part of the tables are no probabilities. With
+        `draws`, only if it passed before a table was drawn or those drawn were tested.
 
     Examples
     --------
@@ -212,14 +219,16 @@ def posterior(
     >>> found
     Posterior(4 suppressed cells, exact)
     """
-    given = candidates(release, mechanism)
-    chance = None if mechanism.defence is None else _under_decoys(given, keys, seed)
-    fibre = Fibre(release, given.table)
+    clock = Clock.of(time_limit)
+    given = candidates(release, mechanism, clock=clock)
+    chance = None if mechanism.defence is None else _under_decoys(given, keys, seed, clock)
+    fibre = Fibre(release, given.table, bounds=(given.lower, given.upper))
     weigh = PriorWeights(given.table, given.cells, given.lower, given.upper, prior)
     aware, naive = _Sums(given), _Sums(given)
     effective = None
     if draws is None:
-        size = fibre.count()
+        size = fibre.count(time_limit=clock.seconds)
+        clock.check(_BEFORE)
         if size is None or size > limit:
             many = "too many to count" if size is None else f"{size}"
             msg = (
@@ -227,22 +236,22 @@ def posterior(
                 "them, or a larger limit"
             )
             raise InputError(msg)
-        for block in fibre.blocks():
+        for block in fibre.blocks(time_limit=clock.seconds):
             naive.add(block, weigh(block))
             if chance is not None:
                 aware.add(block, weigh(block) + chance(block))
         if chance is None:
-            for block in match_tables(given):
+            for block in MatchTest.for_(given).listed(clock):
                 aware.add(block, weigh(block))
     else:
-        drawn = draw(fibre, draws, seed)
+        drawn = draw(fibre, draws, seed, time_limit=clock.part(0.5).seconds)
         naive.add(drawn.tables, weigh(drawn.tables))
         if chance is None:
-            matches = drawn.tables[_matches(given, drawn.tables)]
+            matches = drawn.tables[MatchTest.for_(given).among(drawn.tables, clock)]
             aware.add(matches, weigh(matches))
         else:
             aware.add(drawn.tables, weigh(drawn.tables) + chance(drawn.tables))
-        effective = drawn.effective / draws * aware.effective
+        effective = drawn.effective / len(drawn.tables) * aware.effective
     if aware.total <= -math.inf:
         msg = (
             "no table that was drawn is published like this; give more draws"
@@ -258,7 +267,7 @@ def posterior(
     )  # fmt: skip
 
 
-def _under_decoys(given: Candidates, keys: int, seed: int) -> Chance:
+def _under_decoys(given: Candidates, keys: int, seed: int, clock: Clock) -> Chance:
     """Log share of keys that publish a table like this, up to a constant."""
     from attacks.defences.keyed import WithDecoys
 
@@ -267,18 +276,15 @@ def _under_decoys(given: Candidates, keys: int, seed: int) -> Chance:
     def chance(tables: NDArray[np.int64]) -> NDArray[np.float64]:
         full = np.repeat(given.table.values[None], len(tables), axis=0)
         full[:, given.cells] = tables
+        span = len(full) if clock == UNLIMITED else _SPAN
+        found = []
+        for i in range(0, len(full), span):
+            clock.check(_BEFORE)
+            found.append(rule.likelihood(given.release.pattern, full[i : i + span]))
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(rule.likelihood(given.release.pattern, full)))
+            return np.log(np.concatenate(found))
 
     return chance
-
-
-def _matches(given: Candidates, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of some tables are published with this pattern."""
-    if takes(given):
-        return BoxSearch(given, walking.MATCHES).judge(tables)
-    judge = judge_for(given)
-    return np.array([judge.matches(x) for x in tables], dtype=bool)
 
 
 class PriorWeights:

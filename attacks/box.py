@@ -17,6 +17,7 @@ from attacks.ranges import choose_order, settle
 from attacks.walk import DEPTH, KEPT, LATE, MATCHED, NODES, TESTED, Judged, Walk
 from csp.attacker.flow import as_network
 from csp.attacker.view import hidden_view
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.solve import cases
 from csp.solve.bitflow import MOST, Net
@@ -30,6 +31,10 @@ _KEPT = 4096
 _LATE = 1024
 _POOL = 64
 _QUICK = 200
+_FIRST = 16
+_STEP = 0.1
+"""Nodes of the first step, and about how many seconds later steps take."""
+_AT_ONCE = 64
 _MATCH, _OPEN = 0, 2
 
 
@@ -46,8 +51,8 @@ class BoxSearch:
         Tables to collect before a step ends.
     judged : bool
         False only for mode ALL, where no table is tested.
-    deadline : float
-        `time.monotonic` value after which long proofs are given up.
+    clock : Clock
+        When it runs out, proofs that take long are given up (see `doubtful`).
 
     Raises
     ------
@@ -57,12 +62,13 @@ class BoxSearch:
 
     def __init__(
         self, given: Candidates, mode: int, *, proof: int = 2**62, kept: int = _KEPT,
-        judged: bool = True, deadline: float = np.inf,
+        judged: bool = True, clock: Clock = UNLIMITED,
     ) -> None:  # fmt: skip
-        self._given, self._mode, self._proof, self._deadline = given, mode, proof, deadline
+        self._given, self._mode, self._proof, self._clock = given, mode, proof, clock
         self._extra: list[NDArray[np.int64]] = []
         self.doubtful = 0
-        """Tables left undecided by the node limit."""
+        """Tables left undecided when nodes or the time ran out."""
+        self._pace, self._speed = _FIRST, np.inf
         net = network_of(given.table, given.release.pattern)
         if net is None or (judged and given.facts is None):
             msg = (
@@ -76,7 +82,7 @@ class BoxSearch:
     def __repr__(self) -> str:
         return f"BoxSearch({self.nodes} nodes)"
 
-    def step(self, nodes: int, *, plain: bool = False) -> bool:
+    def step(self, nodes: int | None = None, *, plain: bool = False) -> bool:
         """Go on for some nodes; True once the walk is over.
 
         Proofs that take long are put off: patterns that beat the published one for other tables
@@ -84,38 +90,52 @@ class BoxSearch:
 
         Parameters
         ----------
-        nodes : int
+        nodes : int, optional
+            As many as take about a tenth of a second by default.
         plain : bool
             Run the functions uncompiled.
         """
         run = walking.walk if plain else walking.compiled()["walk"]
-        run(self._walk, self._judged, self._mode, nodes, min(_QUICK, self._proof))
+        began, many = time.monotonic(), self._pace if nodes is None else nodes
+        run(self._walk, self._judged, self._mode, many, min(_QUICK, self._proof))
+        if nodes is None and self._walk.state[KEPT] < len(self._walk.kept):
+            spent = time.monotonic() - began
+            self._pace = max(1, many * 2 if spent < _STEP / 2 else int(many * _STEP / spent))
         over = bool(self._walk.state[DEPTH] < 0)
         late = int(self._walk.state[LATE])
-        if late and (over or late == len(self._walk.late)):
-            self._judge_late(self._walk.late[:late].copy(), plain=plain)
+        if late and (over or late == len(self._walk.late) or self._clock.over):
+            tables = self._walk.late[:late].copy()
             self._walk.state[LATE] = 0
+            outcome = self._settled(tables, plain=plain)
+            self.doubtful += int((outcome == _OPEN).sum())
+            if self._mode == walking.MATCHES:
+                self._extra.append(tables[outcome == _MATCH])
         return over
 
-    def _judge_late(self, tables: NDArray[np.int64], *, plain: bool) -> None:
-        """Judge with more and more nodes, one table at a time between two looks at the clock."""
-        tested, nodes = self.tested, _QUICK
-        while len(tables) and nodes < self._proof and time.monotonic() <= self._deadline:
-            nodes *= 16
-            left = []
-            for i in range(len(tables)):
-                if time.monotonic() > self._deadline:
-                    left += list(tables[i:])
+    def _settled(
+        self, tables: NDArray[np.int64], nodes: int = _QUICK, *, plain: bool
+    ) -> NDArray[np.int64]:
+        """Outcome of some tables, with more and more nodes until the time runs out."""
+        tested = self.tested
+        outcome = np.full(len(tables), _OPEN, dtype=np.int64)
+        left = np.arange(len(tables))
+        while len(left) and nodes < self._proof and not self._clock.over:
+            # No try is begun that would take longer than there is time.
+            within = self._speed * self._clock.left
+            if within <= nodes:
+                break
+            nodes = int(min(nodes * 16, within, self._proof))
+            for i in left.tolist():
+                if self._clock.over:
                     break
-                one = tables[i : i + 1]
-                outcome = int(self._outcome(one, min(nodes, self._proof), plain=plain)[0])
-                if outcome == _OPEN:
-                    left.append(tables[i])
-                elif outcome == _MATCH and self._mode == walking.MATCHES:
-                    self._extra.append(one)
-            tables = np.array(left, dtype=np.int64).reshape(-1, tables.shape[1])
+                began = time.monotonic()
+                outcome[i] = self._outcome(tables[i : i + 1], nodes, plain=plain)[0]
+                if outcome[i] == _OPEN:
+                    spent = max(time.monotonic() - began, 1e-6)
+                    self._speed = min(self._speed, nodes / spent)
+            left = np.flatnonzero(outcome == _OPEN)
         self._walk.state[TESTED] = tested
-        self.doubtful += len(tables)
+        return outcome
 
     def taken(self) -> NDArray[np.int64]:
         """Return the tables collected since the last call: (t, k) int64."""
@@ -173,7 +193,15 @@ class BoxSearch:
         (t,) bool
             Which were tested and are matches.
         """
-        outcome = self._outcome(tables, self._proof, plain=plain)
+        quick = min(_QUICK, self._proof)
+        outcome = np.full(len(tables), _OPEN, dtype=np.int64)
+        for i in range(0, len(tables), _AT_ONCE):
+            if self._clock.over:
+                break
+            span = slice(i, i + _AT_ONCE)
+            outcome[span] = self._outcome(tables[span], quick, plain=plain)
+        late = np.flatnonzero(outcome == _OPEN)
+        outcome[late] = self._settled(tables[late], quick, plain=plain)
         self.doubtful += int((outcome == _OPEN).sum())
         return np.asarray(outcome == _MATCH)
 

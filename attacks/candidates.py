@@ -13,7 +13,8 @@ from attacks import propagation
 from attacks.completion import complete
 from csp.attacker import components
 from csp.auditing import intervals
-from csp.errors import CertificateError, InputError
+from csp.clock import UNLIMITED, Clock
+from csp.errors import CertificateError, InputError, OutOfTime
 from csp.mechanism import Mechanism
 from csp.numbers import units_text
 from csp.patterns import as_flags
@@ -102,7 +103,7 @@ class Candidates:
 
 
 def feasible(
-    table: Table, pattern: NDArray[np.bool_]
+    table: Table, pattern: NDArray[np.bool_], clock: Clock = UNLIMITED
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Least and largest whole number that each suppressed cell can be; proved.
 
@@ -111,6 +112,7 @@ def feasible(
     table : Table
         Any completion of the release.
     pattern : (n,) bool
+    clock : Clock
 
     Returns
     -------
@@ -122,9 +124,11 @@ def feasible(
         If a cell has no end in one direction.
     CertificateError
         If the end of an interval cannot be proved.
+    OutOfTime
+        If the time runs out first.
     """
     cells = np.flatnonzero(pattern)
-    low, high = _proved_ends(table, pattern)
+    low, high = _proved_ends(table, pattern, clock)
     endless = ~np.isfinite(low[cells]) | ~np.isfinite(high[cells])
     if endless.any():
         i = int(cells[np.argmax(endless)])
@@ -137,15 +141,15 @@ def feasible(
 
 
 def _proved_ends(
-    table: Table, pattern: NDArray[np.bool_]
+    table: Table, pattern: NDArray[np.bool_], clock: Clock
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Find ends over whole numbers; where there is no linear proof, by an exhaustive search."""
-    whole = intervals(table, pattern, integer=True)
+    whole = intervals(table, pattern, integer=True, time_limit=clock.seconds)
     low, high = whole.lower.copy(), whole.upper.copy()
     doubtful = np.flatnonzero(~whole.exact.all(axis=1))
     if not len(doubtful) or not np.isfinite([low[pattern], high[pattern]]).all():
         return low, high
-    outer = intervals(table, pattern, cells=doubtful).require_exact()
+    outer = intervals(table, pattern, cells=doubtful, time_limit=clock.seconds).require_exact()
     # Proved bounds of every cell, to search within.
     box = np.stack([low, high]).astype(np.int64)
     box[0, doubtful] = np.ceil(outer.lower[doubtful])
@@ -157,6 +161,7 @@ def _proved_ends(
             for side, ends in enumerate((low, high)):
                 ranges = box[:, view.cells].copy()
                 while not whole.exact[i, side]:
+                    clock.check()
                     ranges[1 - side, j] = ends[i] + (1 if side else -1)
                     further = _solution(view.matrix, right, ranges, table.cell(i))
                     if further is None:
@@ -192,8 +197,9 @@ def _solution(
 
 
 def candidates(
-    release: Release, mechanism: Mechanism, *, marks: NDArray[np.bool_] | None = None
-) -> Candidates:
+    release: Release, mechanism: Mechanism, *, marks: NDArray[np.bool_] | None = None,
+    clock: Clock = UNLIMITED,
+) -> Candidates:  # fmt: skip
     """Read a release through a mechanism.
 
     Parameters
@@ -202,20 +208,24 @@ def candidates(
     mechanism : Mechanism
     marks : (n,) bool, optional
         Primary cells, where the release told them apart from secondary ones.
+    clock : Clock
+        If it runs out while the mechanism is asked about single values, `facts` is None.
 
     Raises
     ------
+    OutOfTime
+        If the time runs out before the intervals of the cells are known.
     InputError
         If no table fits the release, infinitely many do, the mechanism reads more than a release
         tells, or it would never have published this: a published cell that is sensitive to it,
         or a suppressed one that it publishes by force (cell named).
     """
-    table = complete(release)
+    table = complete(release, time_limit=clock.seconds)
     bare = _bare_problem(mechanism, table)
     _check_match(release, mechanism, bare)
     if mechanism.defence is not None:
-        _check_wide(release, mechanism, bare)
-    lower, upper = feasible(table, release.pattern)
+        _check_wide(release, mechanism, bare, clock)
+    lower, upper = feasible(table, release.pattern, clock)
     cells = np.flatnonzero(release.pattern)
     width = int((upper - lower).max()) + 1
     if len(cells) * width > _MOST_VALUES:
@@ -228,7 +238,7 @@ def candidates(
         raise InputError(msg)
     facts = None
     if mechanism.cellwise and len(cells) * int((upper - lower).max() + 1) <= _MOST_FACTS:
-        facts = _facts(release, mechanism, table, cells, lower, upper)
+        facts = _facts(release, mechanism, table, cells, lower, upper, clock)
     told = None
     if marks is not None:
         flags = as_flags(marks, len(release.pattern), "marks")
@@ -273,13 +283,13 @@ def _check_match(release: Release, mechanism: Mechanism, bare: Problem) -> None:
         raise InputError(msg)
 
 
-def _check_wide(release: Release, mechanism: Mechanism, bare: Problem) -> None:
+def _check_wide(release: Release, mechanism: Mechanism, bare: Problem, clock: Clock) -> None:
     """Every cell that decoys suppress is wide, in every table alike."""
     assert mechanism.defence is not None
     table, pattern = bare.table, release.pattern
     asked = Wide.of(bare, mechanism.defence, mechanism.decoy_width(table))
     integer = mechanism.attacker_is_integer(table)
-    narrow = pattern & ~asked.holds(bare, pattern, pattern, integer=integer)
+    narrow = pattern & ~asked.holds(bare, pattern, pattern, integer=integer, clock=clock)
     if narrow.any():
         i = int(np.argmax(narrow))
         msg = (
@@ -292,9 +302,12 @@ def _check_wide(release: Release, mechanism: Mechanism, bare: Problem) -> None:
 
 def _facts(
     release: Release, mechanism: Mechanism, table: Table, cells: NDArray[np.int64],
-    lower: NDArray[np.int64], upper: NDArray[np.int64],
-) -> CellFacts:  # fmt: skip
-    """Ask the mechanism about cells one value at a time; relations play no part in that."""
+    lower: NDArray[np.int64], upper: NDArray[np.int64], clock: Clock,
+) -> CellFacts | None:  # fmt: skip
+    """Ask the mechanism about cells one value at a time; relations play no part in that.
+
+    None if the time runs out first.
+    """
     width = int((upper - lower).max()) + 1
     k = len(cells)
     primary = np.zeros((k, width), dtype=bool)
@@ -303,6 +316,8 @@ def _facts(
     publish = table.margins if mechanism.margins == "publish" else np.zeros(table.n_cells, bool)
     alone = table.replace(relations=csr_array((0, table.n_cells), dtype=np.int64))
     for t in range(width):
+        if clock.over:
+            return None
         values = table.values.copy()
         values[cells] = np.minimum(lower + t, upper)
         one = alone.replace(values=values)
@@ -314,13 +329,12 @@ def _facts(
     value = np.minimum(lower[:, None] + np.arange(width), upper[:, None])
     # An attacker who does not know that cells are whole sees more; whoever proves a match checks
     # that exactly, so a little more may be let through here.
-    low, high = (
-        (lower[:, None].astype(float), upper[:, None].astype(float))
-        if mechanism.attacker_is_integer(table)
-        else tuple(
-            end[cells][:, None] + slack
-            for end, slack in zip(intervals(table, release.pattern), (-1e-6, 1e-6), strict=True)
-        )
-    )
+    low, high = lower[:, None].astype(float), upper[:, None].astype(float)
+    if not mechanism.attacker_is_integer(table):
+        try:
+            ends = intervals(table, release.pattern, time_limit=clock.seconds)
+        except OutOfTime:
+            return None
+        low, high = ends.lower[cells][:, None] - 1e-6, ends.upper[cells][:, None] + 1e-6
     reached = (value - levels[0] >= low) & (value + levels[1] <= high) & (levels[2] <= high - low)
     return CellFacts(primary, levels, cost, ~primary | reached)

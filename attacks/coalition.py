@@ -8,21 +8,23 @@ breaks the cell (implicit hitting sets).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attacks.insider import Knowledge, fitting, heads_of, interval, view_of
 from attacks.wording import cell_name, position
+from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError
+from csp.highs import Model, Status
 from csp.numbers import exact
 from csp.release import Release
 from csp.rules.base import Number
+from csp.table import Table
 
 __all__ = ["Coalition", "smallest_coalition"]
 
@@ -136,7 +138,7 @@ def smallest_coalition(
     >>> smallest_coalition(Release.of(table, pattern.ravel()), firms, 0, width=5)
     Coalition(cell (d1=1, d2=1): 1 member breaks it, the smallest coalition)
     """
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
+    clock = Clock.of(time_limit)
     i = position(release, cell)
     if (width is None) == (percent is None):
         msg = "give either width= (of the interval) or percent= (of a contribution)"
@@ -145,16 +147,19 @@ def smallest_coalition(
     if least <= 0:
         msg = f"{'width' if width is not None else 'percent'} must be above 0"
         raise InputError(msg)
-    if max_tests <= 0 or (time_limit is not None and not time_limit > 0):
-        msg = "max_tests and time_limit must be above 0"
+    if max_tests <= 0:
+        msg = f"max_tests {max_tests!r} is not above 0"
         raise InputError(msg)
     names = [member.name for member in knowledge]
     if len(set(names)) < len(names):
         msg = f"two contributors are called {max(names, key=names.count)!r}; names must differ"
         raise InputError(msg)
     heads = heads_of(release, counts)
-    fitting(view_of(release, knowledge, heads))
-    budget = _Budget(max_tests, deadline)
+    try:
+        fitting(view_of(release, knowledge, heads), clock)
+    except OutOfTime:
+        return Coalition(release, i, None, None, 0, proven=False, tests=0)
+    budget = _Budget(max_tests, clock)
     if width is not None:
         if not release.pattern[i]:
             msg = f"cell {cell_name(release, i)} is published; width= is for suppressed cells"
@@ -182,17 +187,17 @@ class _Budget:
     """Tests that all searches share; each search has its part of what is left."""
 
     most: int
-    deadline: float
+    clock: Clock
     spent: int = 0
     until: int = 0
 
     def spend(self) -> None:
-        if self.spent >= self.until or time.monotonic() > self.deadline:
+        if self.spent >= self.until or self.clock.over:
             raise _Limit
         self.spent += 1
 
     def left(self) -> bool:
-        return self.spent < self.most and time.monotonic() <= self.deadline
+        return self.spent < self.most and not self.clock.over
 
     def share(self, searches: int) -> None:
         self.until = self.spent + -(-(self.most - self.spent) // searches)
@@ -210,7 +215,7 @@ class _Judge:
         self.target = target
         self._heads, self._least, self.budget, self._integer = heads, least, budget, integer
         # What all of them know holds for each of them, so one table serves all coalitions.
-        self._table = fitting(view_of(release, members, heads))
+        self._table: Table | None = None
         self._known: dict[frozenset[int], bool] = {}
         # Where the search stands: a coalition that breaks, and sets of which it needs a member.
         self.best: frozenset[int] | None = None
@@ -232,10 +237,11 @@ class _Judge:
     def _judge(self, chosen: frozenset[int]) -> bool:
         team = [self.members[m] for m in sorted(chosen)]
         view = view_of(self.release, team, self._heads)
+        clock = self.budget.clock
         try:
-            low, high = interval(
-                self._table, view, self.cell, integer=self._integer, deadline=self.budget.deadline
-            )
+            if self._table is None:
+                self._table = fitting(view_of(self.release, self.members, self._heads), clock)
+            low, high = interval(self._table, view, self.cell, integer=self._integer, clock=clock)
         except OutOfTime as error:
             raise _Limit from error
         if high is None:
@@ -302,12 +308,13 @@ def _smallest(judge: _Judge, most: int | None) -> tuple[frozenset[int] | None, i
             if m in judge.best and judge.breaks(judge.best - {m}):
                 judge.best -= {m}
         while True:
-            hit = _hitting_set(judge.needed, len(everyone))
-            bound = len(hit)
+            hit, least = _hitting_set(judge.needed, len(everyone), judge.budget.clock)
+            bound = max(bound, least)
             if bound >= len(judge.best) or (most is not None and bound >= most):
                 return judge.best, bound, True
             if judge.breaks(hit):
-                return hit, bound, True
+                judge.best = min(hit, judge.best, key=len)
+                return judge.best, bound, bound >= len(judge.best)
             # Members whom other sets need go in first, so that sets overlap little.
             use = [sum(m in s for s in judge.needed) for m in range(len(everyone))]
             waiting = [sorted(everyone - hit, key=lambda m: (-use[m], m))]
@@ -323,20 +330,31 @@ def _smallest(judge: _Judge, most: int | None) -> tuple[frozenset[int] | None, i
         return judge.best, bound, False
 
 
-def _hitting_set(sets: list[frozenset[int]], n: int) -> frozenset[int]:
-    """Smallest set of members that meets every set."""
+def _hitting_set(sets: list[frozenset[int]], n: int, clock: Clock) -> tuple[frozenset[int], int]:
+    """Smallest set of members that meets every set, and a proved lower bound on its size.
+
+    Raises
+    ------
+    _Limit
+        If the time runs out.
+    SolverError
+        If what the solver found does not meet every set.
+    """
     if not sets:
-        return frozenset()
-    from scipy.optimize import Bounds, LinearConstraint, milp
+        return frozenset(), 0
+    from scipy.sparse import csr_array
 
     rows = np.array([[float(m in s) for m in range(n)] for s in sets])
-    answer: Any = milp(
-        np.ones(n),
-        constraints=LinearConstraint(rows, 1, np.inf),
-        bounds=Bounds(0, 1),
-        integrality=np.ones(n, dtype=np.int64),
-    )
-    if answer.status != 0 or answer.x is None:
-        msg = f"the search for a hitting set stopped: {answer.message}"
+    model = Model().load(
+        cost=np.ones(n), lower=np.zeros(n), upper=np.ones(n), rows=csr_array(rows),
+        row_lower=np.ones(len(sets)), row_upper=np.full(len(sets), np.inf), integer=True,
+    )  # fmt: skip
+    status = model.solve(clock, interruptible=True)
+    if status == Status.LIMIT:
+        raise _Limit
+    found = frozenset(np.flatnonzero(model.values > 0.5).tolist())
+    if status != Status.OPTIMAL or not all(found & one for one in sets):
+        msg = f"the search for a smallest set that meets {len(sets)} others ended as {status}"
         raise SolverError(msg)
-    return frozenset(np.flatnonzero(np.asarray(answer.x) > 0.5).tolist())
+    # Sizes are whole numbers: a bound above size - 1 by far more than any tolerance is a proof.
+    return found, min(len(found), ceil(model.dual_bound - 0.01))

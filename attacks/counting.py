@@ -6,13 +6,19 @@ equally many completions, so each such state is counted once (dynamic programmin
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from csp.clock import UNLIMITED, Clock
+
 __all__ = ["Counter", "TooMany"]
+
+
+_TURNS = 1024
+"""Values between two looks at the clock."""
 
 
 class TooMany(Exception):
@@ -29,8 +35,7 @@ class Counter:
     lower, upper : (k,) int64
     limit : int
         States to keep.
-    deadline : float
-        `time.monotonic` value at which to give up.
+    clock : Clock
 
     Raises
     ------
@@ -40,7 +45,7 @@ class Counter:
 
     def __init__(
         self, matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
-        upper: NDArray[np.int64], limit: int, deadline: float = np.inf,
+        upper: NDArray[np.int64], limit: int, clock: Clock = UNLIMITED,
     ) -> None:  # fmt: skip
         self._matrix = matrix.tocsc()
         self._lower, self._upper = lower.tolist(), upper.tolist()
@@ -55,21 +60,27 @@ class Counter:
             following: set[tuple[int, ...]] = set()
             for state in states:
                 low, high = self._range(step, state)
-                if high - low >= limit or time.monotonic() > deadline:
+                if high - low >= limit or clock.over:
                     raise TooMany
-                following.update(after for _, after in self._children(step, state))
-                if kept + len(following) > limit:
-                    raise TooMany
+                for turn, (_, after) in enumerate(self._children(step, state)):
+                    following.add(after)
+                    if kept + len(following) > limit or (turn % _TURNS == 0 and clock.over):
+                        raise TooMany
             states = following
             kept += len(states)
             forward.append(states)
         ways = {state: int(not any(state)) for state in states}
         self._layers = [ways]
         for step in reversed(range(len(self.order))):
-            ways = {
-                state: sum(ways[after] for _, after in self._children(step, state))
-                for state in forward[step]
-            }
+            before: dict[tuple[int, ...], int] = {}
+            for state in forward[step]:
+                total = 0
+                for turn, (_, after) in enumerate(self._children(step, state)):
+                    total += ways[after]
+                    if turn % _TURNS == 0 and clock.over:
+                        raise TooMany
+                before[state] = total
+            ways = before
             self._layers.append(ways)
         self._layers.reverse()
         self._first = tuple(right.tolist())
@@ -112,17 +123,15 @@ class Counter:
             low, high = max(low, -(-a // v)), min(high, b // v)
         return low, high
 
-    def _children(self, step: int, state: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
-        """Values of the next cell, and what they leave of the right-hand sides."""
+    def _children(self, step: int, state: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Yield values of the next cell, and what they leave of the right-hand sides."""
         rows = self._rows(self.order[step])
         low, high = self._range(step, state)
-        out = []
         for value in range(low, high + 1):
             after = list(state)
             for r, v in rows:
                 after[r] -= v * value
-            out.append((value, tuple(after)))
-        return out
+            yield value, tuple(after)
 
     def _ranges(self, m: int) -> list[list[tuple[int, int]]]:
         ranges = [[(0, 0)] * m]

@@ -30,6 +30,8 @@ __all__ = ["CellResult", "Timing", "Trial", "load_trials", "run_trials", "timing
 
 _ENDLESS = 2**62
 _FULL = 2_000_000
+_VERSION = "matching 1"
+"""Another number wherever the same arguments of `trial` give another trial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,6 @@ class Trial:
     solve: float = 0.0
     cells: tuple[CellResult, ...] = ()
     limit: float | None = None
-
-    @property
-    def key(self) -> tuple[str, int, int, int, float | None]:
-        """What tells it from other trials."""
-        return self.reading, self.side, self.index, self.seed, self.limit
 
 
 def trial(reading: str, side: int, index: int, seed: int, limit: float | None = None) -> Trial:
@@ -301,15 +298,17 @@ def run_trials(
     Raises
     ------
     InputError
-        For numbers out of range, unknown readings, and a file that holds something else.
+        For numbers out of range, unknown readings, a file that holds something else, and one that
+        another process writes.
     """
     _check(readings, sides, tables)
-    wanted = {
-        (reading, side, index, seed, limit): (reading, side, index, seed, limit)
+    wanted = [
+        {"reading": reading, "side": side, "index": index, "seed": seed, "limit": limit}
         for reading in readings for side in sides for index in range(tables)
-    }  # fmt: skip
-    known = {one.key: one for one in load_trials(store)}
-    return run_missing(store, wanted, trial, known, jobs=jobs, progress=progress)
+    ]  # fmt: skip
+    return run_missing(
+        store, wanted, trial, _trial_of, version=_VERSION, jobs=jobs, progress=progress
+    )
 
 
 def _check(readings: Sequence[str], sides: Sequence[int], tables: int) -> None:
@@ -326,7 +325,7 @@ def _check(readings: Sequence[str], sides: Sequence[int], tables: int) -> None:
 def load_trials(store: Path) -> list[Trial]:
     """Read trials from a file; none if it does not exist.
 
-    A last line that was cut off is dropped from the file.
+    A last line that was cut off is left out, and so are trials of other versions.
 
     Parameters
     ----------
@@ -337,7 +336,7 @@ def load_trials(store: Path) -> list[Trial]:
     InputError
         If a line is no trial (line named).
     """
-    return load_records(store, _trial_of)
+    return load_records(store, _trial_of, _VERSION)
 
 
 def _trial_of(facts: dict[str, Any]) -> Trial:

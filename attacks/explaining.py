@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +15,8 @@ from attacks.linear import combination, determined
 from attacks.proofs import Equation, Proof, end_of, ends, proof_of, shortened
 from attacks.wording import cell_name, joined, number, position, relation_name
 from csp.attacker.view import components
-from csp.errors import CertificateError, InputError
+from csp.clock import Clock
+from csp.errors import CertificateError, InputError, OutOfTime
 from csp.release import Release
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class Explanation:
         Interval over tables of whole units; None if that was not asked for.
     survivors : Survivors or None
         What remains when the algorithm is known, if a mechanism was given.
+    cut_short : bool
+        A mechanism was given, and the time limit passed before every table was judged.
     """
 
     release: Release
@@ -56,6 +58,7 @@ class Explanation:
     linear: bool
     whole: tuple[int | None, int | None] | None
     survivors: Survivors | None = None
+    cut_short: bool = False
 
     def __repr__(self) -> str:
         return f"Explanation(cell {cell_name(self.release, self.cell)}: {self._kind()})"
@@ -100,6 +103,11 @@ class Explanation:
             lines += self._whole_words(name, reveal=reveal)
         if self.survivors is not None:
             lines += self.survivors.lines(reveal=reveal)
+        if self.cut_short:
+            lines.append(
+                f"what knowing the algorithm excludes of {name} is undecided: the time limit "
+                "passed before every table that fits was judged"
+            )
         return "\n".join(lines)
 
     def _linear(self, name: str, proof: Proof, *, reveal: bool) -> str:
@@ -191,8 +199,8 @@ class Explanation:
         release : Release, optional
             The one that was explained by default.
         time_limit : float, optional
-            Wall seconds for searching tables of whole units; only ends that no combination of
-            relations proves need that.
+            Wall seconds for searching tables of whole units, which only ends that no combination
+            of relations proves need, and for judging tables again.
 
         Raises
         ------
@@ -201,6 +209,7 @@ class Explanation:
         OutOfTime
             If the search could not be finished.
         """
+        clock = Clock.of(time_limit)
         given = self.release if release is None else release
         for proof, end, sign in ((self.low, self.lower, -1), (self.high, self.upper, 1)):
             if (proof is None) != (end is None):
@@ -217,14 +226,13 @@ class Explanation:
             msg = f"{self!r}: a value that follows by linear algebra cannot have two ends"
             raise CertificateError(msg)
         if self.whole is not None:
-            self._check_whole(given, time_limit)
+            self._check_whole(given, clock)
         if self.survivors is not None:
-            self.survivors.check(given)
+            self.survivors.check(given, clock=clock)
 
-    def _check_whole(self, given: Release, time_limit: float | None) -> None:
+    def _check_whole(self, given: Release, clock: Clock) -> None:
         from attacks.searching import none_beyond
 
-        deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
         assert self.whole is not None
         for end, whole, sign in ((self.lower, self.whole[0], -1), (self.upper, self.whole[1], 1)):
             if (end is None) != (whole is None):
@@ -232,7 +240,7 @@ class Explanation:
                 raise CertificateError(msg)
             if end is None or whole is None or whole == (ceil(end) if sign < 0 else floor(end)):
                 continue
-            if not none_beyond(given, self.cell, whole, sign, deadline):
+            if not none_beyond(given, self.cell, whole, sign, clock):
                 msg = f"{self!r}: some table of whole units goes beyond the end that it claims"
                 raise CertificateError(msg)
 
@@ -258,7 +266,8 @@ def explain(
         If given, also which values fall away because this algorithm would have published
         another pattern; all tables that fit are judged for that.
     time_limit : float, optional
-        Wall seconds.
+        Wall seconds. If only the tables were not all judged by then, the ends are explained
+        without the mechanism (see `Explanation.cut_short`).
 
     Returns
     -------
@@ -270,7 +279,7 @@ def explain(
     InputError
         If there is no such cell, it is published, or no table fits the release.
     OutOfTime
-        If the time limit passed.
+        If the time limit passed before the ends were known.
     CertificateError
         If an end cannot be proved in exact arithmetic.
 
@@ -288,16 +297,13 @@ def explain(
     >>> print(found.text(reveal=True))
     cell (r=1, c=1) = 7, because row r=1 - column c=2: 18 - 11 = 7
     """
-    if time_limit is not None and not time_limit > 0:
-        msg = f"time_limit {time_limit!r} is not a positive number of seconds"
-        raise InputError(msg)
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
+    clock = Clock.of(time_limit)
     i = position(release, cell)
     if not release.pattern[i]:
         msg = f"cell {cell_name(release, i)} is published; explain takes suppressed cells"
         raise InputError(msg)
-    table = complete(release)
-    rational, whole = ends(table, release.pattern, integer=integer, cells=[i], deadline=deadline)
+    table = complete(release, time_limit=clock.seconds)
+    rational, whole = ends(table, release.pattern, integer=integer, cells=[i], clock=clock)
     value = int(table.values[i])
     lower, upper = (end_of(value, claim) for claim in rational[i])
     (view,) = (v for v in components(table, release.pattern) if i in v.cells)
@@ -306,25 +312,29 @@ def explain(
         if proof is None and claim.reach is not None:
             msg = f"no proof was found for an end of cell {cell_name(release, i)}"
             raise CertificateError(msg)
-    low, high = (None if p is None else shortened(release, p, view) for p in proofs)
+    low, high = (None if p is None else shortened(release, p, view, clock=clock) for p in proofs)
     linear = False
     if lower is not None and lower == upper:
-        found = determined(view.matrix, deadline).get(int(np.searchsorted(view.cells, i)))
+        found = determined(view.matrix, clock).get(int(np.searchsorted(view.cells, i)))
         if found is not None:
-            low = high = shortened(release, combination(view, i, *found), view, bounds=False)
+            low = high = shortened(
+                release, combination(view, i, *found), view, bounds=False, clock=clock
+            )
             linear = True
     least = most = None
     if integer:
         least, most = (end_of(value, claim) for claim in whole[i])
-    survivors = None
+    survivors, cut_short = None, False
     if mechanism is not None:
         from attacks.survivors import survivors_of
 
-        left = deadline - time.monotonic()
-        survivors = survivors_of(release, mechanism, i, time_limit=None if left == np.inf else left)
+        try:
+            survivors = survivors_of(release, mechanism, i, clock=clock)
+        except OutOfTime:
+            cut_short = True
     return Explanation(
         release, i, lower, upper, low, high, linear,
-        (_whole(least), _whole(most)) if integer else None, survivors,
+        (_whole(least), _whole(most)) if integer else None, survivors, cut_short,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from attacks.completion import complete
 from attacks.counting import Counter, TooMany
 from attacks.lattice import kernel
 from csp.attacker.view import components
+from csp.clock import UNLIMITED, Clock
 from csp.release import Release
 from csp.table import Table
 
@@ -27,6 +28,7 @@ __all__ = ["Fibre", "Part"]
 
 _BLOCK = 4096
 _NODES = 50_000
+_BEFORE = "every table was listed"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -52,13 +54,20 @@ class Part:
     def __repr__(self) -> str:
         return f"Part({len(self.cells)} cells)"
 
-    def tables(self) -> Iterator[NDArray[np.int64]]:
-        """Yield blocks (t, k) of all solutions, each once."""
+    def tables(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
+        """Yield blocks (t, k) of all solutions, each once.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out first.
+        """
         run = propagation.compiled()
         search = propagation.start(self.matrix, self.right, self.lower, self.upper, _BLOCK)
         if not run["narrow"](search, 0, -1):
             return
         while search.state[propagation.DEPTH] >= 0:
+            clock.check(_BEFORE)
             run["enumerate_system"](search, _NODES)
             count = int(search.state[propagation.KEPT])
             if count:
@@ -74,11 +83,17 @@ class Fibre:
     release : Release
     table : Table, optional
         A table that agrees with the release, if one is known; otherwise one is computed.
+    bounds : ((k,) int64, (k,) int64), optional
+        Integer feasibility intervals of the suppressed cells, if they are known.
+    time_limit : float, optional
+        Wall seconds to find what is not given.
 
     Raises
     ------
     InputError
         If nothing is suppressed, no table fits, or infinitely many do.
+    OutOfTime
+        If the time limit passed first.
 
     Examples
     --------
@@ -98,11 +113,19 @@ class Fibre:
     True
     """
 
-    def __init__(self, release: Release, table: Table | None = None) -> None:
+    def __init__(
+        self,
+        release: Release,
+        table: Table | None = None,
+        *,
+        bounds: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+        time_limit: float | None = None,
+    ) -> None:
+        clock = Clock.of(time_limit)
         self.release = release
-        self.table = complete(release) if table is None else table
+        self.table = complete(release, time_limit=clock.seconds) if table is None else table
         self.cells: NDArray[np.int64] = np.flatnonzero(release.pattern)
-        self.lower, self.upper = feasible(self.table, release.pattern)
+        self.lower, self.upper = bounds or feasible(self.table, release.pattern, clock)
         self.parts = tuple(self._parts())
         self._counters: list[Counter] | None = None
 
@@ -125,32 +148,35 @@ class Fibre:
         """Dimension of the integer kernel (paper 003, Section 3.2)."""
         return int(kernel(self.release.relations, self.release.pattern).shape[1])
 
-    def count(self, limit: int = 1_000_000, *, deadline: float = np.inf) -> int | None:
+    def count(self, limit: int = 1_000_000, *, time_limit: float | None = None) -> int | None:
         """Count the tables without listing them.
 
         Parameters
         ----------
         limit : int
             Partial sums to keep in memory.
-        deadline : float
-            `time.monotonic` value at which to give up.
+        time_limit : float, optional
+            Wall seconds.
 
         Returns
         -------
         int or None
             None if there are too many partial sums, or the time ran out.
         """
-        counters = self.counters(limit, deadline=deadline)
+        counters = self.counters(limit, time_limit=time_limit)
         return None if counters is None else math.prod(c.total for c in counters)
 
-    def counters(self, limit: int = 1_000_000, *, deadline: float = np.inf) -> list[Counter] | None:
+    def counters(
+        self, limit: int = 1_000_000, *, time_limit: float | None = None
+    ) -> list[Counter] | None:
         """Count each part; None if one has too many partial sums, or the time ran out."""
+        clock = Clock.of(time_limit)
         if self._counters is None:
             found = []
             for part in self.parts:
                 try:
                     found.append(
-                        Counter(part.matrix, part.right, part.lower, part.upper, limit, deadline)
+                        Counter(part.matrix, part.right, part.lower, part.upper, limit, clock)
                     )
                 except TooMany:
                     return None
@@ -162,16 +188,28 @@ class Fibre:
         for block in self.blocks():
             yield from block
 
-    def blocks(self) -> Iterator[NDArray[np.int64]]:
-        """Yield all tables in blocks of (t, k) int64."""
+    def blocks(self, *, time_limit: float | None = None) -> Iterator[NDArray[np.int64]]:
+        """Yield all tables in blocks of (t, k) int64.
+
+        Parameters
+        ----------
+        time_limit : float, optional
+            Wall seconds from the first block on, what is done with blocks included.
+
+        Raises
+        ------
+        OutOfTime
+            If the time limit passed before the last block.
+        """
+        clock = Clock.of(time_limit)
         if len(self.parts) == 1:
-            yield from self.parts[0].tables()
+            yield from self.parts[0].tables(clock)
             return
         # The last part runs fastest; the others are kept as they are met again and again.
         *others, last = self.parts
-        lists = [list(itertools.chain.from_iterable(part.tables())) for part in others]
+        lists = [list(itertools.chain.from_iterable(part.tables(clock))) for part in others]
         for choice in itertools.product(*lists):
-            for block in last.tables():
+            for block in last.tables(clock):
                 full = np.zeros((len(block), len(self.cells)), dtype=np.int64)
                 for part, values in zip(others, choice, strict=True):
                     full[:, part.cells] = values

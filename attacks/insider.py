@@ -6,7 +6,6 @@ cannot be smaller than what it has put into them. Every attack of an outsider th
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from attacks.proofs import end_of
 from attacks.wording import cell_name
 from csp.auditing import interval_claims
 from csp.certificate import Certificate
-from csp.clock import Clock
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.problem import Problem
 from csp.release import Release
@@ -236,7 +235,7 @@ def _pooled(members: Sequence[Knowledge]) -> dict[int, tuple[int, int]]:
     return found
 
 
-def fitting(view: Release) -> Table:
+def fitting(view: Release, clock: Clock = UNLIMITED) -> Table:
     """Table that agrees with all that insiders know.
 
     Raises
@@ -246,7 +245,11 @@ def fitting(view: Release) -> Table:
     """
     # The first error may name by how much known values differ: it must not travel with this one.
     with suppress(InputError):
-        return complete(view) if view.pattern.any() else view.table(view.published)
+        return (
+            complete(view, time_limit=clock.seconds)
+            if view.pattern.any()
+            else view.table(view.published)
+        )
     msg = (
         "no table agrees with the release and with what the contributors know; correct their "
         "knowledge, or take the release that belongs to it"
@@ -255,7 +258,7 @@ def fitting(view: Release) -> Table:
 
 
 def interval(
-    table: Table, view: Release, cell: int, *, integer: bool, deadline: float = np.inf
+    table: Table, view: Release, cell: int, *, integer: bool, clock: Clock = UNLIMITED
 ) -> tuple[Fraction | None, Fraction | None]:
     """Find the ends of one cell, in units; both its value if it is known.
 
@@ -266,16 +269,13 @@ def interval(
     view : Release
     cell : int
     integer : bool
-    deadline : float
-        `time.monotonic` value.
+    clock : Clock
     """
     value = int(table.values[cell])
     if not view.pattern[cell]:
         return Fraction(value), Fraction(value)
     here = table.replace(lower=view.lower)
-    claims = interval_claims(here, view.pattern, [cell], integer=integer, clock=Clock(deadline))[
-        cell
-    ]
+    claims = interval_claims(here, view.pattern, [cell], integer=integer, clock=clock)[cell]
     Certificate(here, view.pattern, claims).verify()
     low, high = (end_of(value, claim) for claim in claims)
     return low, high
@@ -328,17 +328,14 @@ def insiders(
     >>> insiders(Release.of(table, pattern.ravel()), [Knowledge("firm", {0: 7})])
     (Insight(firm: 3 suppressed cells, 3 narrower than for an outsider, 3 known),)
     """
-    if time_limit is not None and not time_limit > 0:
-        msg = f"time_limit {time_limit!r} is not a positive number of seconds"
-        raise InputError(msg)
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
+    clock = Clock.of(time_limit)
     heads = heads_of(release, counts)
     public = view_of(release, (), heads)
-    outside = _all_ends(fitting(public), public, integer=integer, deadline=deadline)
+    outside = _all_ends(fitting(public, clock), public, integer=integer, clock=clock)
     found = []
     for member in knowledge:
         view = view_of(release, [member], heads)
-        seen = _all_ends(fitting(view), view, integer=integer, deadline=deadline)
+        seen = _all_ends(fitting(view, clock), view, integer=integer, clock=clock)
         cells = np.flatnonzero(view.pattern)
         own = np.array([member.own.get(i, 0) for i in cells.tolist()], dtype=np.float64)
         lower = np.array([_float(seen[i][0], -np.inf) for i in cells.tolist()])
@@ -369,10 +366,10 @@ def heads_of(release: Release, counts: ArrayLike | None) -> NDArray[np.int64] | 
 
 
 def _all_ends(
-    table: Table, view: Release, *, integer: bool, deadline: float
+    table: Table, view: Release, *, integer: bool, clock: Clock
 ) -> dict[int, tuple[Fraction | None, Fraction | None]]:
     cells = np.flatnonzero(view.pattern).tolist()
-    claims = interval_claims(table, view.pattern, cells, integer=integer, clock=Clock(deadline))
+    claims = interval_claims(table, view.pattern, cells, integer=integer, clock=clock)
     Certificate(table, view.pattern, tuple(c for pair in claims.values() for c in pair)).verify()
     return {
         i: (end_of(int(table.values[i]), low), end_of(int(table.values[i]), high))

@@ -7,7 +7,6 @@ no network, linear programs can call a cell wider than it is for who knows that 
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -20,8 +19,7 @@ from attacks.completion import complete
 from attacks.proofs import Proof, end_of, ends, shortened
 from csp.attacker.view import View, components
 from csp.certificate import Claim
-from csp.clock import Clock
-from csp.errors import InputError
+from csp.clock import UNLIMITED, Clock
 from csp.release import Release
 
 __all__ = ["Disclosure", "combination", "determined", "disclosed"]
@@ -117,12 +115,9 @@ def disclosed(
     Disclosure(3 suppressed cells: 3 known by linear algebra, 0 more by bounds, 0 more as \
 whole numbers)
     """
-    if time_limit is not None and not time_limit > 0:
-        msg = f"time_limit {time_limit!r} is not a positive number of seconds"
-        raise InputError(msg)
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
-    table = complete(release)
-    rational, whole = ends(table, release.pattern, integer=integer, deadline=deadline)
+    clock = Clock.of(time_limit)
+    table = complete(release, time_limit=clock.seconds)
+    rational, whole = ends(table, release.pattern, integer=integer, clock=clock)
     cells = np.flatnonzero(release.pattern)
     value = {int(i): int(table.values[i]) for i in cells}
 
@@ -132,7 +127,7 @@ whole numbers)
     wide = both(rational)
     tight = both(whole) if integer else []
     exact = np.array([a is not None and a == b for a, b in wide])
-    proofs = _proofs(release, cells[exact], components(table, release.pattern), deadline)
+    proofs = _proofs(release, cells[exact], components(table, release.pattern), clock)
     sure = [
         all(claim.exact or claim.reach is None for claim in (*rational[i], *whole.get(i, ())))
         for i in cells.tolist()
@@ -163,7 +158,7 @@ def _floats(pairs: list[tuple[Fraction | None, ...]]) -> NDArray[np.float64]:
 
 
 def _proofs(
-    release: Release, candidates: NDArray[np.int64], views: list[View], deadline: float
+    release: Release, candidates: NDArray[np.int64], views: list[View], clock: Clock
 ) -> dict[int, Proof]:
     """Find the combinations behind cells that linear algebra gives, among those without room."""
     found: dict[int, Proof] = {}
@@ -172,10 +167,10 @@ def _proofs(
         # A cell that can move is in no row space: most parts need no elimination at all.
         if not inside.any():
             continue
-        for j, (factors, divisor) in determined(view.matrix, deadline).items():
+        for j, (factors, divisor) in determined(view.matrix, clock).items():
             cell = int(view.cells[j])
             proof = combination(view, cell, factors, divisor)
-            found[cell] = shortened(release, proof, view, bounds=False)
+            found[cell] = shortened(release, proof, view, bounds=False, clock=clock)
     return found
 
 
@@ -195,14 +190,13 @@ def combination(view: View, cell: int, factors: dict[int, int], divisor: int) ->
     return Proof(((cell, 1),), 1, tuple(int(view.rows[r]) for r in rows), numbers, divisor)
 
 
-def determined(matrix: Any, deadline: float = np.inf) -> dict[int, tuple[dict[int, int], int]]:
+def determined(matrix: Any, clock: Clock = UNLIMITED) -> dict[int, tuple[dict[int, int], int]]:
     """Columns whose unit vector is a combination of the rows, each with that combination.
 
     Parameters
     ----------
     matrix : (r, k) csr_array of int
-    deadline : float
-        `time.monotonic` value.
+    clock : Clock
 
     Returns
     -------
@@ -212,7 +206,7 @@ def determined(matrix: Any, deadline: float = np.inf) -> dict[int, tuple[dict[in
     Raises
     ------
     OutOfTime
-        If the deadline passes.
+        If the time runs out.
 
     Notes
     -----
@@ -233,7 +227,7 @@ def determined(matrix: Any, deadline: float = np.inf) -> dict[int, tuple[dict[in
             holders.setdefault(c, set()).add(i)
     waiting = {i for i, row in enumerate(rows) if row}
     while waiting:
-        Clock(deadline).check()
+        clock.check()
         # Short rows first, and columns that few other rows hold: little fills in.
         i = min(waiting, key=lambda row: (len(rows[row]), row))
         waiting.discard(i)

@@ -7,27 +7,23 @@ every completion of the release; only those that reproduce the pattern remain.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks import walk as walking
-from attacks.box import BoxSearch, takes
-from attacks.candidates import Candidates, candidates
-from attacks.fibre import Fibre
-from attacks.judge import judge_for
+from attacks.box import takes
+from attacks.candidates import candidates
 from attacks.running import OPEN, SAFE, UNSAFE, Run
+from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release import Release
 
-__all__ = ["METHODS", "Matching", "match_tables", "matching"]
+__all__ = ["METHODS", "Matching", "matching"]
 
 METHODS = ("auto", "box", "values", "all", "sample", "reference")
-
-_NODES = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -153,6 +149,8 @@ def matching(
         For an unknown method, limits out of range, a release that no table fits or that this
         mechanism does not publish (see `attacks.candidates.candidates`), and methods that do not
         take the release.
+    OutOfTime
+        If the limit passed before the intervals that the relations leave were known.
 
     Examples
     --------
@@ -178,9 +176,9 @@ def matching(
         if number <= 0:
             msg = f"{name} {number!r} is not a positive number of tables"
             raise InputError(msg)
-    given = candidates(release, mechanism, marks=marks)
-    deadline = began + (np.inf if limit is None else limit)
-    run = Run(given, deadline, progress)
+    clock = Clock.of(limit)
+    given = candidates(release, mechanism, marks=marks, clock=clock)
+    run = Run(given, clock, progress)
     fast = takes(given)
     if method == "reference" and mechanism.defence is not None:
         msg = (
@@ -215,31 +213,3 @@ def matching(
         told.verdict, told.named, run.tested, run.matched, run.fibre_size, run.complete,
         run.left_out, method, time.monotonic() - began,
     )  # fmt: skip
-
-
-def match_tables(given: Candidates) -> Iterator[NDArray[np.int64]]:
-    """Yield blocks (t, k) of all tables that the mechanism publishes with this pattern.
-
-    Parameters
-    ----------
-    given : Candidates
-
-    Raises
-    ------
-    OutOfTime
-        Never, unless the solver does.
-    """
-    if takes(given):
-        search = BoxSearch(given, walking.MATCHES)
-        while True:
-            over = search.step(_NODES)
-            block = search.taken()
-            if len(block):
-                yield block
-            if over:
-                return
-    judge = judge_for(given)
-    for block in Fibre(given.release, given.table).blocks():
-        kept = [x for x in block if judge.matches(x)]
-        if kept:
-            yield np.stack(kept)

@@ -20,8 +20,9 @@ from csp.attacker import components, engine, integer_extreme
 from csp.attacker.exact import rationalise
 from csp.attacker.view import Extreme, View
 from csp.certificate import Certificate, Claim, claims_of
-from csp.clock import Clock
-from csp.errors import CertificateError
+from csp.clock import UNLIMITED, Clock
+from csp.errors import CertificateError, SolverError
+from csp.highs import Model, Status
 from csp.numbers import UNBOUNDED
 from csp.patterns import as_pattern
 from csp.release import Release
@@ -152,7 +153,7 @@ def ends(
     *,
     integer: bool = True,
     cells: Iterable[int] | None = None,
-    deadline: float = np.inf,
+    clock: Clock = UNLIMITED,
 ) -> tuple[dict[int, tuple[Claim, Claim]], dict[int, tuple[Claim, Claim]]]:
     """Rational and whole-number interval ends of suppressed cells, each linear program once.
 
@@ -165,8 +166,7 @@ def ends(
         Whether to find the whole-number ends as well.
     cells : iterable of int, optional
         Only these.
-    deadline : float
-        `time.monotonic` value.
+    clock : Clock
 
     Returns
     -------
@@ -179,7 +179,7 @@ def ends(
         If a claim cannot be proved; for whole numbers also if cells have more than 10**9 units of
         room and the rational end is a fraction.
     OutOfTime
-        If the deadline passes.
+        If the time runs out.
     """
     rational: dict[int, tuple[Claim, Claim]] = {}
     whole: dict[int, tuple[Claim, Claim]] = {}
@@ -191,12 +191,12 @@ def ends(
         here = np.flatnonzero(wanted[view.cells])
         if not len(here):
             continue
-        Clock(deadline).check()
+        clock.check()
         targets, signs = np.tile(here, 2), np.repeat([-1, 1], len(here))
-        answers = engine(view).ends(targets, signs, None, Clock(deadline))
+        answers = engine(view).ends(targets, signs, None, clock)
         _pair(rational, view, here, claims_of(view, targets, signs, answers))
         if integer:
-            tight = _whole(view, targets, signs, answers, deadline)
+            tight = _whole(view, targets, signs, answers, clock)
             _pair(whole, view, here, claims_of(view, targets, signs, tight, integer=True))
     claims = [c for found in (rational, whole) for pair in found.values() for c in pair]
     Certificate(table, pattern, tuple(claims)).verify()
@@ -205,14 +205,14 @@ def ends(
 
 def _whole(
     view: View, targets: NDArray[np.int64], signs: NDArray[np.int64], answers: list[Extreme],
-    deadline: float,
+    clock: Clock,
 ) -> list[Extreme]:  # fmt: skip
     """Whole-number ends; deviations found for one cell serve others that they move as far."""
     k = len(view.cells)
     pool = [a.witness(k) for a in answers if a.denominator == 1 and a.reach is not None]
     tight = []
     for j, sign, answer in zip(targets.tolist(), signs.tolist(), answers, strict=True):
-        Clock(deadline).check()
+        clock.check()
         found = answer
         if answer.denominator != 1:
             shared = None
@@ -220,7 +220,7 @@ def _whole(
                 end = answer.reach.numerator // answer.reach.denominator
                 shared = next((z for z in pool if sign * int(z[j]) == end), None)
             if shared is None:
-                found = integer_extreme(view, j, sign, answer)
+                found = integer_extreme(view, j, sign, answer, clock)
                 if found.reach is not None:
                     pool.append(found.witness(k))
             else:
@@ -267,8 +267,9 @@ def _proof(
 
 
 def shortened(
-    release: Release, proof: Proof, view: View | None = None, *, bounds: bool = True
-) -> Proof:
+    release: Release, proof: Proof, view: View | None = None, *, bounds: bool = True,
+    clock: Clock = UNLIMITED,
+) -> Proof:  # fmt: skip
     """Proof of the same end with smaller multipliers, where one is found.
 
     Parameters
@@ -279,6 +280,8 @@ def shortened(
         The part of the pattern that holds the goal; the whole of it by default.
     bounds : bool
         Whether bounds of cells may be used; without them the relations must do alone.
+    clock : Clock
+        When it runs out, the proof stays as it is.
 
     Returns
     -------
@@ -296,10 +299,10 @@ def shortened(
     else:
         cells, rows, matrix = view.cells, view.rows, view.matrix
     size = sum(map(abs, proof.multipliers))
-    if len(rows) + len(cells) > _LARGEST or size <= proof.divisor:
+    if clock.over or len(rows) + len(cells) > _LARGEST or size <= proof.divisor:
         return proof
     end = proof.equation(release).end
-    guess = _smallest(release, proof, cells, rows, matrix, end, bounds=bounds)
+    guess = _smallest(release, proof, cells, rows, matrix, end, clock, bounds=bounds)
     if guess is None:
         return proof
     for numerators, divisor in rationalise(guess):
@@ -320,11 +323,10 @@ def shortened(
 
 def _smallest(
     release: Release, proof: Proof, cells: NDArray[np.int64], rows: NDArray[np.int64],
-    matrix: Any, end: Fraction, *, bounds: bool,
+    matrix: Any, end: Fraction, clock: Clock, *, bounds: bool,
 ) -> NDArray[np.float64] | None:  # fmt: skip
     """Multipliers of least absolute sum that prove an end, in floats."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import csr_array, eye_array, hstack
+    from scipy.sparse import csr_array, eye_array, hstack, vstack
 
     r, k = len(rows), len(cells)
     goal = np.zeros(k)
@@ -347,14 +349,17 @@ def _smallest(
     left = hstack([turned, -turned, -eye, eye], format="csr")
     value = proof.sign * np.concatenate([right, -right, -first, second]) / unit
     upper = np.concatenate([np.full(2 * r, np.inf), *top])
-    answer: Any = milp(
-        np.concatenate([np.ones(2 * r), np.full(2 * k, 1e-3)]),
-        constraints=[
-            LinearConstraint(left, goal, goal),
-            LinearConstraint(csr_array(value[None, :]), -np.inf, proof.sign * float(end) / unit),
-        ],
-        bounds=Bounds(np.zeros(2 * r + 2 * k), upper),
-    )
-    if answer.x is None:
+    rows_of = csr_array(vstack([left, csr_array(value[None, :])], format="csr"))
+    most = proof.sign * float(end) / unit
+    model = Model().load(
+        cost=np.concatenate([np.ones(2 * r), np.full(2 * k, 1e-3)]),
+        lower=np.zeros(2 * r + 2 * k), upper=upper, rows=rows_of,
+        row_lower=np.append(goal, -np.inf), row_upper=np.append(goal, most),
+    )  # fmt: skip
+    try:
+        if model.solve(clock) != Status.OPTIMAL:
+            return None
+    except SolverError:
+        # A longer proof is a proof.
         return None
-    return np.asarray(answer.x[:r] - answer.x[r : 2 * r], dtype=np.float64)
+    return np.asarray(model.values[:r] - model.values[r : 2 * r])

@@ -6,10 +6,8 @@ is known; the others are bound by more relations than in each release alone.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +15,9 @@ from numpy.typing import NDArray
 from attacks.completion import complete
 from attacks.linear import Disclosure, disclosed
 from attacks.wording import cell_name
+from csp.clock import Clock
 from csp.errors import InputError
+from csp.highs import Model, Status
 from csp.linked import link
 from csp.numbers import MAX_VALUE, UNBOUNDED
 from csp.release import Release
@@ -114,10 +114,7 @@ known from all together)
     if not releases:
         msg = "differencing needs at least one release"
         raise InputError(msg)
-    if time_limit is not None and not time_limit > 0:
-        msg = f"time_limit {time_limit!r} is not a positive number of seconds"
-        raise InputError(msg)
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
+    clock = Clock.of(time_limit)
     scaled, union, places = union_of(releases)
     hidden = np.zeros(len(union.pattern), dtype=bool)
     for release, place in zip(scaled, places, strict=True):
@@ -126,11 +123,11 @@ known from all together)
         msg = "no release has a suppressed cell, so there is nothing to attack"
         raise InputError(msg)
     alone = [
-        _ends(release, f"release {r}", integer=integer, deadline=deadline)
+        _ends(release, f"release {r}", integer=integer, clock=clock)
         for r, release in enumerate(scaled, start=1)
     ]
-    _check_joint(scaled, union, places)
-    lower, upper, linear = _ends(union, "the union", integer=integer, deadline=deadline)
+    _check_joint(scaled, union, places, clock)
+    lower, upper, linear = _ends(union, "the union", integer=integer, clock=clock)
     cells = np.flatnonzero(hidden)
     each = np.full((2, len(scaled), len(hidden)), np.nan)
     for r, (place, (low, high, _)) in enumerate(zip(places, alone, strict=True)):
@@ -271,16 +268,15 @@ def _rescaled(release: Release, scale: int, number: int) -> Release:
 
 
 def _ends(
-    release: Release, name: str, *, integer: bool, deadline: float
+    release: Release, name: str, *, integer: bool, clock: Clock
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Interval of every cell (its value where published), and which are known linearly."""
+    clock.check(f"{name} was judged")
     lower = release.published.astype(np.float64)
     upper, linear = lower.copy(), ~release.pattern
     if release.pattern.any():
-        left = deadline - time.monotonic()
-        limit = None if left == np.inf else max(left, 1e-9)
         try:
-            found: Disclosure = disclosed(release, integer=integer, time_limit=limit)
+            found: Disclosure = disclosed(release, integer=integer, time_limit=clock.seconds)
         except InputError as error:
             msg = f"{name} contradicts itself: {error}"
             raise InputError(msg) from error
@@ -297,7 +293,7 @@ def _ends(
 
 
 def _check_joint(
-    releases: Sequence[Release], union: Release, places: Sequence[NDArray[np.int64]]
+    releases: Sequence[Release], union: Release, places: Sequence[NDArray[np.int64]], clock: Clock
 ) -> None:
     """Name the releases and a cell, if no table fits all releases.
 
@@ -307,11 +303,11 @@ def _check_joint(
     """
     try:
         if union.pattern.any():
-            complete(union)
+            complete(union, time_limit=clock.seconds)
         else:
             union.table(union.published)
     except InputError as error:
-        cells, who = _culprits(releases, union, places)
+        cells, who = _culprits(releases, places, clock)
         if not who:
             msg = "the releases contradict each other; no table of whole units fits all of them"
             raise InputError(msg) from error
@@ -327,7 +323,7 @@ def _check_joint(
 
 
 def _culprits(
-    releases: Sequence[Release], union: Release, places: Sequence[NDArray[np.int64]]
+    releases: Sequence[Release], places: Sequence[NDArray[np.int64]], clock: Clock
 ) -> tuple[list[int], set[int]]:
     """Cells that releases would have to see differently, and a smallest set of such releases.
 
@@ -336,18 +332,18 @@ def _culprits(
     chosen = list(range(len(releases)))
     for r in range(len(releases)):
         rest = [s for s in chosen if s != r]
-        if len(rest) > 1 and _torn(releases, places, rest):
+        if len(rest) > 1 and _torn(releases, places, rest, clock):
             chosen = rest
-    torn = _torn(releases, places, chosen)
+    torn = _torn(releases, places, chosen, clock)
     return torn, set(chosen) if torn else set()
 
 
 def _torn(
-    releases: Sequence[Release], places: Sequence[NDArray[np.int64]], chosen: Sequence[int]
-) -> list[int]:
+    releases: Sequence[Release], places: Sequence[NDArray[np.int64]], chosen: Sequence[int],
+    clock: Clock,
+) -> list[int]:  # fmt: skip
     """Cells whose copies cannot agree, for some releases; empty if all can."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import block_diag, coo_array, csr_array, eye_array, hstack
+    from scipy.sparse import block_diag, coo_array, csr_array, eye_array, hstack, vstack
 
     starts = np.cumsum([0, *(len(releases[r].pattern) for r in chosen)])
     lower: list[NDArray[np.float64]] = []
@@ -373,24 +369,24 @@ def _torn(
     n, p = int(starts[-1]), len(pairs)
     if not p:
         return []
-    rows = np.repeat(np.arange(p), 2)
+    which = np.repeat(np.arange(p), 2)
     ties = csr_array(
-        coo_array((np.tile([1.0, -1.0], p), (rows, np.array(pairs).ravel())), shape=(p, n))
+        coo_array((np.tile([1.0, -1.0], p), (which, np.array(pairs).ravel())), shape=(p, n))
     )
     eye = eye_array(p)
     relations = block_diag([releases[r].relations.astype(np.float64) for r in chosen])
     matrix = block_diag([relations, csr_array((0, 2 * p))], format="csr")
     full = hstack([ties, eye, -eye], format="csr")
-    answer: Any = milp(
-        np.concatenate([np.zeros(n), np.ones(2 * p)]),
-        constraints=[LinearConstraint(matrix, 0, 0), LinearConstraint(full, 0, 0)],
-        bounds=Bounds(
-            np.concatenate([*lower, np.zeros(2 * p)]),
-            np.concatenate([*upper, np.full(2 * p, np.inf)]),
-        ),
-    )
-    if answer.x is None:
+    rows = csr_array(vstack([matrix, full], format="csr"))
+    zero = np.zeros(rows.shape[0])
+    model = Model().load(
+        cost=np.concatenate([np.zeros(n), np.ones(2 * p)]),
+        lower=np.concatenate([*lower, np.zeros(2 * p)]),
+        upper=np.concatenate([*upper, np.full(2 * p, np.inf)]),
+        rows=rows, row_lower=zero, row_upper=zero,
+    )  # fmt: skip
+    if model.solve(clock) != Status.OPTIMAL:
         return []
-    gap = np.asarray(answer.x[n : n + p]) + np.asarray(answer.x[n + p :])
+    gap = model.values[n : n + p] + model.values[n + p :]
     # Each release alone has whole-number values; what tears them apart is no rounding error.
     return sorted({cells[t] for t in np.flatnonzero(gap > 1e-3).tolist()})

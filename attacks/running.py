@@ -8,26 +8,26 @@ every value that a match could have counts.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacks import walk as walking
-from attacks.box import BoxSearch, takes
+from attacks.box import BoxSearch
 from attacks.candidates import Candidates
 from attacks.fibre import Fibre
-from attacks.judge import Judge, judge_for, published_as
+from attacks.match_test import MatchTest, published_as
 from attacks.sampling import Draws, draw
+from csp.clock import Clock
 from csp.errors import OutOfTime
 
 __all__ = ["OPEN", "SAFE", "UNSAFE", "Run", "Verdicts"]
 
 SAFE, UNSAFE, OPEN = "proved safe", "proved unsafe", "undecided"
 
-_NODES = 20_000
 _FIRST_DRAWS = 400
 _BLOCK = 64
 
@@ -60,16 +60,15 @@ class Run:
     Parameters
     ----------
     given : Candidates
-    deadline : float
-        `time.monotonic` value.
+    clock : Clock
     progress : callable or None
         Called with tables tested and matches.
     """
 
     def __init__(
-        self, given: Candidates, deadline: float, progress: Callable[[int, int], None] | None
+        self, given: Candidates, clock: Clock, progress: Callable[[int, int], None] | None
     ) -> None:
-        self._given, self._deadline, self._progress = given, deadline, progress
+        self._given, self._clock, self._progress = given, clock, progress
         width = int((given.upper - given.lower).max()) + 1
         self.met: NDArray[np.bool_] = np.zeros((len(given.cells), width), dtype=bool)
         """Values that matches have."""
@@ -82,7 +81,8 @@ class Run:
         self.exact_values = True
         """Whether a complete run has met every value that a match has, not only the ends."""
         self.tested = self.matched = 0
-        self.fibre = Fibre(given.release, given.table)
+        bounds = given.lower, given.upper
+        self.fibre = Fibre(given.release, given.table, bounds=bounds)
         self.fibre_size: int | None = None
         self.left_out: float | None = None
         self.complete = False
@@ -99,16 +99,16 @@ class Run:
             self.exact_values = True
             self._walk(walking.VALUES)
         if method == "all" and self.complete:
-            self.fibre_size = self.fibre.count(deadline=self._deadline)
+            self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
 
     def _walk(self, mode: int) -> None:
-        search = BoxSearch(self._given, mode, deadline=self._deadline)
+        search = BoxSearch(self._given, mode, clock=self._clock)
         search.start_from(self.met)
         before = self.tested, self.matched
         self.complete = over = False
         try:
-            while not over and time.monotonic() <= self._deadline:
-                over = search.step(_NODES)
+            while not over and not self._clock.over:
+                over = search.step()
                 for x in search.taken():
                     self._note(x)
                 self._tell()
@@ -128,27 +128,34 @@ class Run:
 
     def many(self, fibre_limit: int) -> bool:
         """Whether more tables fit than may be judged one by one."""
-        self.fibre_size = self.fibre.count(deadline=self._deadline)
+        self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
         return self.fibre_size is None or self.fibre_size > fibre_limit
 
     def judge(self, method: str, fibre_limit: int, seed: int) -> None:
         """Judge table after table with the suppression solver: "auto", "all" or "reference"."""
-        self.fibre_size = self.fibre.count(deadline=self._deadline)
+        self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
         few = self.fibre_size is not None and self.fibre_size <= fibre_limit
-        judge = judge_for(self._given)
+        test = MatchTest.for_(self._given)
         hull = method == "auto"
         if hull and self.fibre_size is not None:
             # A list begins in a corner of the fibre; draws widen hulls sooner, and the list then
             # passes over what lies within them.
-            some = draw(self.fibre, min(_FIRST_DRAWS, self.fibre_size // 4), seed)
-            self._judge_all(iter(np.unique(some.tables, axis=0)), judge, method, self._inside)
+            with suppress(OutOfTime):
+                limit = self._clock.seconds
+                few_draws = min(_FIRST_DRAWS, self.fibre_size // 4)
+                some = draw(self.fibre, few_draws, seed, time_limit=limit)
+                self._judge_all(iter(np.unique(some.tables, axis=0)), test, method, self._inside)
         passed = self._inside if hull else None
-        listed = itertools.islice(self.fibre, fibre_limit)
-        self.complete = self._judge_all(listed, judge, method, passed) and few
+        listed = itertools.islice(self._tables(), fibre_limit)
+        self.complete = self._judge_all(listed, test, method, passed) and few
         self.exact_values = not hull
         if self.complete and self._ambiguous():
             self.exact_values = True
-            self.complete = self._judge_all(iter(self.fibre), judge, method, self._all_met)
+            self.complete = self._judge_all(self._tables(), test, method, self._all_met)
+
+    def _tables(self) -> Iterator[NDArray[np.int64]]:
+        for block in self.fibre.blocks(time_limit=self._clock.seconds):
+            yield from block
 
     def sample(self, draws: int, seed: int) -> None:
         """Judge tables that are drawn; the fibre is not exhausted, whatever they show.
@@ -156,28 +163,31 @@ class Run:
         The first half finds hulls; the second half, independent of them, tells how much of the
         fibre they leave out.
         """
-        drawn = draw(self.fibre, draws, seed)
         self.exact_values = True
+        try:
+            # Tables that cannot be tested are of no use.
+            limit = self._clock.part(0.5).seconds
+            drawn = draw(self.fibre, draws, seed, time_limit=limit)
+        except OutOfTime:
+            return
         half = len(drawn.tables) // 2
         first, second = drawn.tables[:half], drawn.tables[half:]
-        judge = _judge_of(self._given, self._deadline)
-        if self._judge_blocks(first, judge) and half:
+        test = MatchTest.for_(self._given)
+        if self._judge_blocks(first, test) and half:
             outside = np.array([not self._inside(x) for x in second], dtype=bool)
             before = self.matched
-            if self._judge_blocks(second[outside], judge):
+            if self._judge_blocks(second[outside], test):
                 share = len(second) / len(drawn.tables)
                 self.left_out = _left_out(drawn, share, self.matched - before)
 
-    def _judge_blocks(
-        self, tables: NDArray[np.int64], judge: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-    ) -> bool:
+    def _judge_blocks(self, tables: NDArray[np.int64], test: MatchTest) -> bool:
         """Judge tables block by block; False if the limit or an interrupt came first."""
         try:
             for i in range(0, len(tables), _BLOCK):
-                if time.monotonic() > self._deadline:
+                if self._clock.over:
                     return False
                 block = tables[i : i + _BLOCK]
-                flags = judge(block)
+                flags = test.among(block, self._clock)
                 self.tested += len(block)
                 self.matched += int(flags.sum())
                 for x in block[flags]:
@@ -188,23 +198,21 @@ class Run:
         return True
 
     def _judge_all(
-        self, tables: Iterator[NDArray[np.int64]], judge: Judge, method: str,
+        self, tables: Iterator[NDArray[np.int64]], test: MatchTest, method: str,
         passed: Callable[[NDArray[np.int64]], bool] | None,
     ) -> bool:  # fmt: skip
         """Judge tables one by one, except those that are passed over; False if cut short."""
         try:
             for x in tables:
-                left = self._deadline - time.monotonic()
-                if left <= 0:
+                if self._clock.over:
                     return False
                 if passed is not None and passed(x):
                     continue
                 self.tested += 1
-                limit = None if left == np.inf else left
                 if (
-                    published_as(self._given, x, limit)
+                    published_as(self._given, x, self._clock)
                     if method == "reference"
-                    else judge.matches(x, limit)
+                    else test.matches(x, self._clock)
                 ):
                     self.matched += 1
                     self._note(x)
@@ -299,22 +307,6 @@ def _filled(met: NDArray[np.bool_]) -> NDArray[np.bool_]:
     after = np.maximum.accumulate(met, axis=1)
     before = np.maximum.accumulate(met[:, ::-1], axis=1)[:, ::-1]
     return np.asarray(after & before)
-
-
-def _judge_of(
-    given: Candidates, deadline: float
-) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
-    """Match test of many tables."""
-    if takes(given):
-        return BoxSearch(given, walking.MATCHES, deadline=deadline).judge
-    one = judge_for(given)
-
-    def judge(tables: NDArray[np.int64]) -> NDArray[np.bool_]:
-        left = deadline - time.monotonic()
-        limit = None if left == np.inf else max(left, 1e-3)
-        return np.array([one.matches(x, limit) for x in tables], dtype=bool)
-
-    return judge
 
 
 def _left_out(drawn: Draws, share: float, outside: int) -> float | None:

@@ -17,11 +17,17 @@ from attacks.fibre import Fibre
 from attacks.lattice import kernel
 from csp.attacker.flow import as_network
 from csp.attacker.view import View, hidden_view
+from csp.clock import UNLIMITED, Clock
 
 __all__ = ["Draws", "compiled", "draw", "moves_of", "run_chain"]
 
 _CYCLES = 2000
 _STEPS_EACH = 4
+_DRAWN = 4096
+"""Tables for which a chain draws its directions at once."""
+_SPAN = 16
+"""Tables that a chain keeps between two looks at the clock."""
+_BEFORE = "a table was drawn"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -51,7 +57,14 @@ class Draws:
         return f"Draws({len(self.tables)} tables, {way})"
 
 
-def draw(fibre: Fibre, size: int, seed: int = 0, *, limit: int = 200_000) -> Draws:
+def draw(
+    fibre: Fibre,
+    size: int,
+    seed: int = 0,
+    *,
+    limit: int = 200_000,
+    time_limit: float | None = None,
+) -> Draws:
     """Draw tables from a fibre.
 
     Parameters
@@ -61,35 +74,67 @@ def draw(fibre: Fibre, size: int, seed: int = 0, *, limit: int = 200_000) -> Dra
     seed : int
     limit : int
         Partial sums to keep for exact draws.
+    time_limit : float, optional
+        Wall seconds; then there are fewer tables.
 
     Returns
     -------
     Draws
+
+    Raises
+    ------
+    OutOfTime
+        If the time limit passed before the first table.
     """
+    clock = Clock.of(time_limit)
     rng = np.random.default_rng(seed)
-    counters = fibre.counters(limit)
+    # Counting is the better way, but must leave time for the other one.
+    counters = fibre.counters(limit, time_limit=clock.part(0.5).seconds)
     if counters is not None:
         tables = np.zeros((size, len(fibre.cells)), dtype=np.int64)
+        done = size
         for part, counter in zip(fibre.parts, counters, strict=True):
-            for t in range(size):
+            for t in range(done):
+                if clock.over:
+                    done = t
+                    break
                 tables[t, part.cells] = counter.draw(rng)
-        return Draws(tables, float(size), exact=True, connected=True)
-    moves, connected = moves_of(fibre)
+        if not done:
+            clock.check(_BEFORE)
+        return Draws(tables[:done], float(done), exact=True, connected=True)
+    moves, connected = moves_of(fibre, clock)
     start = fibre.table.values[fibre.cells].copy()
     each = max(1, _STEPS_EACH * len(fibre.cells))
     chain = compiled()["run_chain"]
     tables = np.zeros((size, len(start)), dtype=np.int64)
     x = start
     # The first tenth is thrown away: the chain has to forget where it began.
-    for block, out in ((max(1, size // 10), np.zeros_like(tables)), (size, tables)):
-        which = rng.integers(0, len(moves), size=block * each)
-        where = rng.random(block * each)
-        chain(x, moves, fibre.lower, fibre.upper, which, where, each, out)
+    first = max(1, size // 10)
+    done = reached = 0
+    for block, out in ((first, np.zeros((first, len(x)), dtype=np.int64)), (size, tables)):
+        clock.check(_BEFORE)
+        done = reached = 0
+        while done < block and not clock.over:
+            drawn = min(_DRAWN, block - done)
+            which = rng.integers(0, len(moves), size=drawn * each)
+            where = rng.random(drawn * each)
+            span = drawn if clock == UNLIMITED else _SPAN
+            for begin in range(0, drawn, span):
+                if clock.over:
+                    break
+                steps = slice(begin * each, (begin + span) * each)
+                target = out[done + begin :]
+                chain(x, moves, fibre.lower, fibre.upper, which[steps], where[steps], each, target)
+                reached = done + min(drawn, begin + span)
+            done = reached
+    if not done:
+        clock.check(_BEFORE)
+    tables = tables[:done]
     moving = tables[:, fibre.lower < fibre.upper]
     return Draws(tables, _effective(moving), exact=False, connected=connected)
 
 
-def moves_of(fibre: Fibre) -> tuple[NDArray[np.int64], bool]:
+def moves_of(fibre: Fibre, clock: Clock = UNLIMITED) -> tuple[NDArray[np.int64], bool]:
     """Directions of a chain, and whether they are known to connect the fibre.
 
     Returns
@@ -98,7 +143,7 @@ def moves_of(fibre: Fibre) -> tuple[NDArray[np.int64], bool]:
     connected : bool
     """
     view = hidden_view(fibre.table, fibre.release.pattern)
-    cycles = _cycles(view)
+    cycles = _cycles(view, clock)
     if cycles is not None and len(cycles) <= _CYCLES:
         return np.array(cycles, dtype=np.int64).reshape(-1, len(fibre.cells)), True
     basis = kernel(fibre.release.relations, fibre.release.pattern)[fibre.cells].T
@@ -106,7 +151,7 @@ def moves_of(fibre: Fibre) -> tuple[NDArray[np.int64], bool]:
     return np.vstack(pairs), False
 
 
-def _cycles(view: View) -> list[NDArray[np.int64]] | None:
+def _cycles(view: View, clock: Clock) -> list[NDArray[np.int64]] | None:
     """List the simple cycles of a network; None if it is none, or there are very many."""
     import networkx as nx
 
@@ -127,6 +172,7 @@ def _cycles(view: View) -> list[NDArray[np.int64]] | None:
         alone[e] = 1
         found.append(alone)
     for cycle in itertools.islice(nx.simple_cycles(graph), _CYCLES + 1):
+        clock.check(_BEFORE)
         vector = np.zeros(k, dtype=np.int64)
         turn = cycle.index(next(node for node in cycle if node[0] == "row"))
         nodes = cycle[turn:] + cycle[:turn]
@@ -185,19 +231,16 @@ def _effective(tables: NDArray[np.int64]) -> float:
     worst = float(size)
     for column in tables.T.astype(np.float64):
         centred = column - column.mean()
-        variance = float(centred @ centred) / size
-        if variance == 0:
+        if not centred.any():
             # A cell that could move and did not: the chain has told nothing about it.
             return 1.0
-        total = 0.0
-        for lag in range(0, size - 2, 2):
-            pair = sum(
-                float(centred[: size - g] @ centred[g:]) / size / variance for g in (lag, lag + 1)
-            )
-            if pair <= 0:
-                break
-            total += pair
-        worst = min(worst, size / max(2 * total - 1, 1.0))
+        # Autocovariances of all lags at once (padded, so that the ends do not meet).
+        power = np.abs(np.fft.rfft(centred, 2 * size)) ** 2
+        lags = np.fft.irfft(power, 2 * size)[:size]
+        last = (size - 1) // 2 * 2
+        pairs = (lags[:last:2] + lags[1:last:2]) / lags[0]
+        end = int(np.argmax(pairs <= 0)) if (pairs <= 0).any() else len(pairs)
+        worst = min(worst, size / max(2 * float(pairs[:end].sum()) - 1, 1.0))
     return worst
 
 

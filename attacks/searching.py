@@ -11,7 +11,7 @@ from attacks import propagation
 from attacks.completion import complete
 from attacks.proofs import end_of, ends
 from csp.attacker.view import components
-from csp.clock import Clock
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.release import Release
 
@@ -20,7 +20,7 @@ __all__ = ["none_beyond"]
 _NODES = 20_000
 
 
-def none_beyond(release: Release, cell: int, end: int, sign: int, deadline: float = np.inf) -> bool:
+def none_beyond(release: Release, cell: int, end: int, sign: int, clock: Clock = UNLIMITED) -> bool:
     """Whether no table of whole units that fits has a cell beyond an end.
 
     Parameters
@@ -32,24 +32,23 @@ def none_beyond(release: Release, cell: int, end: int, sign: int, deadline: floa
         In units.
     sign : {1, -1}
         Whether beyond means above or below.
-    deadline : float
-        `time.monotonic` value.
+    clock : Clock
 
     Raises
     ------
     InputError
         If a cell connected with this one has no end in one direction, so that no search ends.
     OutOfTime
-        If the deadline passes.
+        If the time runs out.
 
     Notes
     -----
     Ranges come from claims checked in integers; inside them every branch is searched.
     """
-    table = complete(release)
+    table = complete(release, time_limit=clock.seconds)
     (view,) = (v for v in components(table, release.pattern) if cell in v.cells)
     rational, _ = ends(
-        table, release.pattern, integer=False, cells=view.cells.tolist(), deadline=deadline
+        table, release.pattern, integer=False, cells=view.cells.tolist(), clock=clock
     )
     lower = np.zeros(len(view.cells), dtype=np.int64)
     upper, endless = lower.copy(), np.zeros(len(view.cells), dtype=bool)
@@ -79,7 +78,7 @@ def none_beyond(release: Release, cell: int, end: int, sign: int, deadline: floa
     if not run["narrow"](search, 0, -1):
         return True
     while search.state[propagation.DEPTH] >= 0:
-        Clock(deadline).check()
+        clock.check()
         run["enumerate_system"](search, _NODES)
         if search.state[propagation.KEPT]:
             if endless.any():

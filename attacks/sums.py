@@ -6,7 +6,6 @@ others. Where such a sum is sensitive itself, suppressing its cells has protecte
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -211,28 +210,25 @@ def disclosed_sums(
     >>> found.sums[0].cells
     (0, 1)
     """
-    if time_limit is not None and not time_limit > 0:
-        msg = f"time_limit {time_limit!r} is not a positive number of seconds"
-        raise InputError(msg)
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
+    clock = Clock.of(time_limit)
     if table is not None:
         if table.labels != release.labels:
             msg = "the table is not the one behind the release: their cells differ"
             raise InputError(msg)
         release.table(table.values)
     judge = None if rule is None else as_rule(rule)
-    fits = complete(release)
+    fits = complete(release, time_limit=clock.seconds)
     wanted = [tuple(sorted(position(release, c) for c in cells)) for cells in given]
     for cells in wanted:
         with_sum(release, cells)
-    seen = _known(release, fits, deadline)
+    seen = _known(release, fits, clock)
     found: dict[tuple[int, ...], tuple[str, Proof | None]] = {}
     whole = True
     if seen.pattern.any():
         forms = _forms(seen)
-        for source, factors, form in _pairs(forms, deadline):
+        for source, factors, form in _pairs(forms, clock):
             _note(found, source, factors, form)
-        whole = _lattice(seen, fits, lattice, found, deadline)
+        whole = _lattice(seen, fits, lattice, found, clock)
         for form in forms.values():
             parts = tuple(sorted(c for c, a in form.items() if a > 0))
             if len(parts) > 1 and len(parts) < len(form) and all(form[c] == 1 for c in parts):
@@ -242,14 +238,14 @@ def disclosed_sums(
     sets = [frozenset(cells) for cells, (_, proof) in found.items() if proof is not None]
     sums = []
     for cells in sorted(found, key=lambda cells: (len(cells), cells)):
-        Clock(deadline).check()
+        clock.check()
         source, proof = found[cells]
         low: Fraction | None
         high: Fraction | None
         if proof is not None:
             low = high = proof.equation(seen).end
         else:
-            low, high = _ends(seen, fits, cells, integer=integer, deadline=deadline)
+            low, high = _ends(seen, fits, cells, integer=integer, clock=clock)
         known = low is not None and low == high
         sensitive = None
         if judge is not None and known:
@@ -259,9 +255,9 @@ def disclosed_sums(
     return Sums(seen, tuple(sums), whole)
 
 
-def _known(release: Release, fits: Table, deadline: float) -> Release:
+def _known(release: Release, fits: Table, clock: Clock) -> Release:
     """Take cells that have no room for published: whoever knows a sum can subtract them."""
-    rational, _ = ends(fits, release.pattern, integer=False, deadline=deadline)
+    rational, _ = ends(fits, release.pattern, integer=False, clock=clock)
     pattern, published = release.pattern.copy(), release.published.copy()
     for i, (low, high) in rational.items():
         value = int(fits.values[i])
@@ -286,7 +282,7 @@ def _forms(release: Release) -> dict[int, Form]:
     return forms
 
 
-def _pairs(forms: dict[int, Form], deadline: float) -> Iterator[tuple[str, dict[int, int], Form]]:
+def _pairs(forms: dict[int, Form], clock: Clock) -> Iterator[tuple[str, dict[int, int], Form]]:
     """Yield every relation, and every combination of two that cancels or joins a shared cell."""
     holders: dict[int, list[int]] = {}
     for row, form in forms.items():
@@ -294,7 +290,7 @@ def _pairs(forms: dict[int, Form], deadline: float) -> Iterator[tuple[str, dict[
         for c in form:
             holders.setdefault(c, []).append(row)
     for row, form in forms.items():
-        Clock(deadline).check()
+        clock.check()
         for other in sorted({r for c in form for r in holders[c] if r > row}):
             ways = {(1, 1), (1, -1)}
             for c in form.keys() & forms[other].keys():
@@ -331,14 +327,14 @@ def _note(
 
 def _lattice(
     release: Release, fits: Table, most: int,
-    found: dict[tuple[int, ...], tuple[str, Proof | None]], deadline: float,
+    found: dict[tuple[int, ...], tuple[str, Proof | None]], clock: Clock,
 ) -> bool:  # fmt: skip
     """Find sums among short vectors of all whole forms that are determined, and their pairs."""
     from scipy.sparse import csr_array, hstack, vstack
 
     whole = True
     for view in components(fits, release.pattern):
-        Clock(deadline).check()
+        clock.check()
         if not len(view.rows):
             continue
         if len(view.cells) > most:
@@ -356,6 +352,7 @@ def _lattice(
             for sign in (1, -1)
         ]
         for vector in vectors:
+            clock.check()
             entries = np.flatnonzero(vector)
             if not len(entries) or len(set(vector[entries].tolist())) > 1:
                 continue
@@ -366,7 +363,7 @@ def _lattice(
             sides = (vector != 0).astype(np.int64)
             wide = hstack([view.matrix, csr_array((len(view.rows), 1), dtype=np.int64)])
             last = csr_array(np.append(sides, -1)[None, :])
-            units = determined(csr_array(vstack([wide, last], format="csr")), deadline)
+            units = determined(csr_array(vstack([wide, last], format="csr")), clock)
             factors, divisor = units[len(view.cells)]
             extra = factors.pop(len(view.rows))
             # s = (factors + extra * (sum - s)) / divisor, so extra is -divisor and drops out.
@@ -378,7 +375,7 @@ def _lattice(
 
 
 def _ends(
-    release: Release, fits: Table, cells: tuple[int, ...], *, integer: bool, deadline: float
+    release: Release, fits: Table, cells: tuple[int, ...], *, integer: bool, clock: Clock
 ) -> tuple[Fraction | None, Fraction | None]:
     """Interval of a sum that relations do not give away."""
     fixed = [c for c in cells if not release.pattern[c]]
@@ -390,6 +387,6 @@ def _ends(
     total = sum(int(fits.values[c]) for c in rest)
     values = np.append(fits.values[release.pattern], total)
     low, high = interval(
-        wider.table(values), wider, len(release.pattern), integer=integer, deadline=deadline
+        wider.table(values), wider, len(release.pattern), integer=integer, clock=clock
     )
     return (None if low is None else low + base), (None if high is None else high + base)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks import walk as walking
-from attacks.box import BoxSearch, takes
 from attacks.candidates import Candidates, candidates
 from attacks.fibre import Fibre
-from attacks.judge import SolverJudge, published_as
+from attacks.match_test import MatchTest, published_as
 from attacks.wording import cell_name, number
 from csp.auditing import audit
-from csp.clock import Clock
+from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
 from csp.mechanism import Mechanism
 from csp.release import Release
@@ -30,8 +26,8 @@ REASONS = (
 )
 """Why a table would have been published otherwise."""
 
-_NODES = 20_000
 _LOOKED_AT = 300
+_BEFORE = "every table was judged"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -44,7 +40,8 @@ class Survivors:
     mechanism : Mechanism
     cell : int
     values : tuple of int
-        Values of the cell in tables that fit, ascending, in units.
+        Values of the cell in tables that fit, ascending, in units. Empty where the theorem of
+        decoys says that no table is excluded, so that none needs to be judged.
     fits : tuple of int
         How many tables that fit have each value.
     published : tuple of int
@@ -74,6 +71,11 @@ class Survivors:
             Whether to name values and numbers.
         """
         name, scale = f"cell {cell_name(self.release, self.cell)}", self.release.scale
+        if not self.values:
+            return [
+                f"knowing the algorithm does not exclude a value of {name}: some key publishes "
+                "every table that fits with this pattern"
+            ]
         fallen = [k for k, count in enumerate(self.published) if not count]
         if not reveal:
             if not fallen:
@@ -104,25 +106,38 @@ class Survivors:
             )
         return lines
 
-    def check(self, release: Release | None = None) -> None:
+    def check(self, release: Release | None = None, *, clock: Clock = UNLIMITED) -> None:
         """Judge every table again, by running the suppression solver on it.
+
+        With decoys, by auditing the pattern for its sensitive cells (see
+        `attacks.match_test.published_as`).
 
         Parameters
         ----------
         release : Release, optional
+        clock : Clock
 
         Raises
         ------
         CertificateError
             If the numbers differ.
+        OutOfTime
+            If the time runs out first.
         """
-        given = candidates(self.release if release is None else release, self.mechanism)
+        given = candidates(
+            self.release if release is None else release, self.mechanism, clock=clock
+        )
+        if given.excludes_nothing and not self.values:
+            return
         place = int(np.searchsorted(given.cells, self.cell))
         counted: dict[int, list[int]] = {}
-        for x in Fibre(given.release, given.table):
-            entry = counted.setdefault(int(x[place]), [0, 0])
-            entry[0] += 1
-            entry[1] += published_as(given, x)
+        fibre = Fibre(given.release, given.table, bounds=(given.lower, given.upper))
+        for block in fibre.blocks(time_limit=clock.seconds):
+            for x in block:
+                clock.check("every table was judged again")
+                entry = counted.setdefault(int(x[place]), [0, 0])
+                entry[0] += 1
+                entry[1] += published_as(given, x, clock)
         rows = zip(self.fits, self.published, strict=True)
         claimed = dict(zip(self.values, map(list, rows), strict=True))
         if claimed != counted:
@@ -136,7 +151,7 @@ def survivors_of(
     cell: int,
     *,
     fibre_limit: int = 100_000,
-    time_limit: float | None = None,
+    clock: Clock = UNLIMITED,
 ) -> Survivors:
     """Count, for every value of a cell, the tables that fit and those that survive.
 
@@ -148,8 +163,7 @@ def survivors_of(
         A suppressed cell.
     fibre_limit : int
         Tables to judge at most.
-    time_limit : float, optional
-        Wall seconds.
+    clock : Clock
 
     Raises
     ------
@@ -157,12 +171,14 @@ def survivors_of(
         If more tables fit than the limit, infinitely many do, or the mechanism contradicts the
         release (see `attacks.candidates.candidates`).
     OutOfTime
-        If the time limit passed before every table was judged.
+        If the time ran out before every table was judged.
     """
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
-    given = candidates(release, mechanism)
-    fibre = Fibre(release, given.table)
-    size = fibre.count()
+    given = candidates(release, mechanism, clock=clock)
+    if given.excludes_nothing:
+        return Survivors(release, mechanism, cell, (), (), (), ())
+    fibre = Fibre(release, given.table, bounds=(given.lower, given.upper))
+    size = fibre.count(time_limit=clock.seconds)
+    clock.check(_BEFORE)
     if size is None or size > fibre_limit:
         many = "too many to count" if size is None else str(size)
         msg = (
@@ -174,11 +190,10 @@ def survivors_of(
     first = int(given.lower[place])
     width = int(given.upper[place]) - first + 1
     fits, published = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
-    for block in fibre.blocks():
-        Clock(deadline).check()
+    for block in fibre.blocks(time_limit=clock.seconds):
         fits += np.bincount(block[:, place] - first, minlength=width)
-    for x in _matches(given, fibre, deadline):
-        published[int(x[place]) - first] += 1
+    for block in MatchTest.for_(given).listed(clock):
+        published += np.bincount(block[:, place] - first, minlength=width)
     if not published.any():
         msg = (
             "no table that fits the release is published like this by the mechanism: it was not "
@@ -187,12 +202,12 @@ def survivors_of(
         raise InputError(msg)
     fallen = (fits > 0) & (published == 0)
     reasons = np.zeros((width, len(REASONS)), dtype=np.int64)
-    for block in fibre.blocks():
+    for block in fibre.blocks(time_limit=clock.seconds):
         for x in block[fallen[block[:, place] - first]]:
             v = int(x[place]) - first
             if reasons[v].sum() < _LOOKED_AT:
-                Clock(deadline).check()
-                reasons[v, _reason(given, x)] += 1
+                clock.check(_BEFORE)
+                reasons[v, _reason(given, x, clock)] += 1
     here = np.flatnonzero(fits)
     return Survivors(
         release, mechanism, cell, tuple((here + first).tolist()), tuple(fits[here].tolist()),
@@ -201,33 +216,18 @@ def survivors_of(
     )  # fmt: skip
 
 
-def _matches(given: Candidates, fibre: Fibre, deadline: float) -> Iterator[NDArray[np.int64]]:
-    """Yield every table that the mechanism publishes with this pattern."""
-    if takes(given):
-        search = BoxSearch(given, walking.MATCHES)
-        found: list[NDArray[np.int64]] = []
-        over = False
-        while not over:
-            Clock(deadline).check()
-            over = search.step(_NODES)
-            found += [x.copy() for x in search.taken()]
-        if not search.doubtful:
-            yield from found
-            return
-    judge = SolverJudge(given)
-    for x in fibre:
-        Clock(deadline).check()
-        left = deadline - time.monotonic()
-        if judge.matches(x, None if left == np.inf else max(left, 1e-3)):
-            yield x
-
-
-def _reason(given: Candidates, x: NDArray[np.int64]) -> int:
+def _reason(given: Candidates, x: NDArray[np.int64], clock: Clock) -> int:
+    """Which of `REASONS` holds for a table that is no match."""
+    if given.mechanism.defence is not None:
+        # Decoys need no primary cell, and their key may prefer any pattern.
+        return 1
     table = given.release.table(x)
     problem = given.mechanism.problem(table)
     if not problem.forced.any():
         return 0
     integer = given.mechanism.attacker_is_integer(table)
-    return (
-        2 if audit(problem, given.release.pattern, integer=integer, only_primary=True).safe else 1
-    )
+    safe = audit(
+        problem, given.release.pattern, integer=integer, only_primary=True,
+        time_limit=clock.seconds,
+    ).safe  # fmt: skip
+    return 2 if safe else 1

@@ -116,7 +116,7 @@ def measured(result: Protected, clock: Clock) -> dict[str, Any]:
     """
     from attacks.bayes import posterior
     from attacks.fibre import Fibre
-    from csp.errors import InputError
+    from csp.errors import InputError, OutOfTime
 
     table = result.table
     if not result.pattern.any():
@@ -128,9 +128,13 @@ def measured(result: Protected, clock: Clock) -> dict[str, Any]:
     if clock.over:
         return {"not_computed": "the time limit had passed"}
     try:
-        size = Fibre(result.release).count(deadline=clock.end)
+        size = Fibre(result.release).count(time_limit=clock.seconds)
         draws = None if size is not None and size <= _MOST_TABLES else _DRAWS
-        found = posterior(result.release, result.mechanism, keys=_KEYS, draws=draws)
+        found = posterior(
+            result.release, result.mechanism, keys=_KEYS, draws=draws, time_limit=clock.seconds
+        )
+    except OutOfTime:
+        return {"not_computed": "the time limit came first"}
     except InputError:
         return {"not_computed": "this takes two-way tables of counts and one width for all cells"}
     ends = {naive: found.shortest(naive=naive) for naive in (False, True)}

@@ -229,7 +229,7 @@ def test_bad_input_is_refused_without_a_value() -> None:
     refused("give either", [honest], 5, width=2, percent=3)
     refused("above 0", [honest], 5, width=0)
     refused("above 0", [honest], 5, width=2, max_tests=0)
-    refused("above 0", [honest], 5, width=2, time_limit=0)
+    refused("positive number", [honest], 5, width=2, time_limit=0)
     refused("names must differ", [honest, honest], 5, width=2)
     refused("is published", [honest], 3, width=2)
     with pytest.raises(OutOfTime):

@@ -151,8 +151,8 @@ def test_comparison_goes_on_and_writes_its_page(folder):
     real = "--table counts.csv --by row,column --value count --threshold 5"
     again = run(words, "--posterior-up-to 3", real)
     assert again.exit_code == 0, again.output
-    same = [t.key for t in load_defence_trials(store)]
-    assert same == [t.key for t in trials]
+    same = [(t.rule, t.table, t.coin) for t in load_defence_trials(store)]
+    assert same == [(t.rule, t.table, t.coin) for t in trials]
     page = (folder / "d" / "defences.md").read_text()
     assert "### counts" in page
     assert "Releases that meet" in page

@@ -45,7 +45,7 @@ def test_readme_has_its_examples_and_commands():
     assert kinds.count("python") >= 2
     assert "console" in kinds
     assert '.venv/bin/pip install -e ".[test]" && .venv/bin/python -m pytest' in text
-    assert ".venv/bin/pip install . && .venv/bin/cellveil demo" in text
+    assert ".venv/bin/pip install . pandas && .venv/bin/cellveil demo" in text
 
 
 def test_links_of_the_pages_lead_somewhere():

@@ -6,6 +6,7 @@ import re
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,20 +15,24 @@ from scipy.sparse import csr_array
 
 from attacks.explaining import Explanation, explain
 from attacks.linear import disclosed
+from attacks.matches import matching
 from attacks.proofs import Proof
 from attacks.searching import none_beyond
 from attacks.survivors import survivors_of
 from attacks.wording import cell_name, number, position, relation_name
 from csp import (
     CertificateError,
+    Decoys,
     Hierarchy,
     InputError,
+    Key,
     Mechanism,
     MinFrequency,
     OutOfTime,
     Table,
     Unprotectable,
 )
+from csp.clock import Clock
 from csp.release import Release
 from tests import oracles
 from tests.shared import examples
@@ -154,7 +159,7 @@ def test_whole_numbers_are_explained_and_searched() -> None:
     assert none_beyond(release, 2, 1, -1)
     assert not none_beyond(release, 2, 0, 1)
     with pytest.raises(OutOfTime):
-        found.check(time_limit=0)
+        found.check(time_limit=1e-9)
     with pytest.raises(CertificateError, match="goes beyond"):
         replace(found, whole=(1, 0)).check()
 
@@ -216,7 +221,7 @@ def test_limits_of_survivors_are_said() -> None:
     with pytest.raises(InputError, match="more than fibre_limit=3"):
         survivors_of(release, mechanism, 0, fibre_limit=3)
     with pytest.raises(OutOfTime):
-        survivors_of(release, mechanism, 0, time_limit=1e-9)
+        survivors_of(release, mechanism, 0, clock=Clock.of(1e-9))
     with pytest.raises(InputError):
         survivors_of(release, Mechanism(MinFrequency(20), width=1, margins="publish"), 0)
 
@@ -262,3 +267,52 @@ def test_nothing_shows_a_value_unless_asked() -> None:
     for text in shown:
         assert_clean(text, ends)
         assert not re.search(r"\d{3}", text)
+
+
+SMALL_CUBE = np.array([[[3, 20], [12, 25]], [[22, 14], [31, 19]], [[16, 30], [27, 11]]])
+
+
+@pytest.mark.parametrize(
+    ("table", "mechanism"),
+    [
+        (Table.from_array([[3, 20, 30], [20, 25, 40], [21, 29, 19]]), {"width": 8}),
+        (cube(SMALL_CUBE), {"width": 8}),
+        # Levels that depend on hidden values: the theorem of decoys does not apply.
+        (
+            Table.from_array([[3, 20, 30], [20, 25, 40], [21, 29, 19]]),
+            {"rules": MinFrequency(5, margin=50), "width": 2},
+        ),
+    ],
+)  # fmt: skip
+def test_explanations_under_decoys_agree_with_the_attack(
+    table: Table, mechanism: dict[str, object]
+) -> None:
+    options = {"rules": MinFrequency(5), "margins": "publish"} | mechanism
+    known = Mechanism(**options, defence=Decoys("0.2", Key(bytes(range(32)))))  # type: ignore[arg-type]
+    release = known.protect(table).release
+    attacked = matching(release, known, method="all")
+    for place, cell in enumerate(attacked.cells.tolist()):
+        found = explain(release, cell, mechanism=known)
+        assert found.survivors is not None
+        text = found.text(reveal=True)
+        if not found.survivors.values:
+            assert attacked.matched == attacked.tested == attacked.fibre_size
+            assert "some key publishes every table" in text
+        else:
+            assert attacked.values is not None
+            kept = zip(found.survivors.values, found.survivors.published, strict=True)
+            assert [v for v, count in kept if count] == attacked.values[place].tolist()
+        found.check()
+
+
+def test_an_explanation_cut_short_says_so() -> None:
+    table = Table.from_array([[3, 20, 30], [20, 25, 40], [21, 29, 19]])
+    mechanism = Mechanism(MinFrequency(5), width=8, margins="publish")
+    release = mechanism.protect(table).release
+    cell = int(np.flatnonzero(release.pattern)[0])
+    with mock.patch("attacks.survivors.candidates", side_effect=OutOfTime("late")):
+        found = explain(release, cell, mechanism=mechanism, time_limit=60)
+    assert found.survivors is None
+    assert found.cut_short
+    assert "undecided" in found.text()
+    assert "at least" in found.text(reveal=True)

@@ -16,7 +16,8 @@ from attacks import walk
 from attacks.box import BoxSearch, takes
 from attacks.candidates import candidates
 from attacks.fibre import Fibre
-from attacks.matches import match_tables, matching
+from attacks.match_test import MatchTest
+from attacks.matches import matching
 from csp import (
     InputError,
     Mechanism,
@@ -159,7 +160,11 @@ def assert_found(release: Release, mechanism: Mechanism, truth: list[tuple[int, 
             assert [v.tolist() for v in found.values] == columns
         if method in ("all", "reference"):
             assert found.matched == len(truth)
-    listed = [tuple(x.tolist()) for x in match_tables(candidates(release, mechanism)) for x in x]
+    listed = [
+        tuple(x.tolist())
+        for x in MatchTest.for_(candidates(release, mechanism)).listed()
+        for x in x
+    ]
     assert sorted(listed) == sorted(truth)
 
 

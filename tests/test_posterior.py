@@ -15,7 +15,8 @@ from attacks.bayes import normal_counts, posterior, uniform
 from attacks.box import BoxSearch
 from attacks.candidates import candidates
 from attacks.fibre import Fibre
-from attacks.matches import match_tables, matching
+from attacks.match_test import MatchTest
+from attacks.matches import matching
 from attacks.sampling import compiled, draw, moves_of, run_chain
 from attacks.walk import HULL, MATCHES, VALUES
 from csp import InputError, Mechanism, MinFrequency, Table
@@ -133,7 +134,7 @@ def test_left_out_is_a_bound() -> None:
 
 
 def match_tables_of(protected: Any, mechanism: Mechanism) -> Any:
-    return match_tables(candidates(protected.release, mechanism))
+    return MatchTest.for_(candidates(protected.release, mechanism)).listed()
 
 
 def test_drawn_posteriors_come_close() -> None:

@@ -31,6 +31,8 @@ from csp.table import Table
 __all__ = ["DefenceTrial", "defence_trial", "load_defence_trials", "run_defence_trials", "try_on"]
 
 
+_VERSION = "defences 1"
+"""Another number wherever the same arguments of `defence_trial` give another trial."""
 _SMALL, _LISTED, _LISTED_BEYOND, _DRAWN = 4, 3000, 500, 300
 
 
@@ -76,11 +78,6 @@ class DefenceTrial:
     fibre: int | None = None
     effective: float | None = None
     seconds: float = 0.0
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        """What tells it from other trials."""
-        return self.rule, self.table, self.coin
 
 
 def try_on(
@@ -157,8 +154,8 @@ def _share(table: Table, free: NDArray[np.bool_], pattern: NDArray[np.bool_]) ->
 
 
 def defence_trial(
-    rule: str, reading: str, side: int, index: int, seed: int, coin: int,
-    posterior_up_to: int = 5,
+    rule: str, reading: str, side: int, index: int, seed: int, coin: int, *,
+    posterior: bool = True,
 ) -> DefenceTrial:  # fmt: skip
     """One table of the experiments of paper 003 under one rule.
 
@@ -169,8 +166,8 @@ def defence_trial(
     reading, side, index, seed
         See `attacks.readings.draw_table`.
     coin : int
-    posterior_up_to : int
-        Side up to which posteriors are computed.
+    posterior : bool
+        Whether to compute posteriors.
 
     Raises
     ------
@@ -184,7 +181,7 @@ def defence_trial(
     return try_on(
         entrant(rule), setup.mechanism, draw_table(setup, side, index, seed),
         name=_name(reading, side, index, seed), group=f"{reading} {side * side}",
-        prior=normal_counts(MEAN, DEVIATION), coin=coin, posterior=side <= posterior_up_to,
+        prior=normal_counts(MEAN, DEVIATION), coin=coin, posterior=posterior,
         limit=_LISTED if side <= _SMALL else _LISTED_BEYOND, draws=_DRAWN,
     )  # fmt: skip
 
@@ -227,30 +224,33 @@ def run_defence_trials(
     Raises
     ------
     InputError
-        For numbers out of range, unknown names, and a file that holds something else.
+        For numbers out of range, unknown names, a file that holds something else, and one that
+        another process writes.
     """
     for name, number in (("tables", tables), ("coins", coins)):
         if number < 1:
             msg = f"{name} {number} is not positive"
             raise InputError(msg)
-    wanted = {
-        (one.name, _name(reading, side, index, seed), coin): (
-            one.name, reading, side, index, seed, coin, posterior_up_to
-        )
+    wanted = [
+        {
+            "rule": one.name, "reading": reading, "side": side, "index": index, "seed": seed,
+            "coin": coin, "posterior": side <= posterior_up_to,
+        }
         for reading in readings
         for side in sides
         for one in map(entrant, rules)
         if side <= posterior_up_to or one.decoys is not None or one.name == "plain"
         for index in range(tables)
         for coin in range(coins if one.tosses else 1)
-    }  # fmt: skip
-    known = {one.key: one for one in load_defence_trials(store)}
-    return run_missing(store, wanted, defence_trial, known, jobs=jobs, progress=progress)
+    ]  # fmt: skip
+    return run_missing(
+        store, wanted, defence_trial, _trial_of, version=_VERSION, jobs=jobs, progress=progress
+    )
 
 
 def load_defence_trials(store: Path) -> list[DefenceTrial]:
     """Read trials from a file; see `attacks.storing.load_records`."""
-    return load_records(store, _trial_of)
+    return load_records(store, _trial_of, _VERSION)
 
 
 def _trial_of(facts: dict[str, Any]) -> DefenceTrial:

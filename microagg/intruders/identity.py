@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -196,21 +195,18 @@ def identity_attack(
     from csp.certificate import Certificate
     from csp.completion import complete
 
-    if time_limit is not None and not time_limit > 0:
-        msg = f"time_limit {time_limit!r} is not a positive number of seconds"
-        raise InputError(msg)
-    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    clock = Clock.of(time_limit)
     release, table, shown, shape = _release_of(target, pattern)
     if not release.pattern.any():
         msg = "no cell is suppressed, so there is nothing to attack"
         raise InputError(msg)
     # Ends do not depend on the table that they are reached from; any that fits will do.
-    table = complete(release) if table is None else table
+    table = complete(release, time_limit=clock.seconds) if table is None else table
     wanted = release.pattern & shown
     if primary is not None:
         wanted &= _flags(primary, len(wanted), shape)
     cells = np.flatnonzero(wanted)
-    claims = interval_claims(table, release.pattern, cells, integer=integer, clock=Clock(deadline))
+    claims = interval_claims(table, release.pattern, cells, integer=integer, clock=clock)
     certificate = Certificate(
         table, release.pattern, tuple(claim for pair in claims.values() for claim in pair)
     )
