@@ -53,3 +53,12 @@ def test_links_of_the_pages_lead_somewhere():
         for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_promise_names_a_test_that_exists():
+    text = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)
+    assert len(named) > 30
+    for file, test in named:
+        code = (ROOT / file).read_text(encoding="utf-8")
+        assert re.search(rf"^def {test}\b", code, re.MULTILINE) if test else True, f"{file}::{test}"
