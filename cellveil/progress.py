@@ -25,6 +25,7 @@ WORDS = {
     "search": "searching for cheaper patterns",
     "branch": "branching",
     "tie-break": "choosing among the cheapest",
+    "audit": "auditing every suppressed cell",
 }
 
 

@@ -19,6 +19,7 @@ from csp.numbers import units_text
 from csp.problem import Problem
 from csp.protected import Protected
 from csp.solve import Suppression
+from csp.solve.fallback import EVERYTHING
 from csp.table import Table
 
 __all__ = [
@@ -228,6 +229,8 @@ def quality(run: Suppression, cost: str, *, reveal: bool = False) -> str:
         "time": "The time limit ended the search. ",
         "interrupt": "Interrupted: this is the best audited pattern so far. ",
     }.get(run.stopped, "")
+    if EVERYTHING in run.notes:
+        return f"{ended}No pattern was found in time, so everything is suppressed that may be."
     if run.proven:
         tie = "" if run.canonical else " (equally cheap patterns were not compared)"
         return f"{ended}Proven optimum: no safe pattern costs less, where {cost}{tie}."

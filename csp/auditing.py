@@ -275,7 +275,7 @@ def _audited(
         violations += _short(problem, p, *ends[p])
     claims = [claim for pair in ends.values() for claim in pair]
     guards = ["outsider"]
-    if problem.singletons.any():
+    if problem.singletons is not None:
         guards.append("singletons")
         found, extra = _singletons(problem, pattern, ends, integer=integer, clock=clock)
         violations += found

@@ -447,6 +447,10 @@ def _contributors(
     for wrong, what in (
         (together > values, "its largest contributions add up to more than its value"),
         (counts < (largest > 0).sum(axis=1), "it has fewer contributors than contributions"),
+        (
+            (counts <= len(top)) & (count is not None and len(top) > 0) & (together < values),
+            "its contributors, all of them listed, add up to less than its value",
+        ),
     ):
         if wrong[cells].any():
             row = int(np.argmax(wrong[cells])) + 1

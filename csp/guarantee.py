@@ -71,7 +71,7 @@ class Guarantee:
         ]
         if not complete:
             assumptions.append("the adversary does not know who contributes to suppressed cells")
-        if problem.singletons.any():
+        if problem.singletons is not None:
             assumptions.append("contributors alone in a cell know that one value and no other")
         # Also cells suppressed beforehand: which of them are primary is not for the public.
         may = problem.status != "z"

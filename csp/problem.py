@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from csp.rules import Rule
 
 __all__ = ["STATUS", "Problem"]
-
-
-_NOBODY = np.zeros(0, dtype=bool)
-
-
-def _nobody() -> NDArray[np.bool_]:
-    return _NOBODY
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,10 +38,10 @@ class Problem:
         Letters of `STATUS`; "u" exactly at the primary cells.
     cost_scale : int
         Decimal places of the costs.
-    singletons : (n,) bool, optional
+    singletons : (n,) bool or None
         Cells with one contributor, who knows the value. Every primary cell must keep its levels
         even for one such contributor, unless that contributor takes part in it (see
-        `csp.singletons`). All False by default: the attacker is an outsider.
+        `csp.singletons`). None: the attacker is an outsider only.
     union_rule : Rule or None
         If given, a sum of suppressed cells that a relation publishes must pass this rule too.
 
@@ -67,7 +60,7 @@ class Problem:
     cost: NDArray[np.int64]
     status: NDArray[np.str_]
     cost_scale: int = 0
-    singletons: NDArray[np.bool_] = field(default_factory=_nobody)
+    singletons: NDArray[np.bool_] | None = None
     union_rule: Rule | None = None
 
     def __post_init__(self) -> None:
@@ -76,15 +69,21 @@ class Problem:
         _freeze(self, "status", np.array(self.status, dtype="U1"))
         for name in ("lpl", "upl", "spl", "cost"):
             _freeze(self, name, _integers(self, name))
-        none = self.singletons is None or self.singletons is _NOBODY
-        flags = np.zeros(n, bool) if none else as_flags(self.singletons, n, "singletons")
-        _freeze(self, "singletons", flags)
+        if self.singletons is not None:
+            _freeze(self, "singletons", as_flags(self.singletons, n, "singletons"))
         _check_status(self)
         _check_levels(self)
 
     def __repr__(self) -> str:
         # How many cells are primary would mark them where no other is suppressed.
         return f"Problem({self.table!r})"
+
+    @property
+    def alone(self) -> NDArray[np.bool_]:
+        """Cells whose one contributor counts as an attacker."""
+        if self.singletons is None:
+            return np.zeros(self.table.n_cells, dtype=bool)
+        return self.singletons
 
     @property
     def forced(self) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from csp.problem import Problem
 from csp.release import Release
 from csp.rules import Rule
 from csp.rules.base import Number
-from csp.solve import Suppression, suppress
+from csp.solve import Progress, Suppression, suppress
 from csp.table import Table
 
 __all__ = ["Protected", "defended_facts", "protect", "protect_table", "run_facts"]
@@ -161,7 +162,7 @@ class Protected:
         secondary = self.pattern & (self.problem.status == "s")
         posed = replace(self.problem, status=np.where(secondary, "x", self.problem.status))
         if self.mechanism.singletons is None:
-            posed = replace(posed, singletons=np.zeros(self.table.n_cells, dtype=bool))
+            posed = replace(posed, singletons=None)
         write_jj(posed, path, files=files)
 
     def summary(self, *, reveal: bool = False) -> dict[str, Any]:
@@ -277,6 +278,7 @@ def run_facts(run: Suppression, problem: Problem, *, reveal: bool = False) -> di
             "cost": run.cost / scale if scale > 1 else run.cost,
             "bound": run.bound / scale if scale > 1 else run.bound,
             "gap": run.gap,
+            "notes": list(run.notes),
         }
     return facts
 
@@ -351,6 +353,10 @@ def protect_table(
     judged = found.audit
     if judged is None or (judged.certificate.pattern != found.pattern).any():
         judged = judge(problem, found.pattern, integer=integer, clock=clock)
+    if options.get("progress") is not None:
+        with contextlib.suppress(KeyboardInterrupt):  # there is a safe pattern: it is kept
+            hidden = int(found.pattern.sum())
+            options["progress"](Progress("audit", found.bound, found.cost, found.seconds, hidden))
     checked = follow(problem, judged, clock=clock, interruptible=True)
     if not checked.safe:
         msg = f"the pattern fails its audit, nothing is released: {checked.violations[0].words}"

@@ -51,7 +51,7 @@ def insiders(problem: Problem) -> tuple[Insider, ...]:
         Ordered by their first cell.
     """
     table = problem.table
-    singles = np.flatnonzero(problem.singletons).tolist()
+    singles = np.flatnonzero(problem.alone).tolist()
     if not singles:
         return ()
     people = table.contributors

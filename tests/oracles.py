@@ -318,7 +318,7 @@ def is_safe(
     outsider = Outsider(problem.table, mask)
     if not all(_reaches(problem, outsider, p) for p in primaries):
         return False
-    for s, flag in enumerate(problem.singletons):
+    for s, flag in enumerate(problem.alone):
         if flag:
             known, part_of = knowledge(problem, s)
             insider = Outsider(problem.table, mask, known)
@@ -332,7 +332,7 @@ def knowledge(problem: Any, s: int) -> tuple[list[int], set[int]]:
     table = problem.table
     inside, filled = nesting(table)
     n = len(filled)
-    singles = [i for i in range(n) if problem.singletons[i]]
+    singles = [i for i in range(n) if problem.alone[i]]
     ids = None if table.contributors is None else table.contributors.ids
 
     def same(a: int, b: int) -> bool:

@@ -47,7 +47,7 @@ def moved(problem: Problem, order: np.ndarray, relation_order: np.ndarray) -> Pr
         problem.spl[order],
         problem.cost[order],
         problem.status[order],
-        singletons=problem.singletons[order],
+        singletons=problem.alone[order],
     )
 
 
@@ -269,7 +269,7 @@ def test_a_problem_brought_into_another_order_says_the_same(
     other = reordered(told, order)
     assert other.table.labels == tuple(table.labels[i] for i in order)
     assert (other.table.values == table.values[order]).all()
-    for name in ("primary", "lpl", "upl", "spl", "cost", "status", "singletons"):
+    for name in ("primary", "lpl", "upl", "spl", "cost", "status", "alone"):
         assert (getattr(other, name) == getattr(told, name)[order]).all()
     back = reordered(other, np.argsort(order)).table
     assert (back.relations != table.relations).nnz == 0

@@ -161,8 +161,8 @@ def test_any_multipliers_give_a_valid_cut(problem: Problem, data: st.DataObject)
     level = {"up": problem.upl, "down": problem.lpl, "slide": problem.spl}[kind]
     assume(level[p] > 0)
     known: tuple[int, ...] = ()
-    if problem.singletons.any():
-        s = data.draw(st.sampled_from(np.flatnonzero(problem.singletons).tolist()))
+    if problem.alone.any():
+        s = data.draw(st.sampled_from(np.flatnonzero(problem.alone).tolist()))
         inside, part_of = oracles.knowledge(problem, s)
         if p not in part_of:
             known = tuple(inside)

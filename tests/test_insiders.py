@@ -147,9 +147,10 @@ def test_the_zero_rule_ignores_sums_that_nobody_reports_to() -> None:
     [
         ({"top": [15, 5, 15]}, "row 1.*more than its value"),
         ({"top": [6, 5, 5]}, "row 3.*smaller largest"),
-        ({"n": [5, 7, 1]}, "row 3.*fewer contributors"),
+        ({"n": [5, 7, 4]}, "row 3.*fewer contributors"),
         ({"n": [5, 7, 99]}, "row 3.*more contributors"),
         ({"n": [0, 7, 7]}, "row 1.*fewer contributors than contributions"),
+        ({"n": [1, 7, 8]}, "row 1.*all of them listed, add up to less"),
     ],
 )
 def test_contradictory_contributors_are_refused(changes: dict[str, list[int]], word: str) -> None:
@@ -186,7 +187,7 @@ def test_a_table_with_many_lone_contributors_is_guarded_without_suppressing_ever
     records["f"] = [f"e{i}" for i in range(n)]
     table = Table.from_microdata(records, ["d0", "d1", "d2"], "v", contributor="f")
     found = protect(table, "P(10,1)|FREQ(3,10)", gap=0.6)
-    assert found.problem.singletons.any()
+    assert found.problem.alone.any()
     assert found.guards == ("outsider", "singletons")
     unguarded = protect(table, "P(10,1)|FREQ(3,10)", singletons=False, gap=0.6)
     assert unguarded.suppression.cost <= found.suppression.cost < found.problem.free.sum() / 3

@@ -80,7 +80,7 @@ def test_costs() -> None:
 
 def test_a_sensitive_cell_without_level_is_an_error_that_names_the_ways_out() -> None:
     table = Table.from_array([[5, 8], [9, 7]])
-    with pytest.raises(InputError, match=r"d1=1, d2=1.*width=.*margin="):
+    with pytest.raises(InputError, match=r"d1=1, d2=1.*width=.*margin"):
         Mechanism(lambda t: np.arange(t.n_cells) == 0).problem(table)
 
 

@@ -161,9 +161,9 @@ def test_frequency_rules_count_respondents_whatever_they_weigh():
 def test_who_is_alone_is_a_respondent_and_no_weight():
     table = Table.from_microdata(SURVEY, ["region", "sex"], weight="w")
     problem = Mechanism("FREQ(3,10)").problem(table)
-    alone = {table.labels[i] for i in np.flatnonzero(problem.singletons)}
+    alone = {table.labels[i] for i in np.flatnonzero(problem.alone)}
     assert alone == {("N", "m")}
-    assert not Mechanism("FREQ(3,10)", singletons=False).problem(table).singletons.any()
+    assert not Mechanism("FREQ(3,10)", singletons=False).problem(table).alone.any()
 
 
 @examples(60)

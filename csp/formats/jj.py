@@ -128,7 +128,7 @@ def write_jj(
         format cannot say.
     """
     table = problem.table
-    if problem.singletons is not None and problem.singletons.any():
+    if problem.alone.any():
         msg = (
             "a JJ file cannot say which cells are singletons; write "
             "dataclasses.replace(problem, singletons=None) to leave them out"

@@ -183,7 +183,7 @@ def _begin(run: Run) -> None:
     clock = run.clock
     run.clock = clock.part(_FIRST_PATTERNS)
     with suppress(OutOfTime):
-        if problem.singletons.any():
+        if problem.alone.any():
             guard(run, lambda posed, until: _quick(run, posed, until))
         if run.best is None:
             first_patterns(run)

@@ -10,7 +10,10 @@ from csp.errors import CellveilError
 from csp.problem import Problem
 from csp.solve.result import Suppression, cost_of
 
-__all__ = ["everything_suppressed", "grace"]
+__all__ = ["EVERYTHING", "everything_suppressed", "grace"]
+
+EVERYTHING = "no pattern was found in time: everything is suppressed that may be"
+"""Note of a result that is no more than that."""
 
 # For the audit after a time limit: seconds, and a share of the limit. And after an interrupt.
 _SECONDS = 0.3
@@ -63,5 +66,5 @@ def everything_suppressed(
         pattern, cost, bound, (cost - bound) / cost if cost else 0.0, cost == bound,
         canonical=False, seconds=time.monotonic() - began, method=method, stopped=stopped,
         stats={"audits": 1}, audit=result,
-        notes=("no pattern was found in time: everything is suppressed that may be",),
+        notes=(EVERYTHING,),
     )  # fmt: skip

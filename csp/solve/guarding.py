@@ -39,9 +39,8 @@ def guard(run: Run, search: Search) -> None:
         Gives a safe pattern of a problem without singletons, quickly rather than cheaply.
     """
     problem = run.problem
-    none = np.zeros(problem.table.n_cells, dtype=bool)
     try:
-        pattern = search(replace(problem, singletons=none, union_rule=None), run.clock.part(1 / 3))
+        pattern = search(replace(problem, singletons=None, union_rule=None), run.clock.part(1 / 3))
         for _ in range(_ROUNDS):
             result = run.offer(pattern)
             if result is None or result.safe:
@@ -91,5 +90,4 @@ def _against(
     status = np.where(pattern, "x", problem.status)
     status[list(fixed)] = "z"
     status[primary] = "u"
-    none = np.zeros(len(pattern), dtype=bool)
-    return replace(problem, primary=primary, status=status, singletons=none, union_rule=None)
+    return replace(problem, primary=primary, status=status, singletons=None, union_rule=None)

@@ -66,7 +66,8 @@ def reordered(problem: Problem, order: NDArray[np.int64]) -> Problem:
 
     table = problem.table
     structural = table.structural
-    cells = ("primary", "lpl", "upl", "spl", "cost", "status", "singletons")
+    cells = ("primary", "lpl", "upl", "spl", "cost", "status")
+    alone = problem.singletons
     return replace(
         problem,
         table=table.replace(
@@ -78,6 +79,7 @@ def reordered(problem: Problem, order: NDArray[np.int64]) -> Problem:
             contributors=_people(table.contributors, order),
             structural=None if structural is None else structural[order],
         ),
+        singletons=None if alone is None else alone[order],
         **{name: getattr(problem, name)[order] for name in cells},
     )
 

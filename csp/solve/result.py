@@ -34,7 +34,7 @@ class Progress:
     ----------
     phase : str
         What has been done last: "start", "cuts", "guided", "improved", "tightened", "core",
-        "search", "branch", "tie-break".
+        "search", "branch", "tie-break", "audit".
     bound : int
         No safe pattern costs less, in cost units.
     best : int or None

@@ -90,8 +90,8 @@ def structure_of(problem: Problem) -> Structure:
     """
     from scipy.sparse import csr_array
 
-    if problem.singletons.any() or problem.union_rule is not None:
-        what = "singletons" if problem.singletons.any() else "a rule for sums of suppressed cells"
+    if problem.alone.any() or problem.union_rule is not None:
+        what = "singletons" if problem.alone.any() else "a rule for sums of suppressed cells"
         msg = f"method 'small' knows no {what}; use method 'cuts'"
         raise InputError(msg)
     cells = np.flatnonzero(problem.free | problem.forced)
