@@ -139,10 +139,11 @@ def protect(
         str | None,
         typer.Option(metavar="NUMBER", help="Least width of every sensitive cell's interval."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Wider than --width.")] = False,
-    cost: Annotated[
-        Cost, typer.Option(help="Keep few cells, or little value, from print.")
-    ] = Cost.UNIT,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Require every interval to be strictly wider than --width."),
+    ] = False,
+    cost: Annotated[Cost, typer.Option(help="Suppress few cells, or little value.")] = Cost.UNIT,
     margins: Annotated[
         Margins, typer.Option(help="May margins be suppressed, or are they public?")
     ] = Margins.SUPPRESS,
@@ -305,15 +306,15 @@ app.command()(audit)
 def key(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="New file; its owner may read it.")],
 ) -> None:
-    """Make a secret key for --defence: keep it safe, publish it never, lose it never.
+    """Make a secret key for --defence. Keep it secret and back it up.
 
-    The same key protects the same table alike again; with another one, two releases of a table
-    tell more than each of them.
+    The same key gives the same table the same pattern again; two releases of a table with different
+    keys disclose more than each of them.
     """
     from csp.key import Key
 
     Key.create(path)
-    say(f"Wrote {path}. Whoever has it can run the algorithm again; keep it apart from releases.")
+    say(f"Wrote {path}. Anyone who has it can rerun the algorithm; keep it apart from releases.")
 
 
 app.command()(microaggregate)

@@ -90,7 +90,9 @@ Summary = Annotated[
 ]
 Reveal = Annotated[
     bool,
-    typer.Option("--reveal", help="Let suppressed values into the output. Never publish that."),
+    typer.Option(
+        "--reveal", help="Include suppressed values in the output, for internal use only."
+    ),
 ]
 Integer = Annotated[
     bool, typer.Option("--integer", help="The attacker knows that cells are whole units.")
@@ -147,7 +149,11 @@ Hierarchies = Annotated[
 ]
 CountColumn = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="With --aggregated: column of contributor counts."),
+    typer.Option(
+        metavar="COLUMN",
+        help="With --aggregated: column of contributor counts; the column of the values itself if "
+        "they are counts.",
+    ),
 ]
 TopColumns = Annotated[
     str | None,
@@ -157,7 +163,7 @@ Defence = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        help="Protect from whoever knows the algorithm: decoys:RATE, such as decoys:0.1.",
+        help="Protect against an attacker who knows the algorithm: decoys:RATE, as decoys:0.1.",
     ),
 ]
 KeyFile = Annotated[

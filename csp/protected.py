@@ -191,7 +191,7 @@ class Protected:
             "integer_attacker": self.audit.integer,
         }
         if self.table.notes:
-            facts["notes"] = list(self.table.notes)
+            facts["notes"] = [*facts.get("notes", ()), *self.table.notes]
         if self.defended is not None:
             assert self.mechanism.defence is not None
             facts["defence"] = self.mechanism.defence.to_dict()
