@@ -30,7 +30,7 @@ _KEYS = dict.fromkeys(
 _TEXT, _FLAG, _CHOICE = (str,), (bool,), (bool, type(None))
 _TYPES = {
     "rules": _TEXT, "cost": _TEXT, "margins": _TEXT,
-    "strict": _FLAG, "singletons": _FLAG, "unions": _FLAG, "integer": _CHOICE,
+    "strict": _FLAG, "singletons": _CHOICE, "unions": _FLAG, "integer": _CHOICE,
 }  # fmt: skip
 _WORDS: dict[tuple[type, ...], str] = {
     _TEXT: "a text", _FLAG: "true or false", _CHOICE: "true, false or null",

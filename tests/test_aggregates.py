@@ -457,7 +457,8 @@ def test_function_that_is_not_monotone_is_refused():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"k": 0}, "at least 1"),
+        ({"k": 0}, "at least 2"),
+        ({"k": 1}, "publishes its record as it is"),
         ({"k": 5}, "more than the 4"),
         ({"d": 1}, "below 1"),
         ({"d": -0.1}, "at least 0"),
