@@ -85,7 +85,7 @@ def smallest_coalition(
     width: Number | None = None,
     percent: Number | None = None,
     counts: ArrayLike | None = None,
-    integer: bool = False,
+    integer: bool = True,
     max_tests: int = 10_000,
     time_limit: float | None = None,
 ) -> Coalition:
@@ -108,7 +108,8 @@ def smallest_coalition(
     counts : (n,) int, optional
         Number of contributors of each cell, where that is public.
     integer : bool
-        Whether cells are known to be whole units.
+        Whether the attacker knows that cells are whole units. Beyond networks, that takes cells
+        with less than 10**9 units of room.
     max_tests : int
         Coalitions to judge at most.
     time_limit : float, optional

@@ -249,7 +249,7 @@ def explain(
     release: Release,
     cell: int | Sequence[str],
     *,
-    integer: bool = True,
+    integer: bool | None = None,
     mechanism: Mechanism | None = None,
     time_limit: float | None = None,
 ) -> Explanation:
@@ -260,8 +260,9 @@ def explain(
     release : Release
     cell : int or sequence of str
         Position or label of a suppressed cell.
-    integer : bool
-        Whether to say what being a whole number adds.
+    integer : bool, optional
+        Whether the attacker knows that cells are whole units, so that the text says what that
+        adds. As the mechanism has it by default, and true without one.
     mechanism : Mechanism, optional
         If given, also which values fall away because this algorithm would have published
         another pattern; all tables that fit are judged for that.
@@ -303,6 +304,8 @@ def explain(
         msg = f"cell {cell_name(release, i)} is published; explain takes suppressed cells"
         raise InputError(msg)
     table = complete(release, time_limit=clock.seconds)
+    if integer is None:
+        integer = mechanism is None or mechanism.attacker_is_integer(table)
     rational, whole = ends(table, release.pattern, integer=integer, cells=[i], clock=clock)
     value = int(table.values[i])
     lower, upper = (end_of(value, claim) for claim in rational[i])

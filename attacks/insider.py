@@ -286,7 +286,7 @@ def insiders(
     knowledge: Sequence[Knowledge],
     *,
     counts: ArrayLike | None = None,
-    integer: bool = False,
+    integer: bool = True,
     time_limit: float | None = None,
 ) -> tuple[Insight, ...]:
     """Find what each contributor infers alone.
@@ -299,7 +299,8 @@ def insiders(
     counts : (n,) int, optional
         Number of contributors of each cell, where that is public.
     integer : bool
-        Whether cells are known to be whole units.
+        Whether the attacker knows that cells are whole units. Beyond networks, that takes cells
+        with less than 10**9 units of room.
     time_limit : float, optional
         Wall seconds.
 

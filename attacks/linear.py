@@ -83,8 +83,8 @@ def disclosed(
     ----------
     release : Release
     integer : bool
-        Whether to look at tables of whole units too. Beyond networks, that takes cells with less
-        than 10**9 units of room.
+        Whether the attacker knows that cells are whole units, so that tables of whole units are
+        looked at too. Beyond networks, that takes cells with less than 10**9 units of room.
     time_limit : float, optional
         Wall seconds.
 

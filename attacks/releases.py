@@ -73,7 +73,7 @@ class Differencing:
 
 
 def differencing(
-    releases: Sequence[Release], *, integer: bool = False, time_limit: float | None = None
+    releases: Sequence[Release], *, integer: bool = True, time_limit: float | None = None
 ) -> Differencing:
     """Attack several releases together, and compare with each of them alone.
 
@@ -83,7 +83,8 @@ def differencing(
         At least one. Two cells are the same if their labels agree once dimensions at their total
         are dropped, as in `csp.link`; an old and a new version of one table agree in all cells.
     integer : bool
-        Intervals over tables of whole units.
+        Whether the attacker knows that cells are whole units. Beyond networks, that takes cells
+        with less than 10**9 units of room.
     time_limit : float, optional
         Wall seconds.
 

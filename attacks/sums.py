@@ -162,7 +162,7 @@ def disclosed_sums(
     table: Table | None = None,
     given: Iterable[Sequence[int | Sequence[str]]] = (),
     lattice: int = 40,
-    integer: bool = False,
+    integer: bool = True,
     time_limit: float | None = None,
 ) -> Sums:
     """Find sums of suppressed cells that relations, alone or combined, give away.
@@ -181,7 +181,7 @@ def disclosed_sums(
         Parts of the pattern with up to so many cells are searched for short vectors of the
         lattice that all relations span, and of their pairs. 0 for none.
     integer : bool
-        Intervals over tables of whole units, for sums that are not disclosed.
+        Whether the attacker knows that cells are whole units; for sums that are not disclosed.
     time_limit : float, optional
         Wall seconds.
 

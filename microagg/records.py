@@ -143,16 +143,24 @@ def read_records(
     return records
 
 
-def check_k(k: int, n: int) -> int:
+def check_k(k: int, n: int, least: int = 1) -> int:
     """Return k as an int.
+
+    Parameters
+    ----------
+    k, n : int
+        Least size of a group, and number of records.
+    least : int
+        2 where groups are to hide their members: records in groups of 1 are published as they are.
 
     Raises
     ------
     InputError
-        If it is no whole number from 1 to n.
+        If it is not a whole number from `least` to n.
     """
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        msg = f"k must be a whole number of at least 1, not {k!r}"
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < least:
+        why = "; a group of 1 publishes its record as it is" if k == 1 else ""
+        msg = f"k must be a whole number of at least {least}, not {k!r}{why}"
         raise InputError(msg)
     if k > n:
         msg = f"k = {k} is more than the {n} records; give at most {n}"

@@ -126,7 +126,7 @@ def files(draw, attributes=4, rows=12, values=(2, 9, 100), several=False):
     a = draw(st.integers(2, attributes))
     top = draw(st.sampled_from(values))
     bottom = draw(st.sampled_from([0, 0, -top]))
-    n = draw(st.integers(1, rows))
+    n = draw(st.integers(2, rows))
     cells = st.lists(st.integers(bottom, top), min_size=a, max_size=a)
     X = np.array(draw(st.lists(cells, min_size=n, max_size=n)))
     weight = st.sampled_from(["1", "2", "-1", "0", "0.5", "1.25"])
@@ -136,7 +136,7 @@ def files(draw, attributes=4, rows=12, values=(2, 9, 100), several=False):
         st.lists(f, min_size=2, max_size=3) if several else st.lists(f, min_size=1, max_size=1)
     )
     d = draw(st.sampled_from([Fraction(0), Fraction(0), Fraction(1, 20), Fraction(1, 2)]))
-    return X, draw(st.integers(1, n)), fs, d
+    return X, draw(st.integers(2, n)), fs, d
 
 
 @examples(250)
@@ -457,7 +457,8 @@ def test_function_that_is_not_monotone_is_refused():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"k": 0}, "at least 1"),
+        ({"k": 0}, "at least 2"),
+        ({"k": 1}, "publishes its record as it is"),
         ({"k": 5}, "more than the 4"),
         ({"d": 1}, "below 1"),
         ({"d": -0.1}, "at least 0"),

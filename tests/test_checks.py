@@ -24,7 +24,7 @@ from microagg.checks import (
     is_t_close,
 )
 from microagg.checks.closeness import equal_distances, ordered_distances
-from microagg.checks.diversity import Profiles, entropy_diverse, recursive_diverse
+from microagg.checks.diversity import Profiles, entropy_diverse
 from tests.shared import examples
 
 # ---- definitions, with nothing of the package ---------------------------------------------------
@@ -261,8 +261,10 @@ def test_thresholds_are_not_decided_by_floats():
     assert entropy_diverse(counts, Fraction(8))
     assert not entropy_diverse(counts, 8 + Fraction(1, 10**15))
     assert not entropy_diverse((4, *counts[1:]), Fraction(8))
-    assert recursive_diverse((6, 2), Fraction(3), 2) is False  # 6 < 3 * 2 fails
-    assert recursive_diverse((6, 2), 3 + Fraction(1, 10**18), 2)
+    two = {"g": [0] * 8, "x": ["a"] * 6 + ["b"] * 2}
+    assert anonymity(two, ["g"], ["x"], c=3).confidential[0].recursive == 1  # 6 < 3 * 2 fails
+    above = 3 + Fraction(1, 10**18)
+    assert anonymity(two, ["g"], ["x"], c=above).confidential[0].recursive == 2
     # 0.3 in text is three tenths: exactly the distance below.
     data = {"g": [0] * 10 + [1] * 10, "x": ["a"] * 8 + ["b"] * 2 + ["a"] * 2 + ["b"] * 8}
     assert is_t_close(data, "0.3", ["g"], "x")

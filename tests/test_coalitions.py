@@ -51,7 +51,9 @@ def test_contributors_see_what_brute_force_says(case: tuple[Table, Release]) -> 
     people = knowledge_of(table, release)
     assert table.contributors is not None
     counts = table.contributors.count
-    for member, seen in zip(people, insiders(release, people, counts=counts), strict=True):
+    for member, seen in zip(
+        people, insiders(release, people, counts=counts, integer=False), strict=True
+    ):
         assert member.name == seen.name
         for k, cell in enumerate(seen.cells.tolist()):
             low, high = seen_by(table, release, (member,), cell, counts)
@@ -92,7 +94,7 @@ def test_the_smallest_coalition_is_the_smallest(
 ) -> None:
     table, release, members = case
     cell = int(np.flatnonzero(release.pattern)[0])
-    found = smallest_coalition(release, members, cell, width=width)
+    found = smallest_coalition(release, members, cell, width=width, integer=False)
     others = [m for m in members if cell not in m.cells and cell not in m.own]
 
     def breaks(team: tuple[Knowledge, ...]) -> bool:
@@ -109,7 +111,9 @@ def test_the_smallest_coalition_is_the_smallest(
         assert found.members is None
         assert found.bound == len(members) + 1
     for limit in {1, 2, found.tests - 1} - {0, found.tests}:
-        cut = smallest_coalition(release, members, cell, width=width, max_tests=limit)
+        cut = smallest_coalition(
+            release, members, cell, width=width, max_tests=limit, integer=False
+        )
         assert cut.tests <= limit
         assert cut.bound <= found.bound
         assert not cut.proven or (cut.members is None) == (found.members is None)
@@ -133,9 +137,9 @@ def test_percent_is_the_p_percent_rule_for_coalitions(
     inside = [m for m in people if m.own.get(cell)]
     if not inside:
         with pytest.raises(InputError, match="nobody is known to contribute"):
-            smallest_coalition(release, people, cell, percent=percent)
+            smallest_coalition(release, people, cell, percent=percent, integer=False)
         return
-    found = smallest_coalition(release, people, cell, percent=percent, counts=counts)
+    found = smallest_coalition(release, people, cell, percent=percent, counts=counts, integer=False)
 
     def breaks(team: tuple[Knowledge, ...]) -> bool:
         _, high = seen_by(table, release, team, cell, counts)

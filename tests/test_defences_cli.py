@@ -20,7 +20,8 @@ COUNTS = "row,column,count\n" + "\n".join(
     for c, v in zip("xyz", line, strict=True)
 )
 PROTECT = (
-    "protect counts.csv --aggregated --by row,column --value count --rules FREQ(5) --width 8 "
+    "protect counts.csv --aggregated --by row,column --value count --count count "
+    "--rules FREQ(5) --width 8 "
     "--margins publish"
 )
 

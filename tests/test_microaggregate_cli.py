@@ -21,6 +21,8 @@ ROWS = [
     [120, 100, 20, "j"], [131, 111, 20, "k"], [809, 30, 779, "l"],
 ]  # fmt: skip
 
+KEPT = ("--keep", "name", "--keep-identifiers")
+
 
 @pytest.fixture
 def data(tmp_path):
@@ -57,7 +59,20 @@ def test_plain_masking_writes_means_and_says_that_nothing_was_judged(data, tmp_p
 
 def test_unsafe_means_are_counted_and_not_written(data, tmp_path):
     out, facts = tmp_path / "masked.csv", tmp_path / "facts.json"
-    result = run(data, "-k", 3, "--keep", "name", "--rules", "P(10)", "-o", out, "--summary", facts)
+    result = run(
+        data,
+        "-k",
+        3,
+        "--keep",
+        "name",
+        "--keep-identifiers",
+        "--rules",
+        "P(10)",
+        "-o",
+        out,
+        "--summary",
+        facts,
+    )
     assert result.exit_code == 1
     assert not out.exists()
     found = json.loads(facts.read_text())["disclosure"]
@@ -69,7 +84,7 @@ def test_unsafe_means_are_counted_and_not_written(data, tmp_path):
 def test_what_is_written_complies(data, tmp_path, method):
     out, facts = tmp_path / "masked.csv", tmp_path / "facts.json"
     result = run(
-        data, "-k", 3, "--keep", "name", "--rules", "P(10)", "--comply", method, "-o", out,
+        data, "-k", 3, *KEPT, "--rules", "P(10)", "--comply", method, "-o", out,
         "--summary", facts,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -96,7 +111,7 @@ def test_what_is_written_complies(data, tmp_path, method):
 def test_suppressed_means_show_nowhere(data, tmp_path):
     out, facts = tmp_path / "masked.csv", tmp_path / "facts.json"
     result = run(
-        data, "-k", 3, "--keep", "name", "--rules", "P(10)", "--comply", "suppress", "-o", out,
+        data, "-k", 3, *KEPT, "--rules", "P(10)", "--comply", "suppress", "-o", out,
         "--summary", facts,
     )  # fmt: skip
     found = microagg.comply({n: [r[j] for r in ROWS] for j, n in enumerate(HEAD[:3])}, 3, "P(10)")
@@ -141,7 +156,9 @@ def test_kept_values_that_follow_from_their_cluster_are_counted(tmp_path):
         (["-k", "3", "-o", "masked.txt"], "must end with"),
         (["-k", "3", "--cost", "value"], "is for --comply suppress"),
         (["-k", "3", "--rules", "P(9)", "--comply", "grow", "--clusters", "vmdav"], "its own"),
-        (["-k", "3", "--time-limit", "5"], "is for --comply"),
+        (["-k", "3", "--time-limit", "0"], "positive number of seconds"),
+        (["-k", "1"], "-k must be at least 2, not 1: a cluster of 1 publishes"),
+        (["-k", "3", "--keep", "name", "--rules", "P(10)"], "12 of 12 records have a value"),
     ],
 )
 def test_bad_input_is_code_2_and_writes_nothing(data, tmp_path, monkeypatch, words, told):
@@ -149,7 +166,7 @@ def test_bad_input_is_code_2_and_writes_nothing(data, tmp_path, monkeypatch, wor
     if "--identity" in words and "--no-identities" not in words:
         words = [*words, "--rules", "P(10)", "--comply", "suppress"]
     if "--keep" not in words:
-        words = [*words, "--keep", "name"]
+        words = [*words, *KEPT]
     result = run(data, *words, "--summary", "facts.json")
     assert result.exit_code == 2, result.output
     assert told in result.output
@@ -218,3 +235,50 @@ def test_european_files(tmp_path):
     text = (tmp_path / "o.csv").read_text(encoding="utf-8")
     assert text.startswith("umsatz,name\n1.9")
     assert text.count("Ä") == 12
+
+
+def test_messages_speak_of_options(data, tmp_path):
+    assert "is for --keep" in run(data, "-k", 3, "--keep-identifiers").output
+    path = tmp_path / "same.csv"
+    path.write_text("x,y\n" + "5,1\n5,2\n5,3\n5,4\n")
+    flat = run(path, "-k", 2)
+    assert flat.exit_code == 2
+    assert "keep it with --constant keep" in flat.output
+    path.write_text("x,y\n-5,1\n5,2\n7,3\n5,4\n9,1\n")
+    negative = run(path, "-k", 3, "--rules", "P(10)")
+    assert negative.exit_code == 2
+    assert "--negative abs" in negative.output
+    assert "='" not in flat.output + negative.output
+
+
+def test_what_kept_columns_and_codes_tell_is_said(tmp_path):
+    path = tmp_path / "x.csv"
+    rows = [f"{i % 3},{10 * i + i % 7},{'ab'[i % 2]},{i % 5}" for i in range(40)]
+    path.write_text("region,pay,sex,age\n" + "\n".join([*rows, "1,7,a,77"]) + "\n")
+    result = run(path, "-k", 3, "--keep", "sex,age")
+    assert result.exit_code == 0, result.output
+    assert "Few whole numbers only in region:" in result.output
+    assert "single out 1 of 41 records" in result.output
+    assert "Few whole numbers" not in run(path, "-k", 3, "--attributes", "pay").output
+
+
+def test_an_interrupt_keeps_the_partition_at_hand(data, tmp_path, monkeypatch):
+    from microagg.partitions import vmdav
+
+    calls, real = [], vmdav.vmdav_labels
+
+    def interrupted(*args, **options):
+        calls.append(1)
+        if len(calls) > most:
+            raise KeyboardInterrupt
+        return real(*args, **options)
+
+    monkeypatch.setattr(vmdav, "vmdav_labels", interrupted)
+    words = (data, "-k", 3, "--attributes", "total,wage", "--clusters", "vmdav", "-o")
+    most = 1
+    assert run(*words, tmp_path / "one.csv").exit_code == 0
+    assert (tmp_path / "one.csv").exists()
+    most, calls[:] = 0, []
+    none = run(*words, tmp_path / "none.csv")
+    assert none.exit_code == 130
+    assert not (tmp_path / "none.csv").exists()

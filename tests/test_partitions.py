@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import microagg
 from csp.errors import InputError
 from microagg.partitions import lanes, mdav, optimal, sums
 from microagg.partitions.mdav import compiled, mdav_labels
@@ -343,3 +344,16 @@ def test_cancellation_does_not_fool_optimal_ranking():
 def test_ranking_refuses_methods():
     with pytest.raises(InputError, match="optimal"):
         ranking_labels(np.zeros(4), 2, method="best")
+
+
+@pytest.mark.parametrize("method", ["mdav", "optimal"])
+def test_individual_ranking_groups_each_attribute_by_itself(method):
+    data = {"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}
+    found = microagg.individual_ranking(data, 3, method=method)
+    young, old = sum([21, 24, 22]) / 3, sum([60, 61, 65]) / 3
+    assert found.names == ("age", "pay")
+    assert found.masked[:, 0] == pytest.approx([young, old, young, young, old, old])
+    assert found.masked[:, 1] == pytest.approx([9, 94 / 3, 9, 9, 94 / 3, 94 / 3])
+    assert found.information_loss == pytest.approx(0.8339, abs=5e-5)
+    assert "6 records, 2 attributes" in repr(found)
+    assert list(found.to_frame("pandas")["pay"]) == pytest.approx(found.masked[:, 1].tolist())

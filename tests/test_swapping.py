@@ -36,7 +36,7 @@ def files(draw, quasi=1, confidential=2, largest=14):
     names = [f"q{i}" for i in range(quasi)] + [f"c{i}" for i in range(confidential)]
     whole = st.lists(st.integers(-high, high), min_size=n, max_size=n)
     columns = {name: draw(whole.filter(lambda c: len(set(c)) > 1)) for name in names}
-    return columns, draw(st.integers(1, n))
+    return columns, draw(st.integers(2, n))
 
 
 def clusters(labels):

@@ -50,7 +50,7 @@ class Exponential:
     >>> drawn = Exponential(mechanism, table, epsilon=2, slack=2)
     >>> pattern = drawn.publish(table.values, np.random.default_rng(0))
     >>> int(pattern.sum()), drawn.likelihood(pattern, table.values[None]).round(3)
-    (4, array([0.22]))
+    (4, array([0.246]))
     """
 
     def __init__(

@@ -118,7 +118,10 @@ def _real_tables(paths: list[Path], by: str | None, value: str | None) -> dict[s
         msg = "--table needs --by COLUMNS and --value COLUMN"
         raise InputError(msg)
     names = split_names(by, "--by")
-    found = {path.stem: read_table(Source(path, names, value, aggregated=True)) for path in paths}
+    found = {
+        path.stem: read_table(Source(path, names, value, count=value, aggregated=True))
+        for path in paths
+    }
     if len(found) < len(paths):
         msg = "--table: two files have the same name; rename one, since results go by names"
         raise InputError(msg)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +17,7 @@ from cellveil.front import SAFE, UNSAFE, say
 from cellveil.options import RESULTS, Cost, Decimal, Encoding, Missing, Negative, Separator, Summary
 
 if TYPE_CHECKING:
+    from csp.clock import Clock
     from csp.columns import TextFile
     from microagg.compliance.result import Compliant
     from microagg.partitions.partition import Partition
@@ -21,6 +25,18 @@ if TYPE_CHECKING:
     from microagg.tables.risk import Disclosure
 
 __all__ = ["microaggregate"]
+
+
+CODES = 10
+"""Most values of an attribute that may be codes of categories."""
+
+OPTIONS = {
+    "constant": "--constant", "decimals": "--decimals", "k": "-k", "method": "--comply",
+    "negative": "--negative", "scale": "--scale",
+}  # fmt: skip
+"""Options by the names that the library has for them."""
+
+_ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=['\"]?(\w+)['\"]?")
 
 
 class Clusters(StrEnum):
@@ -71,6 +87,12 @@ def microaggregate(
         str | None,
         typer.Option(metavar="COLUMNS", help="Columns to publish as they are, by commas."),
     ] = None,
+    keep_identifiers: Annotated[
+        bool,
+        typer.Option(
+            "--keep-identifiers", help="With --keep: also columns that tell records apart."
+        ),
+    ] = False,
     rules: Annotated[
         str | None,
         typer.Option(metavar="RULES", help="What is sensitive, in tau-ARGUS's words: P(60)."),
@@ -135,6 +157,7 @@ def microaggregate(
     """
     from cellveil.inputs import split_names, text_file
     from cellveil.outputs import check_outputs, write_columns, write_json
+    from csp.clock import Clock
     from csp.errors import InputError
     from csp.rules import parse_rules
     from microagg.records import read_records
@@ -142,12 +165,19 @@ def microaggregate(
     if comply is not None and rules is None:
         msg = f"--comply {comply} needs --rules: what must not be told"
         raise InputError(msg)
+    if k < 2:
+        why = ": a cluster of 1 publishes its record as it is" if k == 1 else ""
+        msg = f"-k must be at least 2, not {k}{why}"
+        raise InputError(msg)
+    if keep_identifiers and not keep:
+        msg = "--keep-identifiers is for --keep; leave it out"
+        raise InputError(msg)
     if identity and no_identities:
         msg = "--identity and --no-identities exclude each other; leave one out"
         raise InputError(msg)
     _check_use(
         comply, {"--identity": identity, "--no-identities": no_identities or None, "--cost": cost},
-        clusters, time_limit,
+        clusters,
     )  # fmt: skip
     check_outputs(
         {"-o": output, "--summary": summary}, [data], {"-o": RESULTS, "--summary": (".json",)}
@@ -160,19 +190,28 @@ def microaggregate(
     records = read_records(file, names, decimals=decimals)
     if records.note:
         say(records.note)
+    whole = _kept_columns(file, kept)
+    if not keep_identifiers:
+        _check_identifiers(whole)
+    for line in (*_codes_words(records), *_together_words(whole)):
+        say(line)
     work = _Work(
         records, k, str(clusters), str(scale), str(constant), str(negative),
-        None if no_identities else identity or "detect", str(cost or Cost.UNIT), time_limit,
+        None if no_identities else identity or "detect", str(cost or Cost.UNIT),
+        Clock.of(time_limit),
     )  # fmt: skip
+    with _in_options():
+        if rule is None or comply is None:
+            partition, judged = work.judged(rule)
+        else:
+            found = work.compliant(rule, str(comply))
     if rule is None or comply is None:
-        partition, judged = work.judged(rule)
         facts = _plain_facts(partition, judged)
         columns = dict(zip(partition.names, partition.masked.T.tolist(), strict=True))
         rows: Sequence[int] | None = None
         safe = judged is None or judged.count == 0
         lines = _plain_words(partition, judged)
     else:
-        found = work.compliant(rule, str(comply))
         facts, safe = found.summary(), True
         shown = found.partition.masked
         gone = found.hidden[found.partition.labels]
@@ -182,7 +221,9 @@ def microaggregate(
         }
         rows = found.rows.tolist() if found.dropped else None
         lines = _compliant_words(found)
-    beside = _kept_columns(file, kept, rows)
+    beside = {
+        name: codes if rows is None else [codes[i] for i in rows] for name, codes in whole.items()
+    }
     if beside:
         told = _told(columns, beside)
         facts["kept"] = told
@@ -213,7 +254,7 @@ class _Work:
     negative: str
     identities: Any
     cost: str
-    time_limit: float | None
+    clock: Clock
 
     def partition(self) -> Partition:
         """Make the clusters."""
@@ -225,7 +266,8 @@ class _Work:
             return microagg.mondrian(self.records, self.k, **options)
         with Bar("records in clusters") as bar:
             make = microagg.mdav if self.clusters == "mdav" else microagg.vmdav
-            return make(self.records, self.k, progress=bar, **options)
+            limit = self.clock.seconds
+            return make(self.records, self.k, progress=bar, time_limit=limit, **options)
 
     def judged(self, rule: Any) -> tuple[Partition, Disclosure | None]:
         """Cluster, and judge the means if there is a rule."""
@@ -254,7 +296,7 @@ class _Work:
                 return microagg.comply(
                     self.records, self.k, rule, method=method, scale=self.scale,
                     constant=self.constant, negative=self.negative, partition=start,
-                    time_limit=self.time_limit, **options,
+                    time_limit=self.clock.seconds, **options,
                 )  # fmt: skip
             except Unprotectable as error:
                 if method != "suppress" or not error.cell:
@@ -272,7 +314,6 @@ def _check_use(
     comply: Comply | None,
     relations: dict[str, Any],
     clusters: Clusters,
-    time_limit: float | None,
 ) -> None:
     """Refuse options that the way to compliance has no use for."""
     from csp.errors import InputError
@@ -283,8 +324,6 @@ def _check_use(
             msg = f"{option} is for --comply suppress; leave it out"
     if comply is Comply.GROW and clusters is not Clusters.MDAV:
         msg = "--comply grow makes its own clusters; leave --clusters out"
-    if time_limit is not None and comply is None:
-        msg = "--time-limit is for --comply; leave it out"
     if msg:
         raise InputError(msg)
 
@@ -310,19 +349,81 @@ def _names(
     return masked
 
 
-def _kept_columns(
-    data: TextFile, kept: tuple[str, ...], rows: Sequence[int] | None
-) -> dict[str, list[Any]]:
-    """Columns as they are, as text, for the records that are left."""
+def _kept_columns(data: TextFile, kept: tuple[str, ...]) -> dict[str, list[str]]:
+    """Columns to be published as they are, as text."""
     if not kept:
         return {}
     from csp.columns import read_columns, text_codes
 
-    found = {}
-    for name, column in zip(kept, read_columns(data, kept).arrays, strict=True):
-        codes = text_codes(column)
-        found[name] = codes if rows is None else [codes[i] for i in rows]
-    return found
+    arrays = read_columns(data, kept).arrays
+    return {name: list(text_codes(column)) for name, column in zip(kept, arrays, strict=True)}
+
+
+def _alone(values: Sequence[Any]) -> int:
+    """Count the records whose value no other record has."""
+    return sum(times == 1 for times in Counter(values).values())
+
+
+def _check_identifiers(kept: dict[str, list[str]]) -> None:
+    """Refuse columns that tell most records apart: they say whose means stand beside them."""
+    from csp.errors import InputError
+
+    for name, codes in kept.items():
+        alone = _alone(codes)
+        if 2 * alone >= len(codes):
+            msg = (
+                f"--keep {name}: {alone} of {len(codes)} records have a value there that no other "
+                "record has, so it tells whose means are published beside it; leave the column "
+                "out, or add --keep-identifiers if all of them are known anyway"
+            )
+            raise InputError(msg)
+
+
+def _together_words(kept: dict[str, list[str]]) -> list[str]:
+    """Say how many records the kept columns tell apart together."""
+    if not kept:
+        return []
+    alone = _alone(list(zip(*kept.values(), strict=True)))
+    if not alone:
+        return []
+    return [
+        f"The columns of --keep single out {alone} of {len(next(iter(kept.values())))} records: "
+        "whoever knows these values of a record finds its means."
+    ]
+
+
+def _codes_words(records: Records) -> list[str]:
+    """Name attributes that look like codes of categories, whose means say nothing."""
+    import numpy as np
+
+    found = []
+    for name, column in zip(records.names, records.values.T, strict=True):
+        codes = np.unique(column)
+        if 1 < len(codes) <= min(CODES, len(column) // 4) and (codes == np.rint(codes)).all():
+            found.append(name)
+    if not found:
+        return []
+    return [
+        f"Few whole numbers only in {', '.join(found)}: if they are codes of categories, their "
+        "means say nothing; leave such columns out with --attributes, or publish them with --keep."
+    ]
+
+
+@contextmanager
+def _in_options() -> Iterator[None]:
+    """Reword errors of the library in terms of options."""
+    from csp.errors import InputError, Unprotectable
+
+    try:
+        yield
+    except Unprotectable as error:
+        raise Unprotectable(_options_words(str(error)), cell=error.cell) from None
+    except InputError as error:
+        raise InputError(_options_words(str(error))) from None
+
+
+def _options_words(text: str) -> str:
+    return _ARGUMENT.sub(lambda found: f"{OPTIONS[found[1]]} {found[2]}", text)
 
 
 def _told(columns: dict[str, Any], beside: dict[str, list[Any]]) -> dict[str, int]:

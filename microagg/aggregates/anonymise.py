@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
 from csp.numbers import exact
 from microagg.aggregates.functions import Aggregate, read_aggregates
@@ -46,6 +47,7 @@ def aggregate_anonymise(
     decimals: int | None = None,
     method: str = "best",
     domain: str = "common",
+    time_limit: float | None = None,
 ) -> Generalised:
     """Generalise records until knowledge of an aggregate fits at least k of them.
 
@@ -76,6 +78,8 @@ def aggregate_anonymise(
         * ``"best"``: the one of all these that loses least.
     domain : {"common", "attribute"}
         Which of the two penalties decides what loses least.
+    time_limit : float, optional
+        Wall seconds; then the one so far that loses least is taken. It is verified all the same.
 
     Returns
     -------
@@ -86,6 +90,8 @@ def aggregate_anonymise(
     InputError
         For k, d, f, method or domain out of range or unknown, and for data that is no table of
         numbers.
+    OutOfTime
+        If the time limit passed before there was one.
     CertificateError
         If the published ranges fail the verifier. That cannot happen unless a function of the
         user is not what it promises.
@@ -96,9 +102,10 @@ def aggregate_anonymise(
     Definition 1 is d = 0, Definition 2 is d > 0. For f < 0 the interval is f - d|f| to f + d|f|.
     What remains disclosed is counted in `Generalised.residual`.
     """
+    clock = Clock.of(time_limit)
     records = read_records(X, attributes, decimals=decimals)
     units = records.units
-    k = check_k(k, len(units))
+    k = check_k(k, len(units), 2)
     tolerance = exact(d)
     if not 0 <= tolerance < 1:
         msg = f"d must be at least 0 and below 1, not {d}"
@@ -111,7 +118,7 @@ def aggregate_anonymise(
     for aggregate in aggregates:
         aggregate.check(units)
     domains = Domains.of(units)
-    task = _Task(units, aggregates, k, tolerance, _DOMAINS.index(domain), domains)
+    task = _Task(units, aggregates, k, tolerance, _DOMAINS.index(domain), domains, clock)
     best = task.best(method)
     lower, upper = best.lower, best.upper
     counts = count_candidates(units, lower, upper, aggregates, tolerance, k)
@@ -169,6 +176,7 @@ class _Task:
     d: Fraction
     domain: int
     domains: Domains
+    clock: Clock = UNLIMITED
     least: Fraction | None = None
 
     def best(self, method: str) -> _Attempt:
@@ -179,7 +187,12 @@ class _Task:
                 loss = self.loss(width_sums(attempt.lower, attempt.upper))
                 if self.least is None or loss < self.least:
                     self.least, best = loss, attempt
-        assert best is not None  # nothing is hopeless before something has succeeded
+            if self.clock.over:
+                break
+        if best is None:
+            # Nothing is hopeless before something has succeeded: only the time ends an attempt.
+            self.clock.check("there was a grouping")
+        assert best is not None
         return best
 
     def attempts(self, method: str) -> Iterator[_Attempt | None]:
@@ -229,6 +242,8 @@ class _Task:
         return _Attempt(f"{name} ({cut})", labels, *generalise_fully(self.units, labels))
 
     def hopeless(self, widths: tuple[int, ...]) -> bool:
+        if self.clock.over:
+            return True
         return self.least is not None and self.loss(widths) >= self.least
 
     def loss(self, widths: tuple[int, ...]) -> Fraction:

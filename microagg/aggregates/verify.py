@@ -1,4 +1,7 @@
-"""A check of k^f-anonymity on the published ranges; it shares no code with what makes them."""
+"""A check of k^f-anonymity on the published ranges.
+
+Of what makes them it shares the reading of records and of aggregates, and no more.
+"""
 
 from __future__ import annotations
 

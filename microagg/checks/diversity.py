@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Profiles", "entropy_diverse", "recursive_diverse"]
+__all__ = ["Profiles", "entropy_diverse"]
 
 NEAR = 1e-9
 """Relative distance below which floats do not decide."""
@@ -104,11 +104,6 @@ def entropy_diverse(counts: Sequence[int], l: Fraction) -> bool:  # noqa: E741
     n //= shared
     left = n**n * l.denominator**n
     return bool(left >= l.numerator**n * math.prod(c**c for c in small))
-
-
-def recursive_diverse(counts: Sequence[int], c: Fraction, l: int) -> bool:  # noqa: E741
-    """Whether ``r1 < c (r_l + r_(l+1) + ..)`` for counts in descending order; always for l = 1."""
-    return l <= 1 or counts[0] < c * sum(counts[l - 1 :])
 
 
 def _effective(counts: Sequence[int]) -> float:

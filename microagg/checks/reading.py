@@ -1,6 +1,7 @@
 """Masked files read for a check: which published values are equal, and which are missing.
 
-Nothing here is shared with what makes masked files, so that one mistake cannot hide another.
+Of what makes masked files only the reading of files is shared (`csp.columns`), so that a mistake in
+making groups cannot hide itself.
 """
 
 from __future__ import annotations

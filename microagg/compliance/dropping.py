@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.errors import OutOfTime
 from microagg.compliance.result import Dropped
 from microagg.compliance.search import Task, faults_of, grown, renumbered
 from microagg.tables.forms import Form
@@ -43,7 +44,10 @@ def drop_records(
     clusters = int(labels.max()) + 1
     for g in range(clusters):
         members = np.flatnonzero(labels == g)
-        gone = fewest(task, members)
+        try:
+            gone = fewest(task, members)
+        except OutOfTime:
+            gone = None
         if gone is None:
             found[members] = -1
             loose += members.tolist()
@@ -55,7 +59,7 @@ def drop_records(
     left = _regrown(task, found, np.array(sorted(loose), dtype=np.int64))
     homes = _Homes(task, found)
     for row in left.tolist():
-        home = homes.nearest_safe(row)
+        home = None if task.late else homes.nearest_safe(row)
         if home is None:
             dropped.append(Dropped(row, ""))
         else:
@@ -76,6 +80,11 @@ def fewest(task: Task, members: NDArray[np.int64]) -> list[tuple[int, int]] | No
     list of (int, int), or None
         Records and the columns in which they made a cell sensitive; None if no part of k records
         is safe.
+
+    Raises
+    ------
+    OutOfTime
+        If the time runs out first.
     """
     for depth in range(len(members) - task.k + 1):
         seen: set[frozenset[int]] = set()
@@ -96,6 +105,7 @@ def _search(
     if key in seen:
         return None
     seen.add(key)
+    task.clock.check("the fewest records of a cluster were found")
     left = members[~np.isin(members, list(key))]
     sensitive = _first_sensitive(task, left)
     if sensitive is None:

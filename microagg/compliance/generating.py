@@ -143,7 +143,7 @@ class Master:
         from csp.highs import Model
 
         self.model = Model()
-        self.deadline = task.deadline
+        self.clock = task.clock
         n = len(task.points)
         self.model.add_rows(csr_array((n, 0)), np.ones(n), np.ones(n))
         self.taken = 0
@@ -164,10 +164,9 @@ class Master:
 
     def solve(self) -> tuple[float, NDArray[np.float64]] | None:
         """Return the least cost and the prices of the records; None if the time is over."""
-        from csp.clock import Clock
         from csp.highs import Status
 
-        ended = self.model.solve(Clock(self.deadline))
+        ended = self.model.solve(self.clock)
         if ended == Status.LIMIT:
             return None
         if ended != Status.OPTIMAL:

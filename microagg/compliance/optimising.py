@@ -7,7 +7,7 @@ that could take part in a better partition.
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +33,7 @@ TOLERANCE = 5e-7
 ROOM = 1e-6
 """Share by which a group may cost more than the best partition, for rounding."""
 
-LEAST_SECONDS = 1.0
+LEAST_SECONDS = 0.2
 """Seconds that it gets even if the time is over."""
 
 FREE_SHARE = 0.5
@@ -49,7 +49,7 @@ def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
     Parameters
     ----------
     task : Task
-        Its deadline is kept; without one, pricing ends when it is complete.
+        Its clock is kept; without a limit, pricing ends when it is complete.
     start : (n,) int64
         A partition with clusters of at least k, safe or not.
 
@@ -90,7 +90,8 @@ def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
         bound = max(bound, closed)
     except (KeyboardInterrupt, Interrupted):  # what is known so far is worth keeping
         task.say("interrupted", 1.0)
-        labels, _ = _whole(task, columns, labels)
+        with suppress(KeyboardInterrupt):
+            labels, _ = _whole(task, columns, labels)
     total = float(((task.points - task.points.mean(axis=0)) ** 2).sum())
     percent = 100.0 * max(bound, 0.0) / total if total else 0.0
     return labels, percent
@@ -105,9 +106,7 @@ def _free_bound(task: Task, labels: NDArray[np.int64]) -> float:
     """
     if not task.forms.forms:
         return 0.0
-    left = task.deadline - time.monotonic()
-    until = time.monotonic() + FREE_SHARE * left if np.isfinite(left) else np.inf
-    free = replace(task, forms=Forms(task.forms.rule, (), 1), deadline=until)
+    free = replace(task, forms=Forms(task.forms.rule, (), 1), clock=task.clock.part(FREE_SHARE))
     columns = Columns(free, len(task.points) * (1.0 + ROOM))
     columns.add_partition(improved(free, labels))
     return generate(free, columns, labels)[0]
@@ -172,8 +171,8 @@ def _whole(
         cost=np.array(columns.costs), lower=np.zeros(m), upper=np.ones(m), rows=matrix,
         row_lower=np.ones(n), row_upper=np.ones(n), integer=True,
     )  # fmt: skip
-    left = max(task.deadline - time.monotonic(), LEAST_SECONDS)
-    ended = model.solve(Clock.of(min(WHOLE_SECONDS, left)))
+    left = max(task.clock.left, LEAST_SECONDS)
+    ended = model.solve(Clock.of(min(WHOLE_SECONDS, left)), interruptible=True)
     solution = model.values
     if ended not in (Status.OPTIMAL, Status.LIMIT) or len(solution) != m:
         return labels, None

@@ -5,7 +5,6 @@ Between the calls an interrupt or a time limit is heard; the partition at hand i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import UNLIMITED, Clock
 from microagg.compliance import growing, joining, judge, moving
 from microagg.tables.forms import Forms
 
@@ -71,8 +71,8 @@ class Task:
     forms : Forms
     k : int
         Least size of a cluster.
-    deadline : float
-        Moment of `time.monotonic` at which to stop; infinite for none.
+    clock : Clock
+        When to stop.
     progress : callable or None
         Called with what is done now and the share of it that is done.
     """
@@ -81,7 +81,7 @@ class Task:
     shares: NDArray[np.int64]
     forms: Forms
     k: int
-    deadline: float = np.inf
+    clock: Clock = UNLIMITED
     progress: Progress | None = None
 
     @property
@@ -105,7 +105,7 @@ class Task:
     @property
     def late(self) -> bool:
         """Whether the time is over."""
-        return time.monotonic() >= self.deadline
+        return self.clock.over
 
 
 def renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -267,6 +267,8 @@ class _State:
         task, run = self.task, compiled()["split"]
         changed = 0
         for g in np.flatnonzero(self.sizes >= 2 * task.k).tolist():
+            if task.late:
+                break
             free = int(np.argmin(self.sizes))
             changed += run(
                 g,

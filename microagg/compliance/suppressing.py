@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import Clock
 from csp.errors import CertificateError
 from csp.mechanism import Mechanism
 from csp.problem import Problem
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from csp.solve import Suppression
 
 __all__ = ["Suppressed", "cluster_problem", "paired", "suppress_clusters"]
+
+
+_SEARCH = 0.8
+"""Share of the time for the search; the rest is for the audit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -117,6 +122,7 @@ def suppress_clusters(
     *,
     cost: str = "unit",
     unions: bool = True,
+    time_limit: float | None = None,
     **options: Any,
 ) -> Suppressed:
     """Suppress and audit a table of clusters.
@@ -127,8 +133,10 @@ def suppress_clusters(
     rule : Rule or str
     cost, unions
         As for `cluster_problem`.
+    time_limit : float, optional
+        Wall seconds, for search and audit together.
     **options
-        method, time_limit, gap, seed and progress of `csp.suppress`.
+        method, gap, seed and progress of `csp.suppress`.
 
     Raises
     ------
@@ -136,13 +144,16 @@ def suppress_clusters(
         If a cell stays exposed with everything suppressed.
     CertificateError
         If the result does not pass the audit.
+    OutOfTime
+        If the time limit passed before a pattern was found and audited.
     """
     from csp.auditing import audit
     from csp.solve import suppress
 
+    clock = Clock.of(time_limit)
     problem = cluster_problem(cells, rule, cost=cost, unions=unions)
-    suppression = suppress(problem, **options)
-    checked = audit(problem, suppression.pattern)
+    suppression = suppress(problem, time_limit=clock.part(_SEARCH).seconds, **options)
+    checked = audit(problem, suppression.pattern, time_limit=clock.seconds)
     if not checked.safe:
         msg = f"the pattern found exposes {len(checked.violations)} cells; nothing is returned"
         raise CertificateError(msg)

@@ -1,7 +1,7 @@
 """MDAV by passes over all records that have no cluster yet: the way for small files.
 
 Each step is one pass for the farthest record and its neighbours. Large files take the tree
-(`microagg.partitions.walk`) and end here, once few records are left.
+(`microagg.partitions.rounds`) and end here, once few records are left.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from microagg.partitions import drift, fused, lanes, nearest, rounds, search, sums, tree
 from microagg.partitions.fused import LEFT
@@ -51,7 +52,11 @@ _compiled: dict[str, Any] = {}
 
 
 def mdav_labels(
-    points: NDArray[np.float64], k: int, *, progress: Callable[[int, int], None] | None = None
+    points: NDArray[np.float64],
+    k: int,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    clock: Clock = UNLIMITED,
 ) -> NDArray[np.int64]:
     """Cluster of each record by MDAV.
 
@@ -64,6 +69,7 @@ def mdav_labels(
     progress : callable, optional
         Called now and then with the number of records that have a cluster, and n. Between these
         calls an interrupt is heard, too.
+    clock : Clock
 
     Returns
     -------
@@ -75,6 +81,8 @@ def mdav_labels(
     ------
     InputError
         If k is no whole number from 1 to n, or a coordinate is not finite or beyond 2**500.
+    OutOfTime
+        If the time runs out before every record has a cluster.
     """
     points = checked_points(points)
     n, d = points.shape
@@ -89,6 +97,8 @@ def mdav_labels(
     def report() -> None:
         if progress is not None:
             progress(n - int(state[LEFT]), n)
+        if state[LEFT]:
+            clock.check("every record had a cluster")
 
     if rounds.enough(n, k, FEW):
         _by_tree(points, bits, digits, base, k, state, labels, report)

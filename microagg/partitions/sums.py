@@ -19,8 +19,6 @@ __all__ = ["MOST_RECORDS", "add", "add_all", "digits_for", "means"]
 MOST_RECORDS = 2**30
 """Up to so many records a digit that was not normalised fits 64 bits, and so does a remainder."""
 
-MASK = 0xFFFFFFFF
-
 
 def digits_for(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Make empty sums that hold any selection of these records.

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from microagg.partitions import mdav, search, sums, tree
 from microagg.partitions.drift import squared
@@ -29,7 +30,7 @@ from microagg.records import check_k
 
 __all__ = ["vmdav_labels"]
 
-CLUSTERS = 1000
+CLUSTERS = 200
 """Clusters between two calls of `progress`."""
 
 SEED = 2
@@ -42,6 +43,7 @@ def vmdav_labels(
     gamma: float,
     *,
     progress: Callable[[int, int], None] | None = None,
+    clock: Clock = UNLIMITED,
 ) -> NDArray[np.int64]:
     """Cluster of each record by V-MDAV.
 
@@ -56,6 +58,7 @@ def vmdav_labels(
         data and 1.1 for clustered data.
     progress : callable, optional
         Called now and then with the number of records that have a cluster, and n.
+    clock : Clock
 
     Returns
     -------
@@ -67,6 +70,8 @@ def vmdav_labels(
     InputError
         If k is no whole number from 1 to n, gamma is negative or not finite, or a coordinate is
         not finite or beyond 2**500.
+    OutOfTime
+        If the time runs out before every record has a cluster.
     """
     points = mdav.checked_points(points)
     n, d = points.shape
@@ -92,6 +97,7 @@ def vmdav_labels(
     labels = np.full(n, -1, np.int64)
     state = np.array([n, 0, 0], np.int64)
     while state[LEFT] >= k:
+        clock.check("every record had a cluster")
         run["grow"](grown, groups, scratch, points, k, gamma, order, state, labels, CLUSTERS)
         if progress is not None:
             progress(n - int(state[LEFT]), n)

@@ -67,7 +67,7 @@ def mdav_id(
     Raises
     ------
     InputError
-        If k is no whole number from 1 to n, an attribute is unknown, named twice, constant, or
+        If k is not a whole number from 2 to n, an attribute is unknown, named twice, constant, or
         holds anything but finite numbers.
 
     Notes
@@ -79,7 +79,7 @@ def mdav_id(
     if not roles.quasi:
         msg = "there is no quasi-identifier to replace by means; name at least one"
         raise InputError(msg)
-    check_k(k, roles.n)
+    check_k(k, roles.n, 2)
     records = roles.records.only(roles.quasi)
     labels = mdav_labels(scaled(records, scale, constant=constant), k)
     partition = Partition.of(records, labels, k, "MDAV")
@@ -138,9 +138,9 @@ def mdav_swap(
     Raises
     ------
     InputError
-        If k is no whole number from 1 to n, a choice is unknown, an attribute is unknown, in both
-        kinds, named twice, constant, or holds anything but finite numbers, or there is nothing to
-        make groups of.
+        If k is not a whole number from 2 to n, a choice is unknown, an attribute is unknown, in
+        both kinds, named twice, constant, or holds anything but finite numbers, or there is
+        nothing to make groups of.
 
     Notes
     -----
@@ -159,7 +159,7 @@ def mdav_swap(
     check_choice("intruders", intruders, tuple(INTRUDERS))
     roles = Roles.of(X, quasi_identifiers, confidential)
     _need_confidential(roles)
-    check_k(k, roles.n)
+    check_k(k, roles.n, 2)
     if intruders == "uninformed" and not roles.quasi:
         msg = "uninformed intruders know quasi-identifiers, and there are none; name at least one"
         raise InputError(msg)
@@ -216,7 +216,7 @@ def ir_swap(
     check_choice("groups", groups, GROUPS)
     roles = Roles.of(X, quasi_identifiers or (), confidential)
     _need_confidential(roles)
-    check_k(k, roles.n)
+    check_k(k, roles.n, 2)
     check_choice("constant", constant, ("error", "keep"))
     chosen = roles.records.only(roles.confidential)
     if constant == "error":
