@@ -227,7 +227,7 @@ def test_european_files(tmp_path):
     data = tmp_path / "a.csv"
     rows = "".join(f"Ä{i};{i * i},25\n" for i in range(12))
     data.write_bytes(f"name;umsatz\n{rows}".encode("cp1252"))
-    words = [str(data), "-k", "3", "--attributes", "umsatz", "--keep", "name"]
+    words = [str(data), "-k", "3", "--attributes", "umsatz", "--keep", "name", "--keep-identifiers"]
     words += ["--encoding", "cp1252", "-o", str(tmp_path / "o.csv")]
     done = CliRunner().invoke(app, ["microaggregate", *words])
     assert done.exit_code == 0, done.output
