@@ -64,7 +64,7 @@ class BoxSearch:
         self, given: Candidates, mode: int, *, proof: int = 2**62, kept: int = _KEPT,
         judged: bool = True, clock: Clock = UNLIMITED,
     ) -> None:  # fmt: skip
-        self._given, self._mode, self._proof, self._clock = given, mode, proof, clock
+        self._given, self._mode, self._proof, self.clock = given, mode, proof, clock
         self._extra: list[NDArray[np.int64]] = []
         self.doubtful = 0
         """Tables left undecided when nodes or the time ran out."""
@@ -103,7 +103,7 @@ class BoxSearch:
             self._pace = max(1, many * 2 if spent < _STEP / 2 else int(many * _STEP / spent))
         over = bool(self._walk.state[DEPTH] < 0)
         late = int(self._walk.state[LATE])
-        if late and (over or late == len(self._walk.late) or self._clock.over):
+        if late and (over or late == len(self._walk.late) or self.clock.over):
             tables = self._walk.late[:late].copy()
             self._walk.state[LATE] = 0
             outcome = self._settled(tables, plain=plain)
@@ -119,14 +119,14 @@ class BoxSearch:
         tested = self.tested
         outcome = np.full(len(tables), _OPEN, dtype=np.int64)
         left = np.arange(len(tables))
-        while len(left) and nodes < self._proof and not self._clock.over:
+        while len(left) and nodes < self._proof and not self.clock.over:
             # No try is begun that would take longer than there is time.
-            within = self._speed * self._clock.left
+            within = self._speed * self.clock.left
             if within <= nodes:
                 break
             nodes = int(min(nodes * 16, within, self._proof))
             for i in left.tolist():
-                if self._clock.over:
+                if self.clock.over:
                     break
                 began = time.monotonic()
                 outcome[i] = self._outcome(tables[i : i + 1], nodes, plain=plain)[0]
@@ -196,7 +196,7 @@ class BoxSearch:
         quick = min(_QUICK, self._proof)
         outcome = np.full(len(tables), _OPEN, dtype=np.int64)
         for i in range(0, len(tables), _AT_ONCE):
-            if self._clock.over:
+            if self.clock.over:
                 break
             span = slice(i, i + _AT_ONCE)
             outcome[span] = self._outcome(tables[span], quick, plain=plain)

@@ -278,7 +278,9 @@ def _answer(
             if not sure:
                 still.append(k)
         open_ones = still
-    bound, proven = min(bounds), not open_ones
+    bound = min(bounds)
+    # A search that has ended may lack the proof that fewer members do not suffice.
+    proven = not open_ones and (best is None or bound >= len(best[0]))
     tests = judges[0].budget.spent
     if best is None:
         bound = everyone + 1 if proven else bound
@@ -294,7 +296,7 @@ def _answer(
 
 
 def _smallest(judge: _Judge, most: int | None) -> tuple[frozenset[int] | None, int, bool]:
-    """Smallest coalition that breaks the cell, a lower bound, and whether that is settled.
+    """Smallest coalition that breaks the cell, a proved lower bound, and whether it has ended.
 
     `most` is the size of a coalition found elsewhere: larger ones are of no interest.
     """
@@ -315,7 +317,7 @@ def _smallest(judge: _Judge, most: int | None) -> tuple[frozenset[int] | None, i
                 return judge.best, bound, True
             if judge.breaks(hit):
                 judge.best = min(hit, judge.best, key=len)
-                return judge.best, bound, bound >= len(judge.best)
+                return judge.best, bound, True
             # Members whom other sets need go in first, so that sets overlap little.
             use = [sum(m in s for s in judge.needed) for m in range(len(everyone))]
             waiting = [sorted(everyone - hit, key=lambda m: (-use[m], m))]

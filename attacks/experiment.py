@@ -131,7 +131,8 @@ def trial(reading: str, side: int, index: int, seed: int, limit: float | None = 
         return Trial(reading, side, index, seed, "no primary", solve=solved - began, limit=limit)
     found = matching(protected.release, mechanism, method="values", limit=limit)
     ended = time.process_time()
-    fibre = Fibre(protected.release, table)
+    bounds = found.feasible_lower, found.feasible_upper
+    fibre = Fibre(protected.release, table, bounds=bounds)
     assert found.values is not None
     primary = np.flatnonzero(protected.problem.primary[found.cells]).tolist()
     return Trial(
@@ -139,7 +140,7 @@ def trial(reading: str, side: int, index: int, seed: int, limit: float | None = 
         "attacked" if found.complete else "undecided",
         suppressed=len(found.cells),
         dimension=fibre.dimension,
-        fibre=fibre.count(),
+        fibre=fibre.count(time_limit=limit),
         tested=found.tested,
         matched=found.matched,
         attack=ended - solved,

@@ -138,15 +138,21 @@ class MatchTest(ABC):
 class NetworkTest(MatchTest):
     """Match test on networks of up to 64 cells, compiled (`attacks.box`)."""
 
+    def __init__(self, given: Candidates) -> None:
+        super().__init__(given)
+        # It remembers patterns that beat the published one.
+        self._search: BoxSearch | None = None
+
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`."""
         return bool(self.among(values[None], clock)[0])
 
     def among(self, tables: NDArray[np.int64], clock: Clock = UNLIMITED) -> NDArray[np.bool_]:
         """See `MatchTest.among`."""
-        search = BoxSearch(self._given, walking.MATCHES, clock=clock)
-        flags = search.judge(tables)
-        if search.doubtful:
+        if self._search is None or self._search.clock != clock:
+            self._search = BoxSearch(self._given, walking.MATCHES, clock=clock)
+        flags = self._search.judge(tables)
+        if self._search.doubtful:
             raise _late()
         return flags
 

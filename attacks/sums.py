@@ -23,7 +23,7 @@ from attacks.proofs import Proof, end_of, ends
 from attacks.wording import cell_name, position
 from csp.attacker.view import components
 from csp.clock import Clock
-from csp.errors import InputError
+from csp.errors import InputError, OutOfTime
 from csp.numbers import UNBOUNDED
 from csp.release import Release
 from csp.rules import Rule, union_sensitive
@@ -85,7 +85,8 @@ class Sums:
         Fewest cells first.
     complete : bool
         Whether short vectors of the lattice were looked for in every part of the pattern; larger
-        parts than asked for are left out. Even then there may be other sums, of more relations.
+        parts than asked for are left out, and so is what the time limit cut off. Even if so,
+        there may be other sums, of more relations.
     """
 
     release: Release
@@ -183,7 +184,7 @@ def disclosed_sums(
     integer : bool
         Whether the attacker knows that cells are whole units; for sums that are not disclosed.
     time_limit : float, optional
-        Wall seconds.
+        Wall seconds; then `Sums.complete` is false, and sums not bounded by then are left out.
 
     Returns
     -------
@@ -198,7 +199,7 @@ def disclosed_sums(
         If nothing is suppressed, no table fits, the table is another one, or the rule cannot read
         it.
     OutOfTime
-        If the time limit passed.
+        If the time limit passed before a sum was found.
 
     Examples
     --------
@@ -226,9 +227,12 @@ def disclosed_sums(
     whole = True
     if seen.pattern.any():
         forms = _forms(seen)
-        for source, factors, form in _pairs(forms, clock):
-            _note(found, source, factors, form)
-        whole = _lattice(seen, fits, lattice, found, clock)
+        try:
+            for source, factors, form in _pairs(forms, clock):
+                _note(found, source, factors, form)
+            whole = _lattice(seen, fits, lattice, found, clock)
+        except OutOfTime:
+            whole = False
         for form in forms.values():
             parts = tuple(sorted(c for c, a in form.items() if a > 0))
             if len(parts) > 1 and len(parts) < len(form) and all(form[c] == 1 for c in parts):
@@ -238,20 +242,27 @@ def disclosed_sums(
     sets = [frozenset(cells) for cells, (_, proof) in found.items() if proof is not None]
     sums = []
     for cells in sorted(found, key=lambda cells: (len(cells), cells)):
-        clock.check()
         source, proof = found[cells]
         low: Fraction | None
         high: Fraction | None
         if proof is not None:
             low = high = proof.equation(seen).end
         else:
-            low, high = _ends(seen, fits, cells, integer=integer, clock=clock)
+            try:
+                clock.check("every sum was judged")
+                low, high = _ends(seen, fits, cells, integer=integer, clock=clock)
+            except OutOfTime:
+                # Without its ends nothing is known of this one; those with a proof stand.
+                whole = False
+                continue
         known = low is not None and low == high
         sensitive = None
         if judge is not None and known:
             sensitive = union_sensitive(judge, fits if table is None else table, list(cells))
         minimal = known and not any(s < frozenset(cells) for s in sets)
         sums.append(Sum(cells, source, low, high, proof, minimal, sensitive))
+    if not sums:
+        clock.check("a sum was found")
     return Sums(seen, tuple(sums), whole)
 
 

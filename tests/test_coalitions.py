@@ -6,6 +6,7 @@ import traceback
 from fractions import Fraction
 from itertools import combinations, permutations
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -192,6 +193,23 @@ def test_members_pool_the_same_in_every_order(table: Table, data: st.DataObject)
         assert (low, high) == seen_by(table, release, tuple(members), cell)
         assert low is not None
         assert low >= sum(amounts)
+
+
+def test_a_bound_that_the_solver_did_not_prove_proves_nothing() -> None:
+    table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    release = Release.of(table, ~table.margins)
+    cells = np.flatnonzero(release.pattern)[1:].tolist()
+    firms = [Knowledge(f"firm {c}", {c: int(table.values[c])}) for c in cells]
+    sure = smallest_coalition(release, firms, 0, width=3)
+    assert sure.proven
+    assert sure.members is not None
+    assert len(sure.members) > 1
+    weak = mock.PropertyMock(return_value=0.0)
+    with mock.patch("csp.highs.Model.dual_bound", new_callable=lambda: weak):
+        found = smallest_coalition(release, firms, 0, width=3)
+    assert found.members is not None
+    assert len(found.members) == len(sure.members)
+    assert (found.proven, found.bound) == (False, 0)
 
 
 def test_singletons_know_their_cells_and_all_below() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +18,18 @@ from tests import oracles
 from tests.shared import examples
 from tests.strategies import cube, magnitude_tables, small_releases
 from tests.test_leaks import PRIMES, assert_clean
+
+
+def test_sums_found_before_the_limit_are_kept_and_known_to_be_some() -> None:
+    table = Table.from_array([[1, 2, 60], [3, 1, 55], [60, 70, 60]])
+    release = Release.of(table, table.values < 5)
+    whole = disclosed_sums(release, MinFrequency(5))
+    assert whole.complete
+    with mock.patch("attacks.sums._lattice", side_effect=OutOfTime("late")):
+        found = disclosed_sums(release, MinFrequency(5))
+    assert not found.complete
+    assert 0 < len(found) <= len(whole)
+    assert {s.cells for s in found} <= {s.cells for s in whole}
 
 
 @examples(30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,9 +14,11 @@ import pytest
 import attacks
 import microagg
 from attacks import Knowledge
+from attacks.defences import choose_rate
 from attacks.fibre import Fibre
+from attacks.readings import READINGS, draw_table
 from attacks.sampling import draw
-from csp import Mechanism, MinFrequency, OutOfTime, Table
+from csp import Decoys, Mechanism, MinFrequency, OutOfTime, Table
 from csp.release import Release
 
 NARROW = Mechanism(MinFrequency(8), width=10, margins="publish")
@@ -79,6 +82,12 @@ def coalition(seconds: float) -> Any:
     )
 
 
+def rated(seconds: float) -> Any:
+    tables = [draw_table(READINGS["plain"], 5, index, 0) for index in range(4)]
+    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.1"))
+    return choose_rate(mechanism, *tables, target=0.0, keys=50, time_limit=seconds)
+
+
 def complying(method: str, n: int) -> Callable[[float], Any]:
     return lambda s: microagg.comply(records(n), 3, "P(60)", method=method, time_limit=s)
 
@@ -103,6 +112,7 @@ CALLS: dict[str, Callable[[float], Any]] = {
     "Fibre.blocks": lambda s: sum(map(len, fibre("long").blocks(time_limit=s))),
     "draw, exactly": lambda s: draw(fibre("cube"), 10**6, limit=10**7, time_limit=s),
     "draw, by a chain": lambda s: draw(fibre("cube"), 10**6, limit=10, time_limit=s),
+    "choose_rate": rated,
     "mdav": lambda s: microagg.mdav(records(60_000), 3, time_limit=s),
     "vmdav": lambda s: microagg.vmdav(records(60_000), 3, time_limit=s),
     "comply, suppress": complying("suppress", 300),

@@ -18,6 +18,7 @@ from attacks.defences.asking import Asked
 from attacks.defences.base import Publisher
 from attacks.fibre import Fibre
 from attacks.sampling import draw
+from csp.clock import UNLIMITED, Clock
 from csp.release import Release
 from csp.table import Table
 
@@ -26,6 +27,8 @@ __all__ = ["MASS", "CellRisk", "Risk", "risk_of"]
 MASS = 0.95
 """Posterior mass that an interval must hold."""
 
+_SPAN = 64
+_BEFORE = "a release was measured"
 _FEWEST = 30
 
 
@@ -81,7 +84,7 @@ class Risk:
 
 def risk_of(
     rule: Publisher, asked: Asked, table: Table, pattern: NDArray[np.bool_], prior: Prior, *,
-    limit: int = 20_000, draws: int = 1000, seed: int = 0,
+    limit: int = 20_000, draws: int = 1000, seed: int = 0, clock: Clock = UNLIMITED,
 ) -> Risk:  # fmt: skip
     """Measure one release.
 
@@ -98,20 +101,36 @@ def risk_of(
     limit : int
         Tables to list at most; beyond, tables are drawn.
     draws, seed : int
+    clock : Clock
 
     Returns
     -------
     Risk
+
+    Raises
+    ------
+    OutOfTime
+        If the time runs out first.
     """
-    fibre = Fibre(Release.of(table, pattern), table)
-    size = fibre.count()
+    fibre = Fibre(Release.of(table, pattern), table, time_limit=clock.seconds)
+    size = fibre.count(time_limit=clock.seconds)
+    clock.check(_BEFORE)
     listed = size is not None and size <= limit
-    found = np.vstack(list(fibre.blocks())) if listed else draw(fibre, draws, seed).tables
+    if listed:
+        found = np.vstack(list(fibre.blocks(time_limit=clock.seconds)))
+    else:
+        found = draw(fibre, draws, seed, time_limit=clock.seconds).tables
+        clock.check(_BEFORE)
     tables = np.repeat(table.values[None], len(found), axis=0)
     tables[:, fibre.cells] = found
     logs = PriorWeights(table, fibre.cells, fibre.lower, fibre.upper, prior)(found)
     naive = np.exp(logs - logs.max())
-    chance = rule.likelihood(pattern, tables)
+    span = len(tables) if clock == UNLIMITED else _SPAN
+    parts = []
+    for i in range(0, len(tables), span):
+        clock.check(_BEFORE)
+        parts.append(rule.likelihood(pattern, tables[i : i + span]))
+    chance = np.concatenate(parts)
     aware = naive * chance
     sensitive = asked.requirements(tables)[0][:, fibre.cells]
     primary = asked.requirements(table.values[None])[0][0]

@@ -11,6 +11,7 @@ from attacks.defences.entrants import Entrant
 from attacks.defences.keyed import WithDecoys
 from attacks.defences.summary import standings
 from attacks.defences.trials import DefenceTrial, try_on
+from csp.clock import Clock
 from csp.decoys import Decoys
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -74,6 +75,7 @@ def choose_rate(
     prior: Prior = uniform,
     limit: int = 2000,
     draws: int = 500,
+    time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> RateChoice:
     """Find the smallest rate that keeps the share of posterior-unsafe primary cells at a target.
@@ -97,6 +99,8 @@ def choose_rate(
         See `attacks.bayes.posterior`.
     limit, draws : int
         See `attacks.defences.measures.risk_of`.
+    time_limit : float, optional
+        Wall seconds.
     progress : callable, optional
         Called with releases measured and releases at most.
 
@@ -109,6 +113,8 @@ def choose_rate(
     InputError
         If the mechanism has no decoys or no one width, a number is out of range, or a table is no
         small network of counts.
+    OutOfTime
+        If the time limit passed before a rate was chosen or all were tried.
 
     Examples
     --------
@@ -119,6 +125,7 @@ def choose_rate(
     >>> choice.rate, len(choice.curve)
     ('0.01', 1)
     """
+    clock = Clock.of(time_limit)
     if mechanism.defence is None:
         msg = "the mechanism has no decoys; give Mechanism(..., defence=Decoys(0.1))"
         raise InputError(msg)
@@ -150,7 +157,7 @@ def choose_rate(
                 trials.append(
                     try_on(
                         one, bare, table, name=str(number), group="", prior=prior, coin=key,
-                        limit=limit, draws=draws,
+                        limit=limit, draws=draws, clock=clock,
                     )
                 )  # fmt: skip
                 done += 1

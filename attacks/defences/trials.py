@@ -22,6 +22,7 @@ from attacks.defences.measures import CellRisk, Risk, risk_of
 from attacks.matches import matching
 from attacks.readings import DEVIATION, MEAN, READINGS, draw_table
 from attacks.storing import load_records, run_missing
+from csp.clock import UNLIMITED, Clock
 from csp.decoys import Decoys
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -83,6 +84,7 @@ class DefenceTrial:
 def try_on(
     one: Entrant, mechanism: Mechanism, table: Table, *, name: str, group: str, prior: Prior,
     coin: int = 0, posterior: bool = True, limit: int = 20_000, draws: int = 1000,
+    clock: Clock = UNLIMITED,
 ) -> DefenceTrial:  # fmt: skip
     """Publish a table by a rule and measure what that gives away.
 
@@ -103,12 +105,19 @@ def try_on(
         Whether to compute posteriors; if not, only supports, by the matching attack.
     limit, draws : int
         See `attacks.defences.measures.risk_of`.
+    clock : Clock
 
     Returns
     -------
     DefenceTrial
+
+    Raises
+    ------
+    OutOfTime
+        If the time runs out first.
     """
     began = time.process_time()
+    clock.check("a table was published and measured")
     asked = Asked(mechanism, table)
     base, safe = asked.patterns_of(table.values[None])
     if not safe[0]:
@@ -123,7 +132,9 @@ def try_on(
     outcome = "published" if primary.any() else "no primary"
     found = Risk((), None, None)
     if primary.any() and posterior:
-        found = risk_of(rule, asked, table, pattern, prior, limit=limit, draws=draws, seed=coin)
+        found = risk_of(
+            rule, asked, table, pattern, prior, limit=limit, draws=draws, seed=coin, clock=clock
+        )
         if one.decoys is not None:
             # By the theorem of decoys; drawn tables and drawn coins would not show it.
             full = tuple(replace(cell, support=cell.feasible) for cell in found.cells)
