@@ -1,7 +1,7 @@
 """The command ``cellveil``: protect, suppress, audit, microaggregate, attack, bench, demo, doctor.
 
-Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input. Heavy modules are imported inside the
-commands, so that help and version answer at once.
+Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input, 3 no answer. Heavy modules are
+imported inside the commands, so that help and version answer at once.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def front(
 ) -> None:
     """Protect statistical tables by cell suppression, and prove what remains hidden.
 
-    Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input.
+    Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input, 3 no answer in time.
     """
     del version, debug  # read by their callback and by the group
 
@@ -278,8 +278,10 @@ def protect(
             write_json(summary, facts, files)
     if output is None:
         print_result(result, columns, reveal=reveal, intervals=intervals)
-    for line in table.notes:
-        say(line)
+    for note in table.notes:
+        say(f"{note[0].upper()}{note[1:]}.")
+    if result.audit.cut_short:
+        say("Not every interval was followed to its end; those ends are left empty.")
     asked = str(rule) if width is None else f"{rule} at width {width}"
     say(sizes(result.problem, result.pattern, reveal=reveal))
     if result.guarantee is None:

@@ -29,7 +29,7 @@ __all__ = [
     "tell",
 ]
 
-SAFE, UNSAFE, BAD_INPUT = 0, 1, 2
+SAFE, UNSAFE, BAD_INPUT, NO_ANSWER = 0, 1, 2, 3
 
 
 class Front(TyperGroup):
@@ -117,14 +117,19 @@ def _message(error: Exception) -> tuple[str, int] | None:
     if hasattr(error, "exit_code"):  # usage errors of the parser
         return None
     try:
-        from csp.errors import CellveilError, CertificateError, InputError
+        from csp.errors import CellveilError, CertificateError, InputError, SolverError
     except ImportError:
         return "csp cannot be imported, or is another project's; run 'cellveil doctor'", UNSAFE
     if isinstance(error, InputError):
         return str(error), BAD_INPUT
     if isinstance(error, CertificateError):
         # Its message may say by how much a cell misses its level, which tells the cell.
-        return "the result could not be proved safe, so nothing is released; please report", UNSAFE
+        return (
+            "the result could not be proved safe, so nothing is released; please report",
+            NO_ANSWER,
+        )
+    if isinstance(error, SolverError):  # the time limit is one
+        return str(error), NO_ANSWER
     if isinstance(error, CellveilError):
         return str(error), UNSAFE
     if isinstance(error, OSError) and error.filename is None:

@@ -176,7 +176,10 @@ def _totals(source: Source) -> str | dict[str, str] | None:
     found: dict[str, str] = {}
     for text in source.total:
         name, equals, code = text.partition("=")
-        if not equals or name not in source.by:
+        if equals and name not in source.by:
+            msg = f"--total {text!r} names {name!r}, but the columns are {', '.join(source.by)}"
+            raise InputError(msg)
+        if not equals:
             if len(source.total) > 1:
                 msg = f"--total {text!r}: with several, each is COLUMN=CODE for a column of --by"
                 raise InputError(msg)

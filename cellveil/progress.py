@@ -30,7 +30,7 @@ WORDS = {
 
 
 class Meter:
-    """Progress of a run: phase, gap in whole percent, and the cells suppressed so far.
+    """Progress of a run: phase, what is known of the gap, and the cells suppressed so far.
 
     Parameters
     ----------
@@ -76,10 +76,8 @@ class Meter:
         with self._lock:
             if self._bar is None or state.best is None:
                 return
-            from csp.solve.result import percent_at_most
-
-            facts = f"gap {percent_at_most(state.gap)} %, {state.suppressed} cells suppressed"
-            self._bar.update(0, total=1.0, completed=1.0 - state.gap, facts=facts)
+            facts = f"{state.quality}, {state.suppressed} cells suppressed"
+            self._bar.update(0, total=1.0, completed=1.0 - state.gap_at_most, facts=facts)
 
     def _show(self) -> None:
         """Start the line; runs on the timer's thread."""

@@ -15,7 +15,7 @@ from csp.hierarchy import Hierarchy
 from csp.numbers import MAX_VALUE, UNBOUNDED
 from csp.table import Table
 from csp.totals import unnoticed_totals
-from csp.units import NotUnits, to_units
+from csp.units import NotUnits, to_units, unmasked
 
 __all__ = ["table_from_array"]
 
@@ -47,7 +47,7 @@ def table_from_array(
         If margins are given and do not add up.
     """
     try:
-        array = np.asarray(a)
+        array = unmasked(a)
     except ValueError:
         msg = "the rows of the array have different lengths; give every row one entry a column"
         raise InputError(msg) from None
@@ -105,6 +105,12 @@ def _check_margins(
         # Without codes only the last entry along an axis is where a margin would stand.
         if codes is None and j < units.shape[axis] - 1:
             continue
+        if not lines:
+            msg = (
+                f"code {leaves[axis][j]!r} of axis {names[axis]!r} has the name of a total; pass "
+                "margins=False if the array holds its margins, or margins=True if it is a category"
+            )
+            raise InputError(msg)
         msg = (
             f"entry {j} along axis {names[axis]!r} of the array is the sum of the others in "
             f"{lines} lines, so the array seems to hold margins; pass margins=False if it holds "

@@ -92,6 +92,8 @@ class Audit:
         Whether the attacker knows that cells are whole units.
     guards : tuple of str
         Which attackers were considered: "outsider", and "singletons", "unions" where asked for.
+    cut_short : {"", "time", "interrupt"}
+        What ended the audit before every interval was followed; the verdict stands.
     """
 
     safe: bool
@@ -102,6 +104,7 @@ class Audit:
     certificate: Certificate
     integer: bool
     guards: tuple[str, ...]
+    cut_short: str = ""
 
     @property
     def proved(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -222,10 +225,11 @@ def follow(
     """
     pattern = judged.certificate.pattern
     ends: dict[int, tuple[Claim, Claim]] = {}
+    cut_short = ""
     try:
         return _audited(problem, pattern, integer=judged.integer, clock=clock, ends=ends)
     except OutOfTime:
-        pass
+        cut_short = "time"
     except (CertificateError, InputError):
         # Safety has been proved; that some end cannot be followed exactly does not change it.
         if not judged.safe:
@@ -233,6 +237,7 @@ def follow(
     except KeyboardInterrupt:
         if not interruptible:
             raise
+        cut_short = "interrupt"
     proved = {(c.cell, c.known, c.sign): c for c in judged.certificate}
     violations = [*judged.violations, *_misplaced(problem, pattern)]
     for p in np.flatnonzero(problem.primary & pattern).tolist():
@@ -244,7 +249,7 @@ def follow(
     lower, upper, exact = _arrays(problem.table, pattern, certificate)
     return replace(
         judged, safe=not violations, violations=tuple(dict.fromkeys(violations)),
-        certificate=certificate, lower=lower, upper=upper, exact=exact,
+        certificate=certificate, lower=lower, upper=upper, exact=exact, cut_short=cut_short,
     )  # fmt: skip
 
 
@@ -394,7 +399,7 @@ def intervals(
     clock = Clock.of(time_limit)
     expect(table, Table, "table")
     suppressed = as_pattern(table, pattern)
-    wanted = np.flatnonzero(suppressed) if cells is None else np.asarray(cells, dtype=np.int64)
+    wanted = np.flatnonzero(suppressed) if cells is None else _positions(cells)
     if len(wanted) and not (wanted.min() >= 0 and wanted.max() < table.n_cells):
         msg = f"cells must be positions from 0 to {table.n_cells - 1}"
         raise InputError(msg)
@@ -402,6 +407,14 @@ def intervals(
     found = Certificate(table, suppressed, tuple(c for pair in ends.values() for c in pair))
     found.verify()
     return Intervals(table, *_arrays(table, suppressed, found))
+
+
+def _positions(cells: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(cells)
+    if array.size and array.dtype.kind not in "iu":
+        msg = "cells are positions, whole numbers from 0; for a mask write np.flatnonzero(mask)"
+        raise InputError(msg)
+    return array.astype(np.int64).ravel()
 
 
 def interval_claims(

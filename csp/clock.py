@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from numbers import Real
 
 from csp.errors import InputError, OutOfTime
 
@@ -41,11 +42,11 @@ class Clock:
         """
         if time_limit is None:
             return UNLIMITED
-        number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+        number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
         if not (number and time_limit > 0):
             msg = f"time_limit {time_limit!r} is not a positive number of seconds"
             raise InputError(msg)
-        return cls(time.monotonic() + time_limit)
+        return cls(time.monotonic() + float(time_limit))
 
     @property
     def left(self) -> float:

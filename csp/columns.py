@@ -24,7 +24,7 @@ from csp.formats.delimited import (
     without_missing,
 )
 from csp.formats.reading import encoding_name
-from csp.units import is_missing
+from csp.units import is_missing, unmasked
 
 __all__ = ["LIBRARIES", "Columns", "TextFile", "column_names", "read_columns", "text_codes"]
 
@@ -159,9 +159,10 @@ def _code(item: Any) -> str:
 
 def _object_array(column: Any) -> NDArray[Any]:
     if isinstance(column, np.ndarray) and column.ndim == 1:
-        if column.dtype.kind in "iufO":
-            return column
-        column = column.tolist()
+        kept: NDArray[Any] = unmasked(column)
+        if kept.dtype.kind in "iufO":
+            return kept
+        column = kept.tolist()
     items = list(column)
     array = np.empty(len(items), dtype=object)
     array[:] = items
@@ -297,14 +298,4 @@ def _from_relation(relation: Any, names: Sequence[str]) -> tuple[NDArray[Any], .
         kept = types[name] in exact or types[name] == "DOUBLE"
         terms.append(f"{column} AS c{i}" if kept else f"CAST({column} AS VARCHAR) AS c{i}")
     found = relation.project(", ".join(terms)).fetchnumpy()
-    return tuple(_unmask(found[f"c{i}"]) for i in range(len(names)))
-
-
-def _unmask(column: Any) -> NDArray[Any]:
-    if isinstance(column, np.ma.MaskedArray):
-        if not np.ma.getmaskarray(column).any():
-            return np.asarray(column.data)
-        array = np.array(column.data, dtype=object)
-        array[np.ma.getmaskarray(column)] = None
-        return array
-    return np.asarray(column)
+    return tuple(unmasked(found[f"c{i}"]) for i in range(len(names)))

@@ -15,7 +15,7 @@ from csp.contributors import Contributors
 from csp.cube import check_size, cube_labels, cube_relations, sum_up
 from csp.errors import InputError
 from csp.hierarchy import Hierarchy
-from csp.numbers import MAX_VALUE, UNBOUNDED, exact, units_text
+from csp.numbers import MAX_VALUE, UNBOUNDED, exact
 from csp.rules.base import Number, number_text
 from csp.table import Table
 from csp.totals import check_leaves, total_codes
@@ -61,8 +61,8 @@ def table_from_frame(
     hierarchies : mapping of str to Hierarchy, optional
         For columns of `by`. Others are flat, their codes in sorted order.
     total : str or mapping of dimension to str, optional
-        Code of the total of dimensions without a hierarchy; "Total" by default. A dimension for
-        which it is given is not searched for a category that is the sum of the others.
+        Code of the total of dimensions without a hierarchy; "Total" by default. A dimension that
+        is named in a mapping is not searched for a category that is the sum of the others.
     absent : {"error", "zero"}
         Inner cells without a row, where margins are computed: refused, or taken for 0.
     tolerance : Number
@@ -298,13 +298,12 @@ def _added_up(
     off = np.where(present, np.abs(sums - values), 0)
     if (off > tolerance * 10**scale).any():
         return values, ()
-    changed = int((off > 0).sum())
-    if not changed:
+    if not off.any():
         return values, ()
-    most = units_text(int(off.max()), scale)
+    # Which and by how much would tell of numbers that are not published.
     note = (
-        f"{changed} {'margin' if changed == 1 else 'margins'} differed from the sum of inner cells "
-        f"by up to {most}, within the tolerance of {number_text(tolerance)}, and hold the sum now."
+        "margins that differed from the sum of their inner cells by no more than the tolerance of "
+        f"{number_text(tolerance)} were replaced by the sum"
     )
     return sums, (note,)
 

@@ -34,6 +34,9 @@ _TYPES = {
     "rules": _TEXT, "cost": _TEXT, "margins": _TEXT,
     "strict": _FLAG, "singletons": _CHOICE, "unions": _FLAG, "integer": _CHOICE,
 }  # fmt: skip
+_SURE = ("strict", "unions")
+"""Flags that have no default of their own in tables of counts or of values."""
+
 _WORDS: dict[tuple[type, ...], str] = {
     _TEXT: "a text", _FLAG: "true or false", _CHOICE: "true, false or null",
 }  # fmt: skip
@@ -95,6 +98,11 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", as_rule(self.rules))
+        for name in ("strict", "unions", "singletons", "integer"):
+            given = getattr(self, name)
+            if not isinstance(given, (bool, np.bool_)) and (given is not None or name in _SURE):
+                msg = f"{name} must be True or False, got {given!r}"
+                raise InputError(msg)
         if self.width is not None:
             try:
                 negative = exact(self.width) < 0
@@ -116,7 +124,7 @@ class Mechanism:
         if self.defence is not None and not isinstance(self.defence, Decoys):
             # Not quoted: it may be the key itself.
             kind = type(self.defence).__name__
-            msg = f"defence of type {kind} is no Decoys; give Decoys(rate, key) or None"
+            msg = f"defence of type {kind} is not a Decoys; give Decoys(rate, key) or None"
             raise InputError(msg)
 
     def problem(self, table: Table) -> Problem:

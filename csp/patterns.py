@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.units import is_missing
+from csp.units import is_missing, unmasked
 
 if TYPE_CHECKING:
     from csp.table import Table
@@ -110,7 +110,10 @@ def as_flags(marks: Any, n: int, name: str, *, single: bool = False) -> NDArray[
 
 def _array(marks: Any) -> NDArray[Any]:
     """Array of anything array-like; gaps of frames become objects that are no booleans."""
-    if hasattr(marks, "to_list") and not isinstance(marks, np.ndarray):
+    if isinstance(marks, np.ma.MaskedArray):
+        marks = unmasked(marks)
+    elif hasattr(marks, "to_list") and not isinstance(marks, np.ndarray):
+        _check_order(marks)
         marks = marks.to_list()  # a series: its own way of making booleans of gaps is not taken
     elif hasattr(marks, "to_pylist"):
         marks = marks.to_pylist()
@@ -122,6 +125,20 @@ def _array(marks: Any) -> NDArray[Any]:
         return np.asarray(marks, dtype=object)
     except ValueError:
         return np.asarray(None)  # ragged
+
+
+def _check_order(series: Any) -> None:
+    """Refuse a series whose index says that its rows have been moved or left out."""
+    index = getattr(series, "index", None)
+    if index is None or callable(index):
+        return
+    places = list(index)
+    if all(isinstance(i, (int, np.integer)) for i in places) and places != sorted(places):
+        msg = (
+            "the rows of the series are in another order than the cells (by its index); sort it "
+            "with sort_index(), or give a plain array in the order of the cells"
+        )
+        raise InputError(msg)
 
 
 def _refusal(table: Table, i: int, item: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -353,11 +352,15 @@ def protect_table(
     judged = found.audit
     if judged is None or (judged.certificate.pattern != found.pattern).any():
         judged = judge(problem, found.pattern, integer=integer, clock=clock)
-    if options.get("progress") is not None:
-        with contextlib.suppress(KeyboardInterrupt):  # there is a safe pattern: it is kept
+    try:
+        if options.get("progress") is not None:
             hidden = int(found.pattern.sum())
             options["progress"](Progress("audit", found.bound, found.cost, found.seconds, hidden))
-    checked = follow(problem, judged, clock=clock, interruptible=True)
+        checked = follow(problem, judged, clock=clock, interruptible=True)
+    except KeyboardInterrupt:  # there is a safe pattern: it is kept
+        checked = replace(judged, cut_short="interrupt")
+    if checked.cut_short == "interrupt":
+        found = replace(found, stopped="interrupt")
     if not checked.safe:
         msg = f"the pattern fails its audit, nothing is released: {checked.violations[0].words}"
         raise CertificateError(msg)

@@ -71,8 +71,8 @@ def tabulate(
         Decimal places of the values. None finds the smallest number of places, at most 9, at
         which all values are whole.
     total : str or mapping of dimension to str, optional
-        Code of the total of dimensions without a hierarchy; "Total" by default. A dimension for
-        which it is given is not searched for a category that is the sum of the others.
+        Code of the total of dimensions without a hierarchy; "Total" by default. A dimension that
+        is named in a mapping is not searched for a category that is the sum of the others.
     missing : str, optional
         Code for records whose code is missing; without it they are refused.
 

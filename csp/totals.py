@@ -6,6 +6,7 @@ computed margin is twice the sum, and published cells disclose suppressed ones b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +24,20 @@ __all__ = ["DEFAULT", "check_leaves", "check_totals", "total_codes", "unnoticed_
 DEFAULT = "Total"
 """Code of the total where none is named."""
 
-NAMES = frozenset(
+_SURE = frozenset(
     {
-        *("total", "totals", "tot", "all", "sum", "overall", "grand_total", "_t", "t"),
-        *("insgesamt", "gesamt", "zusammen", "summe", "alle", "ensemble", "totale", "totaal"),
-        *("ialt", "i_alt", "totalt", "yhteensä", "razem", "ogółem", "celkem", "összesen"),
-        *("toplam", "всего", "итого", "合計", "总计", "合计"),
+        *("total", "totals", "overall", "insgesamt", "gesamt", "zusammen", "summe", "ensemble"),
+        *("totale", "totaal", "ialt", "totalt", "yhteensä", "razem", "ogółem", "celkem"),
+        *("összesen", "toplam", "всего", "итого", "合計", "总计", "合计"),
     }
 )
-"""What totals are called; a code of such a name needs little else to be one."""
+"""Words of which one says that a code is a total."""
+
+_ALONE = frozenset({"all", "sum", "_t", "i alt", "alle"})
+"""Codes that are totals if they are nothing but that."""
+
+_LIKELY = frozenset({"all", "alle", "both", "whole", "every", "sum", "tot", "t"})
+"""Words with which one line that adds up is enough: "All ages", but not "All other services"."""
 
 # A code of any other name must be the sum of the others in so many lines, and in nearly all.
 _LINES = 3
@@ -47,6 +53,8 @@ def total_codes(
     ----------
     total : str, mapping of dimension to str, or None
         One code for all dimensions, or one for some of them; "Total" otherwise.
+
+    Only a dimension that is named one by one is beyond doubt.
     names : sequence of str
         Dimensions.
 
@@ -66,7 +74,7 @@ def total_codes(
             msg = f"the total of {name!r} must be a code such as 'Total', got {code!r}"
             raise InputError(msg)
     codes = {name: given.get(name, DEFAULT).strip() for name in names}
-    return codes, frozenset(given)
+    return codes, frozenset(given if isinstance(total, Mapping) else ())
 
 
 def unnoticed_totals(
@@ -84,12 +92,15 @@ def unnoticed_totals(
     Returns
     -------
     list of (axis, position, lines)
-        In how many lines with two cells or more beside it the code is their sum. A code by the
-        name of a total counts from one line on, also beside a single other cell.
+        In how many lines with two cells or more beside it the code is their sum; 0 where its name
+        alone says that it is a total. With a name that makes it likely one line is enough, also
+        beside a single other cell.
     """
     found = []
     for axis, names in enumerate(codes):
-        if len(names) < 2:
+        sure = [(axis, j, 0) for j, code in enumerate(names) if _is_total(code)]
+        found += sure
+        if sure or len(names) < 2:
             continue
         lines = np.moveaxis(np.asarray(inner), axis, -1).reshape(-1, len(names))
         sums, filled = lines.sum(axis=1), (lines != 0).sum(axis=1)
@@ -97,7 +108,7 @@ def unnoticed_totals(
             column = lines[:, j]
             others = filled - (column != 0)
             fits = 2 * column == sums
-            called = "_".join(str(code).casefold().split()) in NAMES
+            called = not _LIKELY.isdisjoint(_words(code))
             telling = others >= (1 if called else 2)
             count = int(telling.sum())
             enough = count >= (1 if called else _LINES)
@@ -106,6 +117,15 @@ def unnoticed_totals(
             if enough and int(fits[telling].sum()) >= _NEARLY_ALL * (count + alone):
                 found.append((axis, j, int(fits[telling].sum())))
     return found
+
+
+def _words(code: str) -> list[str]:
+    return re.findall(r"\w+", str(code).casefold().replace("_", " "))
+
+
+def _is_total(code: str) -> bool:
+    plain = " ".join(str(code).casefold().split())
+    return plain in _ALONE or not _SURE.isdisjoint(_words(code))
 
 
 def check_totals(inner: NDArray[Any], codes: Sequence[Sequence[str]], names: Sequence[str]) -> None:
@@ -125,9 +145,13 @@ def check_totals(inner: NDArray[Any], codes: Sequence[Sequence[str]], names: Seq
     """
     for axis, j, lines in unnoticed_totals(inner, codes):
         name, code = names[axis], codes[axis][j]
+        why = (
+            f"is the sum of all others in {lines} {'line' if lines == 1 else 'lines'} of the table"
+            if lines
+            else "has the name of a total"
+        )
         msg = (
-            f"code {code!r} of dimension {name!r} is the sum of all others in {lines} "
-            f"{'line' if lines == 1 else 'lines'} of the table, so it looks like their total; "
+            f"code {code!r} of dimension {name!r} {why}, so it looks like their total; "
             f"say total={{{name!r}: {code!r}}} (--total {name}={code}) if it is, or name another "
             f"code as the total, such as total={{{name!r}: {DEFAULT!r}}}, if it is a category"
         )

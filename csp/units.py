@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.numbers import MAX_DIGITS, MAX_VALUE, read_decimal
 
-__all__ = ["MAX_DECIMALS", "NotUnits", "is_missing", "to_units"]
+__all__ = ["MAX_DECIMALS", "NotUnits", "is_missing", "to_units", "unmasked"]
 
 MAX_DECIMALS = 9
 """Most decimal places that are looked for when the caller names none."""
@@ -76,7 +76,7 @@ def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArra
     if decimals is not None and not 0 <= decimals <= 15:
         msg = f"decimals must be from 0 to 15, not {decimals}"
         raise InputError(msg)
-    array = np.asarray(numbers).ravel()
+    array = unmasked(numbers).ravel()
     if array.dtype.kind in "biu":
         whole, places = array, np.zeros(len(array), np.int64)
         beyond = (whole > MAX_VALUE) | (whole < -MAX_VALUE) if array.dtype.kind != "b" else None
@@ -89,6 +89,18 @@ def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArra
         mantissa, places = _from_objects(array, decimals)
     scale = int(places.max(initial=0)) if decimals is None else decimals
     return _rescale(mantissa, places, scale), scale
+
+
+def unmasked(array: Any) -> NDArray[Any]:
+    """Array with None where a masked array hides an entry, which numpy would forget."""
+    if isinstance(array, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(array)
+        if not hidden.any():
+            return np.asarray(array.data)
+        plain = np.array(array.data, dtype=object)
+        plain[hidden] = None
+        return plain
+    return np.asarray(array)
 
 
 def is_missing(item: Any) -> bool:

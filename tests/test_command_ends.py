@@ -147,7 +147,9 @@ def test_an_interrupt_in_the_last_audit_keeps_the_pattern(folder, monkeypatch):
         return real(table, pattern, targets, **options)
 
     monkeypatch.setattr(auditing, "_claims", interrupted)
-    run(*PROTECT, "-o", "out.csv", "--intervals")
+    said = run(*PROTECT, "-o", "out.csv", "--intervals", code=130).stderr
+    assert "Interrupted" in said
+    assert "Not every interval was followed" in said
     lines = Path("out.csv").read_text().splitlines()
     assert lines[0].endswith("lower,upper")
     hidden = [line for line in lines[1:] if ",x,false," in line]
@@ -169,7 +171,7 @@ def test_the_time_limit_is_that_of_the_whole_command(folder, monkeypatch):
         return real(source)
 
     monkeypatch.setattr(inputs, "read_table", slow)
-    result = run(*PROTECT, "--time-limit", "0.2", "-o", "out.csv", code=1)
+    result = run(*PROTECT, "--time-limit", "0.2", "-o", "out.csv", code=3)
     assert "the time limit passed before the table was made" in result.stderr
     assert not Path("out.csv").exists()
     assert "600" in run("protect", "--help").stdout
@@ -211,7 +213,8 @@ def test_totals_absent_cells_and_counts(folder):
     assert "--total region=All" in refused.stderr
     told = run(*words, *rule, "--count", "n", "--total", "region=All")
     assert "North,,x,false\nSouth,,x,false\nAll,53,s,true" in told.stdout
-    assert "--count" in run(*words, *rule, "--total", "All", code=2).stderr
+    assert "--count" in run(*words, *rule, "--total", "region=All", code=2).stderr
+    assert "names 'regio'" in run(*words, *rule, "--total", "regio=All", code=2).stderr
     assert (
         "names 'region' twice"
         in run(*words, *rule, "--total", "region=a", "--total", "region=b", code=2).stderr

@@ -79,6 +79,9 @@ def test_status_letters_mean_what_they_say():
         [True],
         "x" * 16,
         TABLE.labels,
+        np.ma.array(np.ones(16, dtype=bool), mask=~ALONE),
+        np.ma.array(np.full(16, "x"), mask=~ALONE),
+        pd.Series(SAFE)[::-1],
     ],
 )
 def test_anything_else_is_refused_everywhere(wrong):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -85,10 +86,10 @@ def suppress(
     if method not in METHODS:
         msg = f"method {method!r} is not one of {', '.join(METHODS)}"
         raise InputError(msg)
-    if not 0 <= gap < 1:
+    if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= gap < 1:
         msg = f"gap {gap!r} is not in [0, 1); 0.05 means 5 percent"
         raise InputError(msg)
-    if not isinstance(seed, int) or not 0 <= seed < 2**31:
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 2**31:
         msg = f"seed {seed!r} is not a whole number from 0 to 2**31 - 1"
         raise InputError(msg)
     _refuse_unused(method, gap=gap, seed=seed)

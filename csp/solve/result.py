@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from csp.auditing import Audit
 from csp.problem import Problem
 
-__all__ = ["Progress", "ProgressCallback", "Suppression", "cost_of", "percent_at_most"]
+__all__ = ["Progress", "ProgressCallback", "Suppression", "cost_of"]
 
 # Gaps are told in steps. An unproven gap within 1/k says that at least k units of cost, and so
 # perhaps k secondary cells, are in the pattern; it is told only where that is at most a tenth of
@@ -21,9 +20,18 @@ _STEPS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
 _CELLS_FOR_A_STEP = 10
 
 
-def percent_at_most(gap: float) -> int:
-    """Whole percent that a gap does not exceed, for people who watch a run."""
-    return ceil(100 * gap - 1e-9)
+def _told(gap: float, hidden: int) -> float:
+    """Step that a gap does not exceed, or 1 where a pattern is too small for one."""
+    if gap == 0:
+        return 0.0
+    told = (s for s in _STEPS if s >= gap and hidden * s >= _CELLS_FOR_A_STEP)
+    return next(told, 1.0)
+
+
+def _quality(step: float) -> str:
+    if step == 0:
+        return "proven optimum"
+    return "not proved optimal" if step == 1 else f"gap at most {100 * step:g} %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ class Progress:
 
     def __repr__(self) -> str:
         # Costs may be sums of suppressed values: they stay out of what is printed.
-        return f"Progress({self.phase}, gap {percent_at_most(self.gap)} %, {self.seconds:.2f} s)"
+        return f"Progress({self.phase}, {self.quality}, {self.seconds:.2f} s)"
 
     @property
     def gap(self) -> float:
@@ -61,6 +69,16 @@ class Progress:
         if self.best is None:
             return 1.0
         return (self.best - self.bound) / self.best if self.best > 0 else 0.0
+
+    @property
+    def gap_at_most(self) -> float:
+        """Gap rounded up to one of few steps; see `Suppression.gap_at_most`."""
+        return 1.0 if self.best is None else _told(self.gap, self.suppressed or 0)
+
+    @property
+    def quality(self) -> str:
+        """How good the best pattern is, in words that disclose neither cost nor counts."""
+        return "no pattern yet" if self.best is None else _quality(self.gap_at_most)
 
 
 ProgressCallback = Callable[[Progress], None]
@@ -133,19 +151,12 @@ class Suppression:
         0 if proven, otherwise 0.01, 0.02, 0.05, 0.1, 0.25, 0.5 or 1. In a pattern of few cells
         even a step would say how many of them are secondary at least; there it is 1.
         """
-        if self.proven:
-            return 0.0
-        hidden = int(self.pattern.sum())
-        told = (s for s in _STEPS if s >= self.gap and hidden * s >= _CELLS_FOR_A_STEP)
-        return next(told, 1.0)
+        return 0.0 if self.proven else _told(self.gap or _STEPS[0], int(self.pattern.sum()))
 
     @property
     def quality(self) -> str:
         """How good the pattern is, in words that may be published."""
-        if self.proven:
-            return "proven optimum"
-        step = self.gap_at_most
-        return "not proved optimal" if step == 1 else f"gap at most {100 * step:g} %"
+        return _quality(self.gap_at_most)
 
 
 def cost_of(problem: Problem, pattern: NDArray[np.bool_]) -> int:

@@ -185,7 +185,7 @@ class Run:
             )
         except (CertificateError, InputError) as error:
             self.refused = error
-            self.note(f"a pattern was left aside: {error}")
+            self.note(f"a pattern was left aside ({type(error).__name__})")
             self.ceiling = min(self.ceiling, self.cost_of(pattern))
             self.bound = int(min(self.bound, self.ceiling))
             return None
