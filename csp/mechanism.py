@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from csp.calls import expect, named_errors, named_init
 from csp.decoys import Decoys, number_of
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.formats.reading import as_object
 from csp.numbers import MAX_VALUE, ceil_fraction, exact
 from csp.problem import Problem
@@ -105,7 +105,10 @@ class Mechanism:
                 msg = f"width {self.width!r} is negative; give 0 or more"
                 raise InputError(msg)
         if self.strict and self.width is None:
-            msg = "strict=True asks for intervals wider than width; give width= as well"
+            msg = (
+                f"{argument('strict', value=True)} asks for intervals wider than a width; give "
+                f"{argument('width')} as well"
+            )
             raise InputError(msg)
         if self.margins not in ("suppress", "publish"):
             msg = f"margins {self.margins!r} is not 'suppress' or 'publish'"
@@ -116,7 +119,7 @@ class Mechanism:
         if self.defence is not None and not isinstance(self.defence, Decoys):
             # Not quoted: it may be the key itself.
             kind = type(self.defence).__name__
-            msg = f"defence of type {kind} is no Decoys; give Decoys(rate, key) or None"
+            msg = f"defence of type {kind} is not Decoys; give Decoys(rate, key) or None"
             raise InputError(msg)
 
     def problem(self, table: Table) -> Problem:
@@ -187,7 +190,7 @@ class Mechanism:
             msg = (
                 f"cell {table.cell(i)} is sensitive, but the rules give it no protection level; "
                 "say how wide its interval must be: "
-                "width= (--width), or a margin in the rule, such as FREQ(3,10) for 10 percent"
+                f"{argument('width')}, or a margin in the rule, such as FREQ(3,10) for 10 percent"
             )
             raise InputError(msg)
         return Sensitivity(primary, found.lpl, found.upl, spl)

@@ -16,7 +16,7 @@ from csp.calls import expect, named_errors
 from csp.clock import Clock
 from csp.decoys import Decoys
 from csp.defending import Defended, defend
-from csp.errors import CertificateError, InputError
+from csp.errors import CertificateError, InputError, argument
 from csp.formats.files import Together
 from csp.guarantee import Guarantee
 from csp.mechanism import Mechanism
@@ -157,7 +157,10 @@ class Protected:
         from csp.formats.jj import write_jj
 
         if not reveal:
-            msg = "a JJ file holds every value, suppressed ones too; pass reveal=True to write it"
+            msg = (
+                "a JJ file holds every value, suppressed ones too; pass "
+                f"{argument('reveal', value=True)} to write it"
+            )
             raise InputError(msg)
         secondary = self.pattern & (self.problem.status == "s")
         posed = replace(self.problem, status=np.where(secondary, "x", self.problem.status))
@@ -382,8 +385,9 @@ def _protect_with_decoys(
     assert decoys is not None
     if mechanism.singletons and table.contributors is None:
         msg = (
-            "singletons=True in a table of counts makes the value of a cell decide who is alone "
-            "in it, and decoys do not hide that; leave singletons or the defence out"
+            f"{argument('singletons', value=True)} in a table of counts makes the value of a cell "
+            "decide who is alone in it, and decoys do not hide that; leave singletons or the "
+            "defence out"
         )
         raise InputError(msg)
     found = defend(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cellveil.cli import app
-from cellveil.front import in_options
+from csp.errors import InputError, argument, phrase
 from csp.formats.release import read_release
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -250,24 +251,41 @@ def test_no_integer_is_a_weaker_attacker(folder):
 
 
 @pytest.mark.parametrize(
-    ("message", "wanted"),
+    ("message", "python", "wanted"),
     [
-        ("choose negative='abs' or so", "choose --negative abs or so"),
-        ("give width= as well", "give --width as well"),
-        ("drop unions=True", "drop --unions"),
-        ("say singletons=False", "say --no-singletons"),
-        ("name it with count= (--count), please", "name it with --count, please"),
-        ("tabulate with top=5", "tabulate with --top 5"),
-        ("column 'a=b' is empty", "column 'a=b' is empty"),
+        (f"choose {argument('negative', 'abs')} or so", "negative='abs'", "--negative abs"),
+        (f"give {argument('width')} as well", "width=", "--width"),
+        (f"drop {argument('unions', value=True)}", "unions=True", "--unions"),
+        (f"say {argument('singletons', value=False)}", "singletons=False", "--no-singletons"),
+        (f"use {argument('integer', value=False)}", "integer=False", "integer=False"),
+        (f"with {argument('k', 5, option='-k 5')}", "k=5", "-k 5"),
+        (f"{argument('missing', (), option='--na NA')}", "missing=()", "missing=()"),
+        (f"give {phrase('contributors=', 'the records')}", "contributors=", "the records"),
     ],
 )
-def test_messages_of_commands_speak_of_options(message, wanted):
-    options = {
-        "negative": ("--negative", ""), "width": ("--width", ""), "unions": ("--unions", ""),
-        "singletons": ("--singletons", "--no-singletons"), "count": ("--count", ""),
-        "top": ("--top", ""), "k": ("-k", ""),
-    }  # fmt: skip
-    assert in_options(message, options) == wanted
+def test_messages_of_commands_speak_of_options(message, python, wanted):
+    options = {"--negative", "--width", "--unions", "--singletons", "--no-singletons", "-k"}
+    error = InputError(message)
+    assert python in str(error)
+    assert str(error).isascii()
+    assert wanted in error.in_options(options)
+    copy = pickle.loads(pickle.dumps(error))
+    assert copy.in_options(options) == error.in_options(options)
+
+
+def test_messages_leave_data_as_it_is(folder):
+    error = InputError("cell (method=N, width=A): column 'width=3' is empty")
+    assert error.in_options({"--method", "--width"}) == str(error)
+    Path("d.csv").write_text("method,width,n\nN,A,2\nN,B,9\nS,A,8\n")
+    words = ["--by", "method,width", "--aggregated", "--value", "n", "--count", "n"]
+    said = run("protect", "d.csv", *words, "--rules", "FREQ(3)", code=2).stderr
+    assert "the first (method=S, width=B)" in said
+    assert "are 0 with --absent-zero" in said
+    Path("all.csv").write_text("region,n\nAll,53\nNorth,3\nSouth,50\n")
+    words = ["--by", "region", "--aggregated", "--value", "n", "--count", "n"]
+    said = run("protect", "all.csv", *words, "--rules", "FREQ(5)", code=2).stderr
+    assert "say --total region=All if it is" in said
+    assert "total=" not in said.replace("--total", "")
 
 
 def test_commands_speak_of_options_in_real_errors(folder):
