@@ -36,6 +36,7 @@ class Front(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         debug = bool(ctx.params.get("debug"))
+        written = _written()
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # a full disk shows here, and not after the last word
@@ -46,7 +47,10 @@ class Front(TyperGroup):
         except typer.Abort:
             raise
         except KeyboardInterrupt:
-            say("Interrupted before there was a result; nothing was written.")
+            if written:
+                say(f"Interrupted after these files were written: {', '.join(written)}.")
+            else:
+                say("Interrupted before there was a result; nothing was written.")
             raise typer.Exit(exit_code()) from None
         except Exception as error:
             if debug:
@@ -60,6 +64,16 @@ class Front(TyperGroup):
                 say(f"Error: {message}")
             raise typer.Exit(code) from None
         return result
+
+
+def _written() -> list[str]:
+    """List that fills with the files that this command writes."""
+    written: list[str] = []
+    with suppress(ImportError):
+        from csp.formats.files import names_taken
+
+        names_taken.set(written)
+    return written
 
 
 def _options(command: Any) -> set[str]:

@@ -15,6 +15,7 @@ __all__ = [
     "CellveilError",
     "CertificateError",
     "InputError",
+    "NoContributors",
     "NotAdditive",
     "OutOfTime",
     "SolverError",
@@ -109,6 +110,10 @@ class NotAdditive(InputError):
     def __init__(self, message: str, *, difference: str = "") -> None:
         super().__init__(message)
         self.difference = difference
+
+
+class NoContributors(InputError):
+    """A rule looks at contributors or their number, and the table does not know them."""
 
 
 class SolverError(CellveilError, RuntimeError):

@@ -72,7 +72,7 @@ class Mechanism:
     integer : bool or None
         Whether the attacker knows that cells are whole units. None: in tables of counts.
     defence : Decoys, optional
-        Keeps what is suppressed hidden from whoever knows all of this but the key.
+        Keeps what is suppressed hidden from an attacker who knows all of this but the key.
 
     Examples
     --------

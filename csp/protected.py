@@ -44,7 +44,7 @@ class Protected:
     suppression : Suppression
         How the pattern was found; with a defence, not for publication.
     audit : Audit
-        Of this very pattern; always safe.
+        Of this pattern; always safe.
     release : Release
         What may be published.
     defended : Defended or None

@@ -109,6 +109,13 @@ def tabulate(
         if name not in names:
             msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
             raise InputError(msg)
+    if contributor in names:
+        msg = (
+            f"the contributor {contributor!r} is a dimension too, so every inner cell would have "
+            f"one contributor; leave it out of {argument('by')}, or leave "
+            f"{argument('contributor')} out"
+        )
+        raise InputError(msg)
     extra = [name for name in (value, contributor, weight) if name is not None]
     columns = read_columns(data, [*names, *extra], [n for n in (value, weight) if n])
     found = dict(zip([*names, *extra], columns.arrays, strict=True))

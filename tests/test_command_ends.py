@@ -294,3 +294,71 @@ def test_commands_speak_of_options_in_real_errors(folder):
     assert "--negative abs" in run(*words, "--rules", "P(10)", code=2).stderr
     assert "--width" in run("protect", "n.csv", "--by", "r", "--rules", "FREQ(2)", "--strict",
                             code=2).stderr  # fmt: skip
+
+
+def test_messages_name_what_the_command_line_has(folder):
+    Path("v.csv").write_text("r,v,c\na,5,2\nb,3,4\n")
+    cells = ["protect", "v.csv", "--by", "r", "--aggregated", "--value", "v"]
+    said = run(*cells, "--rules", "P(10)", code=2).stderr
+    assert "--contributor" in said
+    assert "contributors=" not in said
+    said = run(*cells, "--rules", "FREQ(3)", code=2).stderr
+    assert "let --count name the column of the values" in said
+    Path("n.csv").write_text("r,v,t\na,5,2\nb,-3,1\n")
+    said = run("protect", "n.csv", *cells[2:], "--top", "t", "--rules", "NK(1,50)", code=2).stderr
+    assert "csp.Table" not in said
+    words = ["protect", "v.csv", "--by", "r", "--rules", "FREQ(3)"]
+    assert (
+        "--strict asks for intervals wider than a width" in run(*words, "--strict", code=2).stderr
+    )
+
+
+def test_options_of_values_need_values(folder):
+    words = ["protect", "survey.csv", "--by", "region", "--rules", "FREQ(3)"]
+    said = run(*words, "--decimals", "2", "--negative", "abs", code=2).stderr
+    assert "without --value records are counted; leave out --decimals, --negative" in said
+
+
+def test_a_contributor_is_not_a_dimension(folder):
+    words = ["protect", "survey.csv", "--by", "region,firm", "--contributor", "firm"]
+    said = run(*words, "--value", "turnover", "--rules", "P(10)", code=2).stderr
+    assert "the contributor 'firm' is a dimension too" in said
+    assert "leave --contributor out" in said
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_title_above_the_header_is_named(folder, separator):
+    Path("t.csv").write_text("Turnover 2024\n" + "r,v\na,5\nb,3\n".replace(",", separator))
+    said = run("protect", "t.csv", "--by", "r", "--rules", "FREQ(3)", code=2).stderr
+    assert "looks like a title above the header: remove it" in said
+    said = run("protect", "survey.csv", "--by", "r", "--rules", "FREQ(3)", code=2).stderr
+    assert "title" not in said
+
+
+def test_cells_of_another_release_are_not_overwritten(folder):
+    run(*PROTECT, "--release", "r.json")
+    run(*PROTECT, "--release", "r.json")
+    Path("r.csv").write_text("my own notes\n")
+    assert "does not belong to that release" in run(*PROTECT, "--release", "r.json", code=2).stderr
+    assert Path("r.csv").read_text() == "my own notes\n"
+    Path("r.csv").unlink()
+    run(*PROTECT, "--release", "r.json")
+
+
+def test_an_interrupt_after_the_files_says_what_was_written(folder, monkeypatch):
+    from cellveil import cli
+
+    def interrupted(*words, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "print_result", interrupted)
+    said = run(*PROTECT, "--summary", "s.json", code=130).stderr
+    assert "Interrupted after these files were written: s.json." in said
+    assert "nothing was written" not in said
+
+
+def test_matching_needs_a_table_of_counts(folder):
+    run("protect", "survey.csv", *VALUE, "--rules", "P(10)", "--release", "r.json")
+    assert (
+        "this attack needs a table of counts" in run("attack", "matching", "r.json", code=2).stderr
+    )

@@ -249,12 +249,15 @@ class Opened:
         With what was found out about it.
     signs : frozenset of str
         Which of comma, point and "NA" can occur in its fields.
+    title : bool
+        Whether line 1 looks like a title above the header: line 2 has more fields.
     """
 
     relation: Any
     names: list[str]
     file: TextFile
     signs: frozenset[str]
+    title: bool
 
 
 def header(file: TextFile) -> list[str]:
@@ -300,7 +303,13 @@ def open_text(connection: duckdb.DuckDBPyConnection, file: TextFile) -> Iterator
             compression="gzip" if scan.packed and not scan.rewrite else "none",
         )
         inside = separator != "," or '"' in scan.signs
-        yield Opened(relation, names, found, scan.signs if inside else scan.signs - {","})
+        yield Opened(
+            relation,
+            names,
+            found,
+            scan.signs if inside else scan.signs - {","},
+            _is_title(file, scan),
+        )
 
 
 def _scan(file: TextFile) -> _Scan:
@@ -392,6 +401,15 @@ def _names(file: TextFile, scan: _Scan) -> tuple[list[str], str]:
         msg = f"the header (line 1) of {str(file.path)!r} {what}; name each column once"
         raise InputError(msg)
     return names, separator
+
+
+def _is_title(file: TextFile, scan: _Scan) -> bool:
+    lines = re.split(r"\r\n?|\n", re.sub(r'"[^"]*"', "", scan.head), maxsplit=2)[:2]
+    separators = SEPARATORS if file.separator is None else (file.separator,)
+    first, second = (
+        max(line.count(separator) for separator in separators) for line in (*lines, "")[:2]
+    )
+    return first < second
 
 
 # ---- numbers and missing codes -------------------------------------------------------------------

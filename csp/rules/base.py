@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.contributors import Contributors
-from csp.errors import InputError, argument, phrase
+from csp.errors import InputError, NoContributors, argument, phrase
 from csp.numbers import ceil_fraction, exact
 from csp.rules.sensitivity import Sensitivity
 
@@ -216,7 +216,7 @@ def counts_of(table: Table, *, weighted: bool = False) -> NDArray[np.int64]:
             f"it; name its column with {argument('count')}, and if the values themselves are "
             f"counts of contributors, let {argument('count')} name the column of the values"
         )
-        raise InputError(msg)
+        raise NoContributors(msg)
     if table.scale or (table.values < 0).any():
         where = table.cell(int(np.argmax(table.values < 0)) if not table.scale else 0)
         why = f"it has {table.scale} decimals" if table.scale else "it is negative"
@@ -228,7 +228,7 @@ def counts_of(table: Table, *, weighted: bool = False) -> NDArray[np.int64]:
             )
             + ", so that the rule knows how many stand behind each cell"
         )
-        raise InputError(msg)
+        raise NoContributors(msg)
     return table.values
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.contributors import Contributors
-from csp.errors import InputError, phrase
+from csp.errors import InputError, NoContributors, phrase
 from csp.numbers import exact
 from csp.rules.base import Number, Rule, number_text, percent_text, set_parameter, sides_of
 from csp.rules.sensitivity import Sensitivity
@@ -167,7 +167,7 @@ def _either_side(
             f"tabulate microdata with a value and top={needed}, or give the table contributors=",
             "give the records, with --value and --contributor, or the columns of --top",
         )
-        raise InputError(msg)
+        raise NoContributors(msg)
     found = []
     for side in sides_of(table.contributors):
         if side.top.shape[1] < needed:
