@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from csp.errors import InputError, argument
+from csp.errors import InputError, argument, phrase
 from csp.numbers import MAX_VALUE, read_fraction
 from csp.rules.base import AnyOf, Rule, number_text
 from csp.rules.cells import Manual, MinFrequency, Zero
@@ -55,7 +55,11 @@ INSTEAD = {
     ),
     "REQ": (
         "REQ protects contributors who asked for it; find their cells and name them with "
-        "Manual(cells, margin=..), or write a function of the table, instead"
+        + phrase(
+            "Manual(cells, margin=..), or write a function of the table,",
+            "MAN(margin) and --primary,",
+        )
+        + " instead"
     ),
 }
 
