@@ -18,7 +18,7 @@ from attacks.walk import DEPTH, KEPT, LATE, MATCHED, NODES, TESTED, Judged, Walk
 from csp.attacker.flow import as_network
 from csp.attacker.view import hidden_view
 from csp.clock import UNLIMITED, Clock
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.solve import cases
 from csp.solve.bitflow import MOST, Net
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
@@ -73,7 +73,7 @@ class BoxSearch:
         if net is None or (judged and given.facts is None):
             msg = (
                 "the box search needs a network of up to 64 suppressed cells and rules that look "
-                "at cells one by one; use method='auto'"
+                f"at cells one by one; use {argument('method', 'auto')}"
             )
             raise InputError(msg)
         self._walk = _walk_of(given, net, kept if mode <= walking.MATCHES else 1)

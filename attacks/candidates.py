@@ -14,7 +14,7 @@ from attacks.completion import complete
 from csp.attacker import components
 from csp.auditing import intervals
 from csp.clock import UNLIMITED, Clock
-from csp.errors import CertificateError, InputError, OutOfTime
+from csp.errors import CertificateError, InputError, NoContributors, OutOfTime
 from csp.mechanism import Mechanism
 from csp.numbers import units_text
 from csp.patterns import as_flags
@@ -262,7 +262,14 @@ def _bare_problem(mechanism: Mechanism, table: Table) -> Problem:
 
 def _check_match(release: Release, mechanism: Mechanism, bare: Problem) -> None:
     table, fixed = bare.table, bare.status == "z"
-    primary = mechanism.requirements(table, fixed).primary
+    try:
+        primary = mechanism.requirements(table, fixed).primary
+    except NoContributors as error:
+        msg = (
+            "the rules of the mechanism look at contributors, whom no release tells; this attack "
+            "needs a table of counts"
+        )
+        raise InputError(msg) from error
     open_cells = ~release.pattern
     if mechanism.cellwise and (primary & open_cells).any():
         i = int(np.argmax(primary & open_cells))

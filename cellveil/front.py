@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import textwrap
@@ -24,7 +23,6 @@ __all__ = [
     "Front",
     "explained",
     "folder_for",
-    "in_options",
     "say",
     "tell",
 ]
@@ -38,6 +36,7 @@ class Front(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         debug = bool(ctx.params.get("debug"))
+        written = _written()
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # a full disk shows here, and not after the last word
@@ -48,56 +47,43 @@ class Front(TyperGroup):
         except typer.Abort:
             raise
         except KeyboardInterrupt:
-            say("Interrupted before there was a result; nothing was written.")
+            if written:
+                say(f"Interrupted after these files were written: {', '.join(written)}.")
+            else:
+                say("Interrupted before there was a result; nothing was written.")
             raise typer.Exit(exit_code()) from None
         except Exception as error:
             if debug:
                 raise
             _flushed()
-            found = _message(error)
+            found = _message(error, _options(self.commands.get(ctx.invoked_subcommand)))
             if found is None:
                 raise
             message, code = found
-            message = in_options(message, _options(self.commands.get(ctx.invoked_subcommand)))
             if not isinstance(error, BrokenPipeError):  # who stops reading needs no word
                 say(f"Error: {message}")
             raise typer.Exit(code) from None
         return result
 
 
-def _options(command: Any) -> dict[str, tuple[str, str]]:
-    """Options of a command, or of all in a group, by the names of their parameters: on and off."""
-    found: dict[str, tuple[str, str]] = {}
+def _written() -> list[str]:
+    """List that fills with the files that this command writes."""
+    written: list[str] = []
+    with suppress(ImportError):
+        from csp.formats.files import names_taken
+
+        names_taken.set(written)
+    return written
+
+
+def _options(command: Any) -> set[str]:
+    """Options of a command, or of all in a group."""
+    found: set[str] = set()
     for below in getattr(command, "commands", {}).values():
         found |= _options(below)
     for param in command.params if command is not None else ():
-        if param.opts and param.opts[0].startswith("-"):
-            off = param.secondary_opts[0] if param.secondary_opts else ""
-            found[param.name] = (param.opts[0], off)
+        found |= {*param.opts, *param.secondary_opts}
     return found
-
-
-def in_options(message: str, options: dict[str, tuple[str, str]]) -> str:
-    """Say in options of the command line what a message says in arguments of Python.
-
-    ``negative='abs'`` becomes ``--negative abs``, ``width=`` becomes ``--width``.
-    """
-    if not options:
-        return message
-    names = "|".join(sorted(options, key=len, reverse=True))
-    text = rf"(?<![\w-])({names})=(?:'([^']*)'|(True|False)\b|(\d[\w.]*))?(?: \((--[\w-]+)\))?"
-
-    def option(found: re.Match[str]) -> str:
-        name, quoted, flag, number, told = found.groups()
-        on, off = options[name]
-        if told:
-            return told
-        if flag:
-            return on if flag == "True" else off or f"no {on}"
-        value = quoted or number
-        return f"{on} {value}" if value else on
-
-    return re.sub(text, option, message)
 
 
 def _flushed() -> bool:
@@ -112,7 +98,7 @@ def _flushed() -> bool:
     return True
 
 
-def _message(error: Exception) -> tuple[str, int] | None:
+def _message(error: Exception, options: set[str]) -> tuple[str, int] | None:
     """Message and exit code for an error; None for the parser's own, which it shows itself."""
     if hasattr(error, "exit_code"):  # usage errors of the parser
         return None
@@ -121,7 +107,7 @@ def _message(error: Exception) -> tuple[str, int] | None:
     except ImportError:
         return "csp cannot be imported, or is another project's; run 'cellveil doctor'", UNSAFE
     if isinstance(error, InputError):
-        return str(error), BAD_INPUT
+        return error.in_options(options), BAD_INPUT
     if isinstance(error, CertificateError):
         # Its message may say by how much a cell misses its level, which tells the cell.
         return (
@@ -131,7 +117,7 @@ def _message(error: Exception) -> tuple[str, int] | None:
     if isinstance(error, SolverError):  # the time limit is one
         return str(error), NO_ANSWER
     if isinstance(error, CellveilError):
-        return str(error), UNSAFE
+        return error.in_options(options), UNSAFE
     if isinstance(error, OSError) and error.filename is None:
         why = error.strerror or "it is closed"
         return f"cannot write the result: {why}", BAD_INPUT

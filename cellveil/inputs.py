@@ -18,7 +18,8 @@ from csp.formats.delimited import is_parquet
 from csp.formats.jj import read_jj
 from csp.formats.reading import regular_file
 from csp.hierarchy import Hierarchy
-from csp.problem import STATUS, Problem
+from csp.patterns import STATUS, as_pattern
+from csp.problem import Problem
 from csp.rules import PQ, AnyOf, Dominance, PPercent, Rule, parse_rules
 from csp.table import Table
 from csp.totals import DEFAULT, total_codes
@@ -35,8 +36,6 @@ __all__ = [
 
 RESERVED = ("value", "status", "published", "lower", "upper")
 """Columns of the result; a dimension of the same name would be lost among them."""
-
-HIDDEN = ("u", "x", "w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,12 @@ class Source:
                 "--tolerance": self.tolerance != "0",
             }  # fmt: skip
             self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
+            if self.value is None:
+                numbers = {
+                    "--decimals": self.decimals is not None,
+                    "--negative": self.negative != "error",
+                }
+                self._refuse(numbers, "without --value records are counted; leave out")
         if self.rda is not None and self.text is not None and not self.text.plain:
             msg = "--rda says how the data is written; leave out --sep, --decimal, --encoding, --na"
             raise InputError(msg)
@@ -282,7 +287,7 @@ def read_pattern(path: Path | None, problem: Problem) -> NDArray[np.bool_]:
         columns = read_columns(path, ["id", "status"]).arrays
         codes, letters = text_codes(columns[0]), text_codes(columns[1])
     place = {label[0]: i for i, label in enumerate(problem.table.labels)}
-    pattern = np.zeros(len(place), dtype=bool)
+    status = [""] * len(place)
     first: dict[str, int] = {}
     for row, (code, letter) in enumerate(zip(codes, letters, strict=True), start=1):
         where = f"{str(path)!r}, row {row}"
@@ -296,9 +301,9 @@ def read_pattern(path: Path | None, problem: Problem) -> NDArray[np.bool_]:
             msg = f"{where}: status {letter!r} of id {code!r} is not one of {', '.join(STATUS)}"
             raise InputError(msg)
         first[code] = row
-        pattern[place[code]] = letter in HIDDEN
+        status[place[code]] = letter
     if len(first) < len(place):
         code = next(code for code in place if code not in first)
         msg = f"{str(path)!r} says nothing of cell id {code!r}; it must name every cell"
         raise InputError(msg)
-    return pattern
+    return as_pattern(problem.table, status)

@@ -6,6 +6,7 @@ with ``reveal=True``.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -79,12 +80,22 @@ def check_outputs(
         check_writable(path)
     release = outputs.get("--release")
     cells = None if release is None else release.with_suffix(".csv")
-    if release is not None and cells is not None and cells.exists() and not release.exists():
+    if release is not None and cells is not None and cells.exists() and not _names(release, cells):
         msg = (
             f"--release {str(release)!r} would also write its cells to {str(cells)!r}, which is "
-            "there and belongs to no release; choose another name"
+            "there and does not belong to that release; choose another name"
         )
         raise InputError(msg)
+
+
+def _names(release: Path, cells: Path) -> bool:
+    """Whether a release that is there names a file of cells by its hash."""
+    try:
+        facts = json.loads(release.read_bytes())
+        named = facts.get("cells_sha256") if isinstance(facts, dict) else None
+        return named == hashlib.sha256(cells.read_bytes()).hexdigest()
+    except (OSError, ValueError):
+        return False
 
 
 # ---- columns -------------------------------------------------------------------------------------

@@ -274,7 +274,7 @@ def guarantee(
     if singletons:
         yield "The same holds for the only contributor of another cell, who knows that cell."
     if "unions" in audit.guards:
-        yield "Sums of suppressed cells that the published totals give away pass the rules too."
+        yield "Sums of suppressed cells that the published totals disclose pass the rules too."
     further = (
         ("a contributor who is alone in a cell and subtracts it", "--singletons", singletons),
         ("sensitive sums of suppressed cells", "--unions", "unions" in audit.guards),
@@ -284,7 +284,7 @@ def guarantee(
         f"{words} ({option})" if options else words for words, option, done in further if not done
     ]
     if not defended:
-        words = "what the choice of this very pattern may give away"
+        words = "what the choice of this pattern may disclose"
         missed.append(f"{words} (--defence)" if options else words)
     if missed:
         yield f"Not considered: {'; '.join(missed)}."

@@ -18,7 +18,7 @@ from csp.attacker import components, engine, integer_extreme
 from csp.calls import expect, named_errors
 from csp.certificate import Certificate, Claim, claims_of
 from csp.clock import UNLIMITED, Clock
-from csp.errors import CertificateError, InputError, OutOfTime
+from csp.errors import CertificateError, InputError, OutOfTime, argument
 from csp.patterns import as_pattern
 from csp.problem import Problem
 from csp.singletons import insiders
@@ -343,7 +343,7 @@ class Intervals:
             more = f" and {len(open_ends) - 4} more" if len(open_ends) > 4 else ""
             msg = (
                 f"no proof was found that the intervals of these cells end where they seem to: "
-                f"{names}{more}; use integer=False, or allow more time"
+                f"{names}{more}; use {argument('integer', value=False)}, or allow more time"
             )
             raise CertificateError(msg)
         return self

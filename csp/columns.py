@@ -169,7 +169,7 @@ def _object_array(column: Any) -> NDArray[Any]:
     return array
 
 
-def _check_names(names: Sequence[str], known: Sequence[str]) -> None:
+def _check_names(names: Sequence[str], known: Sequence[str], *, title: bool = False) -> None:
     for name in names:
         if not isinstance(name, str):
             msg = f"columns are named by text, not {name!r}; rename the column"
@@ -180,6 +180,11 @@ def _check_names(names: Sequence[str], known: Sequence[str]) -> None:
             hint = (
                 f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {listed}"
             )
+            if title:
+                hint += (
+                    "; line 1 has fewer fields than line 2 and looks like a title above the "
+                    "header: remove it"
+                )
             msg = f"there is no column {name!r}; {hint}"
             raise InputError(msg)
 
@@ -261,7 +266,7 @@ def _from_file(
         connected(file.path, "csv") as connection,
         open_text(connection, file) as opened,
     ):
-        _check_names(names, opened.names)
+        _check_names(names, opened.names, title=opened.title)
         places = [f"c{opened.names.index(name)}" for name in names]
         columns = dict(zip(names, _from_relation(opened.relation, places), strict=True))
     found = opened.file

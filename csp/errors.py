@@ -6,21 +6,92 @@ mend it. No message carries the value of a cell that may be suppressed.
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Container
 from fractions import Fraction
 
 __all__ = [
     "CellveilError",
     "CertificateError",
     "InputError",
+    "NoContributors",
     "NotAdditive",
     "OutOfTime",
     "SolverError",
     "Unprotectable",
+    "argument",
+    "phrase",
 ]
+
+# Noncharacters of Unicode, for internal use: they occur in no text of the data.
+_PHRASE = re.compile("\ufdd0([^\ufdd0-\ufdd2]*)\ufdd1([^\ufdd0-\ufdd2]*)\ufdd2")
+_OPTION = re.compile(r"(?<![\w=-])--?[A-Za-z][\w-]*")
+
+
+def phrase(python: str, command: str) -> str:
+    """Words of a message that differ between Python and the command line.
+
+    Parameters
+    ----------
+    python : str
+        What ``str(error)`` says.
+    command : str
+        What a command says that has all options named here.
+    """
+    return f"\ufdd0{python}\ufdd1{command}\ufdd2"
+
+
+def argument(name: str, value: object = ..., *, option: str = "") -> str:
+    """Name an argument in a message: ``width=`` in Python, ``--width`` on the command line.
+
+    Parameters
+    ----------
+    name : str
+    value : object, optional
+        What it should be: ``negative='abs'``, ``--negative abs``. A boolean is a flag on the
+        command line: ``--integer``, ``--no-integer``.
+    option : str, optional
+        The option and its value, where they are not the argument's.
+    """
+    dashed = name.replace("_", "-")
+    if value is ...:
+        return phrase(f"{name}=", option or f"--{dashed}")
+    if isinstance(value, bool):
+        flag = f"--{dashed}" if value else f"--no-{dashed}"
+    else:
+        flag = f"--{dashed} {shlex.quote(str(value))}"
+    return phrase(f"{name}={value!r}", option or flag)
 
 
 class CellveilError(Exception):
-    """Root of all errors that this project raises on purpose."""
+    """Root of all errors that this project raises on purpose.
+
+    Attributes
+    ----------
+    template : str
+        The message with its `phrase` and `argument` marks, to be quoted in another message.
+    """
+
+    def __init__(self, message: str = "", *rest: object) -> None:
+        super().__init__(_PHRASE.sub(r"\1", message), *rest)
+        self.template = message
+
+    def in_options(self, options: Container[str]) -> str:
+        """Message for the command line.
+
+        Parameters
+        ----------
+        options : container of str
+            Options of the command, such as ``--width``.
+        """
+
+        def chosen(found: re.Match[str]) -> str:
+            python, command = found.groups()
+            known = all(option in options for option in _OPTION.findall(command))
+            return command if known else python
+
+        return _PHRASE.sub(chosen, self.template)
 
 
 class InputError(CellveilError, ValueError):
@@ -39,6 +110,10 @@ class NotAdditive(InputError):
     def __init__(self, message: str, *, difference: str = "") -> None:
         super().__init__(message)
         self.difference = difference
+
+
+class NoContributors(InputError):
+    """A rule looks at contributors or their number, and the table does not know them."""
 
 
 class SolverError(CellveilError, RuntimeError):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csp.columns import LIBRARIES, read_columns, text_codes
 from csp.contributors import Contributors
 from csp.cube import check_size, cube_labels, cube_relations, sum_up
-from csp.errors import InputError
+from csp.errors import InputError, argument, phrase
 from csp.hierarchy import Hierarchy
 from csp.numbers import MAX_VALUE, UNBOUNDED, exact
 from csp.rules.base import Number, number_text
@@ -22,6 +22,8 @@ from csp.totals import check_leaves, total_codes
 from csp.units import NotUnits, to_units
 
 __all__ = ["columns_to_frame", "table_from_frame"]
+
+_RECORDS = "give the records themselves, without --aggregated"
 
 
 def table_from_frame(
@@ -135,8 +137,8 @@ def table_from_frame(
         if per_cell:
             msg = (
                 f"column {per_cell[0]!r} is given for inner cells only, and what it says of the "
-                "margins cannot be computed from them; add the rows of the margins, or tabulate "
-                "microdata with csp.Table.from_microdata"
+                "margins cannot be computed from them; add the rows of the margins, or "
+                + phrase("tabulate microdata with csp.Table.from_microdata", _RECORDS)
             )
             raise InputError(msg)
         if float(np.abs(values).astype(np.float64).sum()) > MAX_VALUE:
@@ -323,7 +325,7 @@ def _check_absent(
         msg = (
             f"{len(lacking)} inner {'cell has' if few else 'cells have'} no row, the first "
             f"{_cell(names, labels[int(lacking[0])])}; add {'it' if few else 'them'}, or say that "
-            "cells without a row are 0 with absent='zero' (--absent-zero)"
+            f"cells without a row are 0 with {argument('absent', 'zero', option='--absent-zero')}"
         )
         raise InputError(msg)
 
@@ -429,7 +431,9 @@ def _contributors(
         row = int(np.argmax(values[cells] < 0)) + 1
         msg = (
             f"row {row}: the value is negative, so its largest contributions say too little; "
-            "tabulate microdata with csp.Table.from_microdata(..., negative=...)"
+            + phrase(
+                "tabulate microdata with csp.Table.from_microdata(..., negative=...)", _RECORDS
+            )
         )
         raise InputError(msg)
     counts = np.zeros(len(values), np.int64)

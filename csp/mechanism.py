@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from csp.calls import expect, named_errors, named_init
 from csp.decoys import Decoys, number_of
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.formats.reading import as_object
 from csp.numbers import MAX_VALUE, ceil_fraction, exact
 from csp.problem import Problem
@@ -75,7 +75,7 @@ class Mechanism:
     integer : bool or None
         Whether the attacker knows that cells are whole units. None: in tables of counts.
     defence : Decoys, optional
-        Keeps what is suppressed hidden from whoever knows all of this but the key.
+        Keeps what is suppressed hidden from an attacker who knows all of this but the key.
 
     Examples
     --------
@@ -113,7 +113,10 @@ class Mechanism:
                 msg = f"width {self.width!r} is negative; give 0 or more"
                 raise InputError(msg)
         if self.strict and self.width is None:
-            msg = "strict=True asks for intervals wider than width; give width= as well"
+            msg = (
+                f"{argument('strict', value=True)} asks for intervals wider than a width; give "
+                f"{argument('width')} as well"
+            )
             raise InputError(msg)
         if self.margins not in ("suppress", "publish"):
             msg = f"margins {self.margins!r} is not 'suppress' or 'publish'"
@@ -124,7 +127,7 @@ class Mechanism:
         if self.defence is not None and not isinstance(self.defence, Decoys):
             # Not quoted: it may be the key itself.
             kind = type(self.defence).__name__
-            msg = f"defence of type {kind} is not a Decoys; give Decoys(rate, key) or None"
+            msg = f"defence of type {kind} is not Decoys; give Decoys(rate, key) or None"
             raise InputError(msg)
 
     def problem(self, table: Table) -> Problem:
@@ -195,7 +198,7 @@ class Mechanism:
             msg = (
                 f"cell {table.cell(i)} is sensitive, but the rules give it no protection level; "
                 "say how wide its interval must be: "
-                "width= (--width), or a margin in the rule, such as FREQ(3,10) for 10 percent"
+                f"{argument('width')}, or a margin in the rule, such as FREQ(3,10) for 10 percent"
             )
             raise InputError(msg)
         return Sensitivity(primary, found.lpl, found.upl, spl)

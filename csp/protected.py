@@ -15,7 +15,7 @@ from csp.calls import expect, named_errors
 from csp.clock import Clock
 from csp.decoys import Decoys
 from csp.defending import Defended, defend
-from csp.errors import CertificateError, InputError
+from csp.errors import CertificateError, InputError, argument
 from csp.formats.files import Together
 from csp.guarantee import Guarantee
 from csp.mechanism import Mechanism
@@ -43,7 +43,7 @@ class Protected:
     suppression : Suppression
         How the pattern was found; with a defence, not for publication.
     audit : Audit
-        Of this very pattern; always safe.
+        Of this pattern; always safe.
     release : Release
         What may be published.
     defended : Defended or None
@@ -156,7 +156,10 @@ class Protected:
         from csp.formats.jj import write_jj
 
         if not reveal:
-            msg = "a JJ file holds every value, suppressed ones too; pass reveal=True to write it"
+            msg = (
+                "a JJ file holds every value, suppressed ones too; pass "
+                f"{argument('reveal', value=True)} to write it"
+            )
             raise InputError(msg)
         secondary = self.pattern & (self.problem.status == "s")
         posed = replace(self.problem, status=np.where(secondary, "x", self.problem.status))
@@ -385,8 +388,9 @@ def _protect_with_decoys(
     assert decoys is not None
     if mechanism.singletons and table.contributors is None:
         msg = (
-            "singletons=True in a table of counts makes the value of a cell decide who is alone "
-            "in it, and decoys do not hide that; leave singletons or the defence out"
+            f"{argument('singletons', value=True)} in a table of counts makes the value of a cell "
+            "decide who is alone in it, and decoys do not hide that; leave singletons or the "
+            "defence out"
         )
         raise InputError(msg)
     found = defend(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from csp.columns import Columns, read_columns, text_codes
 from csp.cube import check_size, cube_labels, cube_relations
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.grouping import Records, group
 from csp.hierarchy import Hierarchy
 from csp.numbers import UNBOUNDED
@@ -109,6 +109,13 @@ def tabulate(
         if name not in names:
             msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
             raise InputError(msg)
+    if contributor in names:
+        msg = (
+            f"the contributor {contributor!r} is a dimension too, so every inner cell would have "
+            f"one contributor; leave it out of {argument('by')}, or leave "
+            f"{argument('contributor')} out"
+        )
+        raise InputError(msg)
     extra = [name for name in (value, contributor, weight) if name is not None]
     columns = read_columns(data, [*names, *extra], [n for n in (value, weight) if n])
     found = dict(zip([*names, *extra], columns.arrays, strict=True))
@@ -125,7 +132,7 @@ def tabulate(
         row = int(np.argmax(amount < 0)) + 1
         msg = (
             f"row {row}: the value in column {value!r} is negative; correct it or choose "
-            "negative='abs', 'shift' or 'split'"
+            f"{argument('negative', 'abs')}, 'shift' or 'split'"
         )
         raise InputError(msg)
     weights, weight_scale = np.ones(n, np.int64), 0
@@ -239,13 +246,13 @@ def _codes(column: NDArray[Any], name: str, missing: str | None) -> list[str]:
             row = codes.index("") + 1
             msg = (
                 f"row {row}: the code in column {name!r} is missing; fill it, drop the record, or "
-                "give missing= a code for such records"
+                f"give {argument('missing')} a code for such records"
             )
             raise InputError(msg)
         if missing.strip() in codes:
             msg = (
                 f"column {name!r} has the code {missing.strip()!r} already (row "
-                f"{codes.index(missing.strip()) + 1}); give missing= (--missing) another one, or "
+                f"{codes.index(missing.strip()) + 1}); give {argument('missing')} another one, or "
                 "records without a code would be counted there"
             )
             raise InputError(msg)

@@ -7,13 +7,14 @@ computed margin is twice the sum, and published cells disclose suppressed ones b
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 
 if TYPE_CHECKING:
     from csp.hierarchy import Hierarchy
@@ -152,10 +153,15 @@ def check_totals(inner: NDArray[Any], codes: Sequence[Sequence[str]], names: Seq
         )
         msg = (
             f"code {code!r} of dimension {name!r} {why}, so it looks like their total; "
-            f"say total={{{name!r}: {code!r}}} (--total {name}={code}) if it is, or name another "
-            f"code as the total, such as total={{{name!r}: {DEFAULT!r}}}, if it is a category"
+            f"say {_total(name, code)} if it is, or name another code as the total, such as "
+            f"{_total(name, DEFAULT)}, if it is a category"
         )
         raise InputError(msg)
+
+
+def _total(name: str, code: str) -> str:
+    option = f"--total {shlex.quote(f'{name}={code}')}"
+    return argument("total", {name: code}, option=option)
 
 
 def check_leaves(table: Table, trees: Sequence[Hierarchy], doubtful: Sequence[bool]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.numbers import MAX_DIGITS, MAX_VALUE, read_decimal
 
 __all__ = ["MAX_DECIMALS", "NotUnits", "is_missing", "to_units", "unmasked"]
@@ -172,11 +172,11 @@ def _parse(text: str, index: int, decimals: int | None) -> tuple[int, int]:
         rounded = None if decimals is None else _without_error(digits, places, decimals)
         if rounded is not None:
             return rounded, decimals or 0
-        fix = "round the data or raise decimals (--decimals)"
+        fix = f"round the data or raise {argument('decimals')}"
         if decimals is None:
             fix = (
                 "if it is a computed number such as 0.1 + 0.2, state the decimals of the data "
-                "(decimals=2, --decimals 2), which takes the error of computing off; otherwise "
+                f"({argument('decimals', 2)}), which takes the error of computing off; otherwise "
                 "round the data"
             )
         raise NotUnits(index, f"the number has more than {limit} decimal places; {fix}")
@@ -204,7 +204,7 @@ def _parse_slow(text: str, index: int) -> tuple[int, int]:
     except InputError:
         reason = "the text is not a decimal number; write it with a point, like 12.34"
         if _COMMA.fullmatch(text):
-            reason += ", or declare the comma (--decimal ,)"
+            reason += f", or declare the comma ({argument('decimal', ',')})"
         elif len(text) > MAX_DIGITS:
             reason = f"the number has more than {MAX_DIGITS} digits; shorten it"
         raise NotUnits(index, reason) from None

@@ -13,7 +13,7 @@ from csp.auditing import interval_claims
 from csp.certificate import Certificate
 from csp.clock import UNLIMITED, Clock
 from csp.decoys import Decoys
-from csp.errors import InputError
+from csp.errors import InputError, phrase
 from csp.numbers import ceil_fraction, exact, units_text
 from csp.problem import Problem
 from csp.rules.base import number_text
@@ -55,15 +55,20 @@ class Wide:
             if below.any():
                 msg = (
                     f"cell {table.cell(int(np.argmax(below)))} may be negative, so a share of its "
-                    "upper end says nothing; give Decoys(width=) in place of share="
+                    "upper end says nothing; give "
+                    + phrase("Decoys(width=)", "width= in --defence")
+                    + " in place of share="
                 )
                 raise InputError(msg)
             return cls(max(width, 1), exact(decoys.share))
         own = 0 if decoys.width is None else ceil_fraction(exact(decoys.width) * 10**table.scale)
         if max(own, width) <= 0:
             msg = (
-                "nothing says how wide the interval of a decoy must be; give the mechanism width=, "
-                "Decoys(width=) in numbers of the measure, or Decoys(share=) of each cell"
+                "nothing says how wide the interval of a decoy must be; give "
+                + phrase("the mechanism width=, Decoys(width=)", "--width, or --defence a width=")
+                + " in numbers of the measure, or "
+                + phrase("Decoys(share=)", "a share=")
+                + " of each cell"
             )
             raise InputError(msg)
         return cls(max(own, width), None)

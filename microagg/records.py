@@ -212,7 +212,7 @@ def _check(records: Records, *, named: bool) -> None:
     except InputError as error:
         if named:
             raise
-        msg = f"{error}; or name the numerical attributes to use"
+        msg = f"{error.template}; or name the numerical attributes to use"
         raise InputError(msg) from None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from microagg.records import Records
 
 __all__ = ["SCALES", "scaled"]
@@ -53,7 +53,7 @@ def scaled(records: Records, scale: str, *, constant: str = "error") -> NDArray[
         name = records.names[int(np.argmax(flat))]
         msg = (
             f"attribute {name!r} is constant ({int(flat.sum())} such), so it cannot tell records "
-            "apart; leave it out, or keep it with constant='keep'"
+            f"apart; leave it out, or keep it with {argument('constant', 'keep')}"
         )
         raise InputError(msg)
     if scale == "none":

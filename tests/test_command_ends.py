@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cellveil.cli import app
-from cellveil.front import in_options
+from csp.errors import InputError, argument, phrase
 from csp.formats.release import read_release
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -253,24 +254,41 @@ def test_no_integer_is_a_weaker_attacker(folder):
 
 
 @pytest.mark.parametrize(
-    ("message", "wanted"),
+    ("message", "python", "wanted"),
     [
-        ("choose negative='abs' or so", "choose --negative abs or so"),
-        ("give width= as well", "give --width as well"),
-        ("drop unions=True", "drop --unions"),
-        ("say singletons=False", "say --no-singletons"),
-        ("name it with count= (--count), please", "name it with --count, please"),
-        ("tabulate with top=5", "tabulate with --top 5"),
-        ("column 'a=b' is empty", "column 'a=b' is empty"),
+        (f"choose {argument('negative', 'abs')} or so", "negative='abs'", "--negative abs"),
+        (f"give {argument('width')} as well", "width=", "--width"),
+        (f"drop {argument('unions', value=True)}", "unions=True", "--unions"),
+        (f"say {argument('singletons', value=False)}", "singletons=False", "--no-singletons"),
+        (f"use {argument('integer', value=False)}", "integer=False", "integer=False"),
+        (f"with {argument('k', 5, option='-k 5')}", "k=5", "-k 5"),
+        (f"{argument('missing', (), option='--na NA')}", "missing=()", "missing=()"),
+        (f"give {phrase('contributors=', 'the records')}", "contributors=", "the records"),
     ],
 )
-def test_messages_of_commands_speak_of_options(message, wanted):
-    options = {
-        "negative": ("--negative", ""), "width": ("--width", ""), "unions": ("--unions", ""),
-        "singletons": ("--singletons", "--no-singletons"), "count": ("--count", ""),
-        "top": ("--top", ""), "k": ("-k", ""),
-    }  # fmt: skip
-    assert in_options(message, options) == wanted
+def test_messages_of_commands_speak_of_options(message, python, wanted):
+    options = {"--negative", "--width", "--unions", "--singletons", "--no-singletons", "-k"}
+    error = InputError(message)
+    assert python in str(error)
+    assert str(error).isascii()
+    assert wanted in error.in_options(options)
+    copy = pickle.loads(pickle.dumps(error))
+    assert copy.in_options(options) == error.in_options(options)
+
+
+def test_messages_leave_data_as_it_is(folder):
+    error = InputError("cell (method=N, width=A): column 'width=3' is empty")
+    assert error.in_options({"--method", "--width"}) == str(error)
+    Path("d.csv").write_text("method,width,n\nN,A,2\nN,B,9\nS,A,8\n")
+    words = ["--by", "method,width", "--aggregated", "--value", "n", "--count", "n"]
+    said = run("protect", "d.csv", *words, "--rules", "FREQ(3)", code=2).stderr
+    assert "the first (method=S, width=B)" in said
+    assert "are 0 with --absent-zero" in said
+    Path("all.csv").write_text("region,n\nAll,53\nNorth,3\nSouth,50\n")
+    words = ["--by", "region", "--aggregated", "--value", "n", "--count", "n"]
+    said = run("protect", "all.csv", *words, "--rules", "FREQ(5)", code=2).stderr
+    assert "say --total region=All if it is" in said
+    assert "total=" not in said.replace("--total", "")
 
 
 def test_commands_speak_of_options_in_real_errors(folder):
@@ -279,3 +297,79 @@ def test_commands_speak_of_options_in_real_errors(folder):
     assert "--negative abs" in run(*words, "--rules", "P(10)", code=2).stderr
     assert "--width" in run("protect", "n.csv", "--by", "r", "--rules", "FREQ(2)", "--strict",
                             code=2).stderr  # fmt: skip
+
+
+def test_messages_name_what_the_command_line_has(folder):
+    Path("v.csv").write_text("r,v,c\na,5,2\nb,3,4\n")
+    cells = ["protect", "v.csv", "--by", "r", "--aggregated", "--value", "v"]
+    said = run(*cells, "--rules", "P(10)", code=2).stderr
+    assert "--contributor" in said
+    assert "contributors=" not in said
+    said = run(*cells, "--rules", "FREQ(3)", code=2).stderr
+    assert "let --count name the column of the values" in said
+    Path("n.csv").write_text("r,v,t\na,5,2\nb,-3,1\n")
+    said = run("protect", "n.csv", *cells[2:], "--top", "t", "--rules", "NK(1,50)", code=2).stderr
+    assert "csp.Table" not in said
+    words = ["protect", "v.csv", "--by", "r", "--rules", "FREQ(3)"]
+    assert (
+        "--strict asks for intervals wider than a width" in run(*words, "--strict", code=2).stderr
+    )
+
+
+def test_a_method_is_named_as_the_command_names_it(folder):
+    Path("c.csv").write_text("r,c\n" + "a,x\n" * 2 + "a,y\n" * 9 + "b,x\n" * 8 + "b,y\n" * 7)
+    words = ["--by", "r,c", "--rules", "FREQ(3)", "--unions", "--release", "r.json"]
+    run("protect", "c.csv", *words)
+    said = run("attack", "matching", "r.json", "--method", "box", code=2).stderr
+    assert "use --method auto" in said
+
+
+def test_options_of_values_need_values(folder):
+    words = ["protect", "survey.csv", "--by", "region", "--rules", "FREQ(3)"]
+    said = run(*words, "--decimals", "2", "--negative", "abs", code=2).stderr
+    assert "without --value records are counted; leave out --decimals, --negative" in said
+
+
+def test_a_contributor_is_not_a_dimension(folder):
+    words = ["protect", "survey.csv", "--by", "region,firm", "--contributor", "firm"]
+    said = run(*words, "--value", "turnover", "--rules", "P(10)", code=2).stderr
+    assert "the contributor 'firm' is a dimension too" in said
+    assert "leave --contributor out" in said
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_title_above_the_header_is_named(folder, separator):
+    Path("t.csv").write_text("Turnover 2024\n" + "r,v\na,5\nb,3\n".replace(",", separator))
+    said = run("protect", "t.csv", "--by", "r", "--rules", "FREQ(3)", code=2).stderr
+    assert "looks like a title above the header: remove it" in said
+    said = run("protect", "survey.csv", "--by", "r", "--rules", "FREQ(3)", code=2).stderr
+    assert "title" not in said
+
+
+def test_cells_of_another_release_are_not_overwritten(folder):
+    run(*PROTECT, "--release", "r.json")
+    run(*PROTECT, "--release", "r.json")
+    Path("r.csv").write_text("my own notes\n")
+    assert "does not belong to that release" in run(*PROTECT, "--release", "r.json", code=2).stderr
+    assert Path("r.csv").read_text() == "my own notes\n"
+    Path("r.csv").unlink()
+    run(*PROTECT, "--release", "r.json")
+
+
+def test_an_interrupt_after_the_files_says_what_was_written(folder, monkeypatch):
+    from cellveil import cli
+
+    def interrupted(*words, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "print_result", interrupted)
+    said = run(*PROTECT, "--summary", "s.json", code=130).stderr
+    assert "Interrupted after these files were written: s.json." in said
+    assert "nothing was written" not in said
+
+
+def test_matching_needs_a_table_of_counts(folder):
+    run("protect", "survey.csv", *VALUE, "--rules", "P(10)", "--release", "r.json")
+    assert (
+        "this attack needs a table of counts" in run("attack", "matching", "r.json", code=2).stderr
+    )

@@ -284,5 +284,5 @@ def test_without_key_or_width_nothing_is_protected():
     free = Problem.of(negative, negative.values < 3, spl=5, publish=negative.margins)
     with pytest.raises(InputError, match="may be negative"):
         defend(free, Decoys(0.1, KEY, share=0.2))
-    with pytest.raises(InputError, match="is no Decoys"):
+    with pytest.raises(InputError, match="is not Decoys"):
         Mechanism(MinFrequency(3), width=5, defence=KEY)  # type: ignore[arg-type]

@@ -65,7 +65,7 @@ def defences(
     plots: Annotated[bool, typer.Option(help="Draw the curve (needs matplotlib).")] = True,
     show: Annotated[bool, typer.Option("--list", help="List publishing rules, run none.")] = False,
 ) -> None:
-    """Compare what publishing rules cost, and what they give away to whoever knows them.
+    """Compare what publishing rules cost, and what they disclose to an attacker who knows them.
 
     Only coins and keys are secret. An experiment that was ended goes on where it stopped. Writes
     trials.jsonl, cells (.csv, .parquet), standings.csv, defences.md and the curve.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -29,14 +27,6 @@ __all__ = ["microaggregate"]
 
 CODES = 10
 """Most values of an attribute that may be codes of categories."""
-
-OPTIONS = {
-    "constant": "--constant", "decimals": "--decimals", "k": "-k", "method": "--comply",
-    "negative": "--negative", "scale": "--scale",
-}  # fmt: skip
-"""Options by the names that the library has for them."""
-
-_ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=['\"]?(\w+)['\"]?")
 
 
 class Clusters(StrEnum):
@@ -200,18 +190,15 @@ def microaggregate(
         None if no_identities else identity or "detect", str(cost or Cost.UNIT),
         Clock.of(time_limit),
     )  # fmt: skip
-    with _in_options():
-        if rule is None or comply is None:
-            partition, judged = work.judged(rule)
-        else:
-            found = work.compliant(rule, str(comply))
     if rule is None or comply is None:
+        partition, judged = work.judged(rule)
         facts = _plain_facts(partition, judged)
         columns = dict(zip(partition.names, partition.masked.T.tolist(), strict=True))
         rows: Sequence[int] | None = None
         safe = judged is None or judged.count == 0
         lines = _plain_words(partition, judged)
     else:
+        found = work.compliant(rule, str(comply))
         facts, safe = found.summary(), True
         shown = found.partition.masked
         gone = found.hidden[found.partition.labels]
@@ -388,7 +375,7 @@ def _together_words(kept: dict[str, list[str]]) -> list[str]:
         return []
     return [
         f"The columns of --keep single out {alone} of {len(next(iter(kept.values())))} records: "
-        "whoever knows these values of a record finds its means."
+        "an attacker who knows these values of a record finds its means."
     ]
 
 
@@ -407,23 +394,6 @@ def _codes_words(records: Records) -> list[str]:
         f"Few whole numbers only in {', '.join(found)}: if they are codes of categories, their "
         "means say nothing; leave such columns out with --attributes, or publish them with --keep."
     ]
-
-
-@contextmanager
-def _in_options() -> Iterator[None]:
-    """Reword errors of the library in terms of options."""
-    from csp.errors import InputError, Unprotectable
-
-    try:
-        yield
-    except Unprotectable as error:
-        raise Unprotectable(_options_words(str(error)), cell=error.cell) from None
-    except InputError as error:
-        raise InputError(_options_words(str(error))) from None
-
-
-def _options_words(text: str) -> str:
-    return _ARGUMENT.sub(lambda found: f"{OPTIONS[found[1]]} {found[2]}", text)
 
 
 def _told(columns: dict[str, Any], beside: dict[str, list[Any]]) -> dict[str, int]:

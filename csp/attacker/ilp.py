@@ -9,7 +9,7 @@ import numpy as np
 from csp.attacker.exact import is_deviation
 from csp.attacker.view import Extreme, View
 from csp.clock import UNLIMITED, Clock
-from csp.errors import CertificateError, InputError
+from csp.errors import CertificateError, InputError, argument
 from csp.highs import Model, Status
 from csp.numbers import UNBOUNDED
 
@@ -58,7 +58,8 @@ def integer_extreme(
     if finite.max(initial=0) > 10**9:
         msg = (
             "a suppressed cell can move by more than 10**9 units, which is too far for intervals "
-            "over whole numbers only; use integer=False, or a table in a larger unit"
+            f"over whole numbers only; use {argument('integer', value=False)}, or a table in a "
+            "larger unit"
         )
         raise InputError(msg)
     cost = np.zeros(len(view.cells))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.formats import reading
 from csp.formats.reading import chunks, encoding_name, regular_file
 
@@ -249,12 +249,15 @@ class Opened:
         With what was found out about it.
     signs : frozenset of str
         Which of comma, point and "NA" can occur in its fields.
+    title : bool
+        Whether line 1 looks like a title above the header: line 2 has more fields.
     """
 
     relation: Any
     names: list[str]
     file: TextFile
     signs: frozenset[str]
+    title: bool
 
 
 def header(file: TextFile) -> list[str]:
@@ -300,7 +303,13 @@ def open_text(connection: duckdb.DuckDBPyConnection, file: TextFile) -> Iterator
             compression="gzip" if scan.packed and not scan.rewrite else "none",
         )
         inside = separator != "," or '"' in scan.signs
-        yield Opened(relation, names, found, scan.signs if inside else scan.signs - {","})
+        yield Opened(
+            relation,
+            names,
+            found,
+            scan.signs if inside else scan.signs - {","},
+            _is_title(file, scan),
+        )
 
 
 def _scan(file: TextFile) -> _Scan:
@@ -324,11 +333,11 @@ def _scan(file: TextFile) -> _Scan:
         try:
             text = decoder.decode(chunk, final)
         except UnicodeDecodeError as error:
-            mend = "declare another encoding (--encoding)"
+            mend = f"declare another {argument('encoding')}"
             if file.encoding is None:
                 mend = (
-                    "declare its encoding (--encoding cp1252 for Windows in western Europe), or "
-                    "save it as UTF-8"
+                    f"declare its encoding ({argument('encoding', 'cp1252')} for Windows in "
+                    "western Europe), or save it as UTF-8"
                 )
             before = error.object[: error.start].decode(error.encoding, "ignore")
             fail(before.encode(), f"not {encoding_name(encoding or '')} text; {mend}")
@@ -394,6 +403,15 @@ def _names(file: TextFile, scan: _Scan) -> tuple[list[str], str]:
     return names, separator
 
 
+def _is_title(file: TextFile, scan: _Scan) -> bool:
+    lines = re.split(r"\r\n?|\n", re.sub(r'"[^"]*"', "", scan.head), maxsplit=2)[:2]
+    separators = SEPARATORS if file.separator is None else (file.separator,)
+    first, second = (
+        max(line.count(separator) for separator in separators) for line in (*lines, "")[:2]
+    )
+    return first < second
+
+
 # ---- numbers and missing codes -------------------------------------------------------------------
 
 
@@ -438,7 +456,8 @@ def with_points(
         row = next(i for i, text in enumerate(column) if text and "." in text)
         msg = (
             f"row {row + 1}, column {name!r}: the number has a point, but decimals are written "
-            "with commas; take separators of thousands out, or declare decimal='.' (--decimal .)"
+            "with commas; take separators of thousands out, or declare "
+            f"{argument('decimal', '.')}"
         )
         raise InputError(msg)
     return columns | {name: _pointed(column) for name, column in commas.items()}, ","
@@ -469,10 +488,11 @@ def without_missing(
             found[name] = np.where(gaps, np.array(None), column) if gaps.any() else column
         elif gaps.any():
             row = int(np.argmax(gaps)) + 1
+            gap = argument("missing", ("NA",), option="--na NA")
+            none = argument("missing", (), option="--na ''")
             msg = (
                 f"row {row}, column {name!r}: the code is NA, which R writes for a missing one. If "
-                "it is missing, declare missing=('NA',) (--na NA); if it is a code, missing=() "
-                "(--na '')"
+                f"it is missing, declare {gap}; if it is a code, {none}"
             )
             raise InputError(msg)
     return found
@@ -495,6 +515,6 @@ def _undecided(file: TextFile, name: str, column: NDArray[Any], mark: str) -> In
     word = {",": "comma", ".": "point"}[mark]
     return InputError(
         f"{str(file.path)!r}, row {row + 1}, column {name!r}: the {word} may be a decimal mark or "
-        "separate thousands; declare decimal='.' or ',' (--decimal . or --decimal ,), and take "
-        "separators of thousands out"
+        f"separate thousands; declare {argument('decimal', '.')} or "
+        f"{argument('decimal', ',')}, and take separators of thousands out"
     )

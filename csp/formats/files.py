@@ -13,6 +13,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -31,8 +32,12 @@ __all__ = [
     "check_writable",
     "csv_writer",
     "joined",
+    "names_taken",
     "written_together",
 ]
+
+names_taken: ContextVar[list[str] | None] = ContextVar("names_taken", default=None)
+"""Collects the files that took their names, for a program that says what an interrupt left."""
 
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.part", re.DOTALL)
 _YOUNG = 60.0
@@ -175,15 +180,20 @@ class Together:
     def _finish(self) -> None:
         """Give complete drafts their names; take back the new ones if one cannot be had."""
         renamed: list[_Draft] = []
+        taken = names_taken.get()
         try:
             for draft in self._whole:
                 with _explained(draft.path, draft):
                     draft.name.replace(draft.target)
                 renamed.append(draft)
+                if taken is not None:
+                    taken.append(str(draft.path))
         except InputError:
             for draft in renamed:
                 if draft.mode is None:
                     draft.target.unlink(missing_ok=True)
+            if taken is not None:
+                del taken[len(taken) - len(renamed) :]
             raise
         for folder in {draft.target.parent for draft in self._whole}:
             _sync(folder)

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from csp.errors import InputError
+from csp.errors import InputError, phrase
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 from csp.trees import MAX_DEPTH, too_deep
 
@@ -64,8 +64,8 @@ def parse_hrc(
             if indent != margin:
                 msg = (
                     f"{where}: the line is indented by blanks, but depth is shown by {lead!r}; "
-                    f"write one {lead!r} for each level (or, in Python, give the indentation of "
-                    "one level as lead=)"
+                    f"write one {lead!r} for each level"
+                    + phrase(" (or give the indentation of one level as lead=)", "")
                 )
                 raise InputError(msg)
         while rest.startswith(lead):

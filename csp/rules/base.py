@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.contributors import Contributors
-from csp.errors import InputError
+from csp.errors import InputError, NoContributors, argument, phrase
 from csp.numbers import ceil_fraction, exact
 from csp.rules.sensitivity import Sensitivity
 
@@ -213,18 +213,22 @@ def counts_of(table: Table, *, weighted: bool = False) -> NDArray[np.int64]:
     if not table.counts:
         msg = (
             "the rule needs the number of contributors of each cell, and the table does not know "
-            "it; name its column with count= (--count), and if the values themselves are counts of "
-            "contributors, name the column of the values there"
+            f"it; name its column with {argument('count')}, and if the values themselves are "
+            f"counts of contributors, let {argument('count')} name the column of the values"
         )
-        raise InputError(msg)
+        raise NoContributors(msg)
     if table.scale or (table.values < 0).any():
         where = table.cell(int(np.argmax(table.values < 0)) if not table.scale else 0)
         why = f"it has {table.scale} decimals" if table.scale else "it is negative"
         msg = (
-            f"cell {where} is not a count: {why}; give the table contributors=, or tabulate it "
-            "from microdata, so that the rule knows how many stand behind each cell"
+            f"cell {where} is not a count: {why}; "
+            + phrase(
+                "give the table contributors=, or tabulate it from microdata",
+                "name the column of counts with --count",
+            )
+            + ", so that the rule knows how many stand behind each cell"
         )
-        raise InputError(msg)
+        raise NoContributors(msg)
     return table.values
 
 

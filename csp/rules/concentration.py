@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.contributors import Contributors
-from csp.errors import InputError
+from csp.errors import InputError, NoContributors, phrase
 from csp.numbers import exact
 from csp.rules.base import Number, Rule, number_text, percent_text, set_parameter, sides_of
 from csp.rules.sensitivity import Sensitivity
@@ -163,17 +163,18 @@ def _either_side(
     excess: Callable[[Contributors], tuple[NDArray[Any], int]],
 ) -> Sensitivity:
     if table.contributors is None:
-        msg = (
-            f"{rule} needs the largest contributions of each cell; tabulate microdata with a "
-            f"value and top={needed}, or give the table contributors="
+        msg = f"{rule} needs the largest contributions of each cell; " + phrase(
+            f"tabulate microdata with a value and top={needed}, or give the table contributors=",
+            "give the records, with --value and --contributor, or the columns of --top",
         )
-        raise InputError(msg)
+        raise NoContributors(msg)
     found = []
     for side in sides_of(table.contributors):
         if side.top.shape[1] < needed:
             msg = (
                 f"{rule} needs the {needed} largest contributions of each cell and the table "
-                f"knows {side.top.shape[1]}; tabulate with top={needed}"
+                f"knows {side.top.shape[1]}; "
+                + phrase(f"tabulate with top={needed}", f"name {needed} columns with --top")
             )
             raise InputError(msg)
         difference, unit = excess(side)

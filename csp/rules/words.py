@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from csp.errors import InputError
+from csp.errors import InputError, argument, phrase
 from csp.numbers import MAX_VALUE, read_fraction
 from csp.rules.base import AnyOf, Rule, number_text
 from csp.rules.cells import Manual, MinFrequency, Zero
@@ -50,12 +50,16 @@ INSTEAD = {
         "published (publish= of the problem) instead"
     ),
     "WGT": (
-        "WGT(1) applies sampling weights; give weight= where the table is tabulated, and "
-        "FREQ(n,margin,weighted=1) to count what respondents stand for, instead"
+        f"WGT(1) applies sampling weights; give {argument('weight')} where the table is "
+        "tabulated, and FREQ(n,margin,weighted=1) to count what respondents stand for, instead"
     ),
     "REQ": (
         "REQ protects contributors who asked for it; find their cells and name them with "
-        "Manual(cells, margin=..), or write a function of the table, instead"
+        + phrase(
+            "Manual(cells, margin=..), or write a function of the table,",
+            "MAN(margin) and --primary,",
+        )
+        + " instead"
     ),
 }
 
@@ -118,7 +122,8 @@ def parse_rules(text: str, *, manual: Sequence[Any] = ()) -> Rule:
         if seen[term.word] > HOLDING.get(term.word, len(text)):
             why = (
                 f"{term.word} number {seen[term.word]} is a rule for holdings in τ-ARGUS; "
-                "tabulate with the holding as contributor= and give it as the first one"
+                f"tabulate with the holding as {argument('contributor')} and give it as the first "
+                "one"
             )
             raise term.fail(why)
         rules.append(rule)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csp.auditing import Audit
-from csp.errors import Unprotectable
+from csp.errors import Unprotectable, argument
 from csp.problem import Problem
 
 __all__ = ["no_union_safe_pattern", "unprotectable"]
@@ -52,6 +52,6 @@ def no_union_safe_pattern(problem: Problem) -> Unprotectable:
     """Say that sums of suppressed cells stay sensitive whatever is suppressed."""
     msg = (
         "every pattern publishes a sensitive sum of suppressed cells; let margins be suppressed, "
-        "merge categories, or drop unions=True"
+        f"merge categories, or drop {argument('unions', value=True)}"
     )
     return Unprotectable(msg)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import Clock
-from csp.errors import InputError, OutOfTime, Unprotectable
+from csp.errors import InputError, OutOfTime, Unprotectable, argument
 from csp.rules import Rule
 from csp.rules.base import AnyOf, Number, as_rule
 from microagg.compliance.result import Compliant, certified
@@ -129,18 +129,21 @@ def comply(
     if method == "optimise" and scale != "standardise":
         msg = (
             f"method 'optimise' finds the least information loss, which is that of standardised "
-            f"attributes; leave scale='standardise', or choose 'merge' for scale={scale!r}"
+            f"attributes; leave {argument('scale', 'standardise')}, or choose "
+            f"{_method('merge')} for {argument('scale', scale)}"
         )
         raise InputError(msg)
     if method == "drop" and negative == "shift":
         msg = (
-            "dropping records would move the lowest value that negative='shift' starts from; "
+            f"dropping records would move the lowest value that {argument('negative', 'shift')} "
+            "starts from; "
             "choose 'abs' or 'split'"
         )
         raise InputError(msg)
     points = scaled(records, scale, constant=constant)
     if method != "suppress" and (identities not in ("detect", None) or share is not None):
-        msg = f"method {method!r} suppresses no mean, so identities= and share= have no use"
+        asked = argument("identities", option="--identity")
+        msg = f"method {method!r} suppresses no mean, so {asked} and share= have no use"
         raise InputError(msg)
     _check_passable(whole, k)
     if method == "suppress":
@@ -178,9 +181,20 @@ def comply(
     return certified(method, records, made, whole, negative, facts)
 
 
+def _method(name: str) -> str:
+    return argument("method", name, option=f"--comply {name}")
+
+
+def _k(least: int) -> str:
+    return argument("k", least, option=f"-k {least}")
+
+
 def _check_start(partition: Partition, records: Records, k: int, method: str) -> None:
     if method == "grow":
-        msg = "method 'grow' makes its own clusters; leave partition= out, or choose 'merge'"
+        msg = (
+            "method 'grow' makes its own clusters; leave "
+            f"{argument('partition', option='--clusters')} out, or choose 'merge'"
+        )
         raise InputError(msg)
     if len(partition.labels) != records.n or partition.names != records.names:
         msg = "the partition is of other records or attributes; make it from this data"
@@ -200,7 +214,7 @@ def _check_passable(rule: Rule, k: int) -> None:
         if least > k:
             msg = (
                 f"no cluster of {k} records passes {part}: it takes at least {least}, even if "
-                f"their values are equal; give k={least} or more, or a milder rule"
+                f"their values are equal; give {_k(least)} or more, or a milder rule"
             )
             raise InputError(msg)
 
@@ -220,7 +234,7 @@ def _check_possible(task: Task, records: Records) -> None:
         msg = (
             f"even the whole file as one cluster fails {task.forms.rule} in "
             f"{', '.join(map(repr, names))}: its largest values outweigh all others, so no "
-            "partition complies; leave out records (method='drop') or the attribute"
+            f"partition complies; leave out records ({_method('drop')}) or the attribute"
         )
         raise Unprotectable(msg, cell=("Total", next(iter(names))))
 
@@ -244,7 +258,7 @@ def _drop(
     if not len(rows):
         msg = (
             f"every cluster fails {task.forms.rule} with fewer than {task.k} records left, so all "
-            "records would be dropped; use method='merge', or a larger k"
+            f"records would be dropped; use {_method('merge')}, or a larger k"
         )
         raise Unprotectable(msg)
     kept = Records(

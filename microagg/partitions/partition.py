@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from microagg.records import Records, check_k, read_records
 from microagg.scaling import scaled
 
@@ -138,7 +138,10 @@ def cluster_sums(units: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray
         If a sum could be beyond 2**62.
     """
     if np.abs(units.astype(np.float64)).sum(axis=0).max(initial=0.0) > 2.0**62:
-        msg = "the sum of an attribute is beyond 2**62 units; use fewer decimals (decimals=)"
+        msg = (
+            "the sum of an attribute is beyond 2**62 units; use fewer decimals "
+            f"({argument('decimals')})"
+        )
         raise InputError(msg)
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))

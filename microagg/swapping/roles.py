@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.columns import column_names, read_columns
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from microagg.records import Records, read_records
 
 __all__ = ["Roles", "refuse_constant"]
@@ -126,6 +126,6 @@ def refuse_constant(records: Records) -> None:
         name = records.names[int(np.argmax(flat))]
         msg = (
             f"attribute {name!r} is constant ({int(flat.sum())} such), so swapping hides nothing; "
-            "leave it out, or keep it with constant='keep'"
+            f"leave it out, or keep it with {argument('constant', 'keep')}"
         )
         raise InputError(msg)

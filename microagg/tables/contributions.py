@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.contributors import Contributors
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from microagg.partitions.partition import cluster_sums
 
 __all__ = ["NEGATIVE", "contributions", "largest", "sides_of_units"]
@@ -59,7 +59,7 @@ def sides_of_units(
         msg = (
             f"row {row + 1}, attribute {names[column]!r}: the value is negative "
             f"({int((units < 0).sum())} such values), and rules compare shares of a sum; choose "
-            "negative='abs', 'shift' or 'split'"
+            f"{argument('negative', 'abs')}, 'shift' or 'split'"
         )
         raise InputError(msg)
     return (units,)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.numbers import exact
 from csp.rules import PQ, Dominance, MinFrequency, PPercent, Rule
 from csp.rules.base import AnyOf, as_rule
@@ -104,7 +104,8 @@ class Forms:
         if total * factor > 2.0**62:
             msg = (
                 "the sum of an attribute is too large to judge the rule in 64 bits; use fewer "
-                "decimals (decimals=), a larger unit, or simpler parameters of the rule"
+                f"decimals ({argument('decimals')}), a larger unit, or simpler "
+                "parameters of the rule"
             )
             raise InputError(msg)
 
@@ -138,7 +139,8 @@ def forms_of(rule: Rule | str) -> Forms:
         else:
             msg = (
                 f"{part} cannot steer a clustering, which needs dominance (NK), p% or pq rules (P) "
-                "and minimum frequencies (FREQ); use method='suppress' for it"
+                "and minimum frequencies (FREQ); use "
+                f"{argument('method', 'suppress', option='--comply suppress')} for it"
             )
             raise InputError(msg)
         forms.append(form)
