@@ -166,7 +166,7 @@ def test_encodings(tmp_path: Path) -> None:
     found = read_columns(path, ["r", "v"], ["v"])
     assert found.note.endswith("text separated by semicolons, with decimal commas, in UTF-16.")
     put(path, text.replace("Łódź", "Metz").encode("cp1252"))
-    with pytest.raises(InputError, match=r"line 2: not UTF-8 .*--encoding cp1252"):
+    with pytest.raises(InputError, match=r"line 2: not UTF-8 .*encoding='cp1252'"):
         columns(path)
     for encoding in ("cp1252", "latin-1"):
         assert columns(path, encoding=encoding)[0] == ["Köln", "Metz"]
@@ -185,16 +185,16 @@ def test_encodings(tmp_path: Path) -> None:
         ("r\tv\nN\t1234,567\n", {}, ["1234.567"]),
         ('r,v\nN,"2,5"\n', {}, "may be a decimal mark"),
         ('r,v\nN,"2,5"\n', {"decimal": ","}, ["2.5"]),
-        ("r;v\nN;1,900\nM;850\n", {}, "--decimal"),
+        ("r;v\nN;1,900\nM;850\n", {}, "decimal="),
         ("r;v\nN;1,900\nM;850\n", {"decimal": ","}, ["1.900", "850"]),
-        ("r;v\nN;1.900\nM;850\n", {}, "--decimal"),
+        ("r;v\nN;1.900\nM;850\n", {}, "decimal="),
         ("r;v\nN;1.900\nM;850\n", {"decimal": "."}, ["1.900", "850"]),
         ("r;v\nN;1.900\nM;850\n", {"decimal": ","}, "row 1, column 'v'.*point"),
         ("r;v\nN;1.900\nM;2.5\n", {}, ["1.900", "2.5"]),
         ("r;v\nN;0.900\nM;2\n", {}, ["0.900", "2"]),
-        ("r;v\nN;12.345\nM;11.100\n", {}, "--decimal"),
-        ("r;v\nN;2,5\nM;2.5\n", {}, "--decimal"),
-        ("r;v\nN;1.234,5\n", {}, "--decimal"),
+        ("r;v\nN;12.345\nM;11.100\n", {}, "decimal="),
+        ("r;v\nN;2,5\nM;2.5\n", {}, "decimal="),
+        ("r;v\nN;1.234,5\n", {}, "decimal="),
         ("r;v\nN;1.234,5\n", {"decimal": ","}, "row 1, column 'v'.*thousands"),
     ],
 )
@@ -215,7 +215,7 @@ def test_codes_keep_their_commas(tmp_path: Path) -> None:
 
 def test_missing_texts(tmp_path: Path) -> None:
     path = put(tmp_path / "a.csv", "r,v\nN,1\n NA,NA\n-,2\n")
-    with pytest.raises(InputError, match=r"row 2, column 'r': the code is NA.*--na NA"):
+    with pytest.raises(InputError, match=r"row 2, column 'r': the code is NA.*missing=\('NA',\)"):
         columns(path)
     assert columns(path, missing=()) == (["N", " NA", "-"], ["1", "NA", "2"])
     assert columns(path, missing=("NA", "-")) == (["N", None, None], ["1", None, "2"])
@@ -302,7 +302,7 @@ def test_numbers_that_are_meant_are_read() -> None:
 def test_errors_of_computing_are_taken_off(kind) -> None:
     computed = [0.1 + 0.2, 1.1 * 3, 100.1 + 0.2, 2.0]
     numbers = np.array([kind(x) for x in computed], dtype=None if kind is float else object)
-    with pytest.raises(NotUnits, match=r"--decimals 2"):
+    with pytest.raises(NotUnits, match=r"decimals=2"):
         to_units(numbers)
     assert to_units(numbers, 2)[0].tolist() == [30, 330, 10030, 200]
     for off in (0.1 + 0.2 + 1e-12, 0.301):
