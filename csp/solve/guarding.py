@@ -8,6 +8,7 @@ much of need further cells to move with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from csp.attacker.view import room
 from csp.auditing import Violation
 from csp.boxes import Boxes
-from csp.clock import Clock
+from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime, SolverError, Unprotectable
 from csp.problem import Problem
 from csp.singletons import insiders
@@ -35,6 +36,13 @@ _ROUNDS = 20
 _BOX_ROUNDS = 2
 _AUDIT_SHARE = 0.4
 
+# Number of cells from which patterns of boxes come first, and the share of the time for them.
+_LARGE = 400
+_EARLY_SHARE = 0.7
+
+# Boxes looked at for one cell.
+_BOXES = 1000
+
 
 def guard(run: Run, search: Search) -> None:
     """Offer a pattern that is safe against the contributors who are alone in cells.
@@ -48,14 +56,24 @@ def guard(run: Run, search: Search) -> None:
     """
     problem = run.problem
     try:
+        early = None
+        if run.net is None and problem.table.n_cells >= _LARGE:
+            # Boxes come at once, and where a pattern has them its audit is quick.
+            early = with_boxes(problem, problem.forced, None, run.clock)
+            with suppress(OutOfTime):
+                run.offer(early, share=_EARLY_SHARE)
         pattern = _outsiders(run, search)
+        if early is not None:
+            pattern = with_boxes(problem, pattern, None, run.clock)
+            if run.best is not None and run.cost_of(pattern) >= run.cost_of(run.best):
+                return
         for turn in range(_ROUNDS):
             try:
                 result = run.offer(pattern, share=_AUDIT_SHARE)
             except OutOfTime:
                 if turn:
                     raise
-                pattern = with_boxes(problem, pattern, None)
+                pattern = with_boxes(problem, pattern, None, run.clock)
                 continue
             if result is None or result.safe:
                 return
@@ -63,7 +81,7 @@ def guard(run: Run, search: Search) -> None:
             if not hurt:
                 return
             if turn < _BOX_ROUNDS:
-                wider = with_boxes(problem, pattern, {v.cells[0] for v in hurt})
+                wider = with_boxes(problem, pattern, {v.cells[0] for v in hurt}, run.clock)
                 if (wider != pattern).any():
                     pattern = wider
                     continue
@@ -89,11 +107,11 @@ def _outsiders(run: Run, search: Search) -> NDArray[np.bool_]:
     try:
         return search(problem, run.clock.part(1 / 3))
     except OutOfTime:
-        return with_boxes(problem, problem.forced, None)
+        return with_boxes(problem, problem.forced, None, run.clock)
 
 
 def with_boxes(
-    problem: Problem, pattern: NDArray[np.bool_], cells: set[int] | None
+    problem: Problem, pattern: NDArray[np.bool_], cells: set[int] | None, clock: Clock = UNLIMITED
 ) -> NDArray[np.bool_]:
     """Suppress boxes in which cells can move while those stay that their attackers know.
 
@@ -102,12 +120,17 @@ def with_boxes(
     problem : Problem
     pattern : (n,) bool
     cells : set of int or None
-        Primary cells; all of them by default.
+        Primary cells; None for all of them.
+    clock : Clock
 
     Returns
     -------
     (n,) bool
         The pattern and the boxes, cheap ones; a cell without one has none.
+
+    Raises
+    ------
+    OutOfTime
     """
     boxes = Boxes(problem.table)
     attackers = insiders(problem)
@@ -123,12 +146,18 @@ def with_boxes(
                 known[p].append(one.knows)
     order = primaries[np.argsort(-problem.table.values[primaries], kind="stable")]
     for p in order.tolist():
+        clock.check("a pattern of boxes was found")
         open_cells = allowed.copy()
         open_cells[[c for group in known[p] for c in group]] = False
         fall = int(problem.lpl[p])
         rise = max(int(problem.upl[p]), int(problem.spl[p]) - fall)
         corners = boxes.cheapest(
-            p, (fall, rise), np.where(open_cells, up, 0), np.where(open_cells, down, 0), price
+            p,
+            (fall, rise),
+            np.where(open_cells, up, 0),
+            np.where(open_cells, down, 0),
+            price,
+            _BOXES,
         )
         if corners is not None:
             pattern[corners] = True
