@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker import components, engine, integer_extreme
+from csp.attacker.view import room
+from csp.boxes import Boxes
 from csp.calls import expect, named_errors
 from csp.certificate import Certificate, Claim, claims_of
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, OutOfTime, argument
 from csp.patterns import as_pattern
 from csp.problem import Problem
-from csp.singletons import insiders
+from csp.singletons import Insider, insiders
 from csp.table import Table
 
 __all__ = [
@@ -38,6 +41,10 @@ __all__ = [
 # Cells followed between two looks at the clock, and cells whose integer programs are.
 _SLICE = 64
 _INTEGER_SLICE = 8
+
+# Boxes looked at for a cell before and after the engine has judged many cells at once.
+_FEW_BOXES = 400
+_MANY_BOXES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +289,9 @@ def _audited(
     guards = ["outsider"]
     if problem.singletons is not None:
         guards.append("singletons")
-        found, extra = _singletons(problem, pattern, ends, integer=integer, clock=clock)
+        found, extra = _singletons(
+            problem, pattern, ends, integer=integer, clock=clock, witnesses=witnesses
+        )
         violations += found
         claims += extra
     if problem.union_rule is not None:
@@ -543,74 +552,232 @@ def _singletons(
     *,
     integer: bool,
     clock: Clock,
+    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
 ) -> tuple[list[Violation], list[Claim]]:
-    """Check every primary cell against the contributors who are alone in another cell."""
+    """Check every primary cell against the contributors who are alone in another cell.
+
+    A witness that leaves the cells where they are that an attacker knows serves it as well. One
+    that leaves those of all attackers of a cell settles the cell. Such witnesses are looked for
+    among those at hand, then among boxes, then by the engine, for as many cells as possible at
+    once; only what they leave is judged attacker by attacker.
+    """
     violations: list[Violation] = []
-    enough = _needs(problem)
+    claims: list[Claim] = []
     attackers = insiders(problem)
-    knows = [frozenset(c for c in one.knows if pattern[c]) for one in attackers]
-    withstands: dict[int, list[int]] = {}
-    for a, one in enumerate(attackers):
-        for p in one.against:
-            if pattern[p]:
-                withstands.setdefault(p, []).append(a)
-    # A witness that leaves the cells where they are that an attacker knows serves it as well. If
-    # one leaves those of all attackers, one claim settles them all, and most cells need no more.
-    claims = _against_all(problem, pattern, ends, withstands, knows, integer=integer, clock=clock)
-    for a, known in enumerate(knows):
-        cells = [
-            p
-            for p, others in withstands.items()
-            if a in others and any(not known.isdisjoint(claim.cells.tolist()) for claim in ends[p])
-        ]
+    knows = [np.array([c for c in one.knows if pattern[c]], np.int64) for one in attackers]
+    hurt = _Guarded(problem, pattern, attackers, knows, ends)
+    enough = _needs(problem)
+    claims += hurt.settle_by(_deviations(problem.table, pattern, witnesses), integer=integer)
+    clock.check("the pattern was judged")
+    claims += hurt.settle_by_boxes(enough, _FEW_BOXES, integer=integer, clock=clock)
+    for groups, boxes in ((hurt.strangers, _MANY_BOXES), (hurt.groups, 0)):
+        for known, cells in groups():
+            seen = interval_claims(
+                problem.table, pattern, cells, integer=integer, known=known, enough=enough,
+                clock=clock,
+            )  # fmt: skip
+            claims += hurt.settle(seen)
+        if boxes:
+            claims += hurt.settle_by_boxes(enough, boxes, integer=integer, clock=clock)
+    for a, known_cells in enumerate(knows):
+        cells = hurt.exposed(a)
         if not cells:
             continue
         seen = interval_claims(
-            problem.table, pattern, cells, integer=integer, known=tuple(sorted(known)),
+            problem.table, pattern, cells, integer=integer, known=tuple(known_cells.tolist()),
             enough=enough, clock=clock,
         )  # fmt: skip
         for p in cells:
             violations += _short(problem, p, *seen[p])
             claims += seen[p]
+            hurt.remember(p, seen[p])
     return violations, claims
 
 
-def _against_all(
-    problem: Problem,
-    pattern: NDArray[np.bool_],
-    ends: dict[int, tuple[Claim, Claim]],
-    withstands: dict[int, list[int]],
-    knows: Sequence[frozenset[int]],
-    *,
-    integer: bool,
-    clock: Clock,
-) -> list[Claim]:
-    """Settle the cells that keep their levels even if their attackers pooled what they know.
+class _Guarded:
+    """Primary cells that have not yet been settled against the contributors who are alone."""
 
-    Settled cells are taken out of `withstands`.
-    """
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for p, others in withstands.items():
-        pooled = frozenset().union(*(knows[a] for a in others))
-        if any(not pooled.isdisjoint(claim.cells.tolist()) for claim in ends[p]):
-            groups.setdefault(tuple(others), []).append(p)
-    settled = set(withstands) - {p for cells in groups.values() for p in cells}
-    claims: list[Claim] = []
-    for attackers, cells in groups.items():
-        if len(attackers) < 2:
-            continue
-        known = tuple(sorted(frozenset().union(*(knows[a] for a in attackers))))
-        seen = interval_claims(
-            problem.table, pattern, cells, integer=integer, known=known,
-            enough=_needs(problem), clock=clock,
+    def __init__(
+        self, problem: Problem, pattern: NDArray[np.bool_], attackers: Sequence[Insider],
+        knows: Sequence[NDArray[np.int64]], ends: dict[int, tuple[Claim, Claim]],
+    ) -> None:  # fmt: skip
+        self._problem, self._pattern, self._knows = problem, pattern, knows
+        self._shared = np.zeros(problem.table.n_cells, np.int64)
+        for cells in knows:
+            self._shared[cells] += 1
+        primaries = np.flatnonzero(problem.primary & pattern)
+        # Those who take part in a cell do not attack it: they are few.
+        against = np.zeros((len(attackers), problem.table.n_cells), dtype=bool)
+        for a, one in enumerate(attackers):
+            against[a, list(one.against)] = True
+        useful = np.array([len(cells) > 0 for cells in knows], dtype=bool)
+        self._against = against & useful[:, None]
+        attacked = self._against.any(axis=0)
+        self._left: dict[int, list[tuple[Claim, Claim]]] = {}
+        self._fixed: dict[int, NDArray[np.bool_]] = {}
+        for p in primaries.tolist():
+            if not attacked[p]:
+                continue
+            fixed = self._fixed_for(p)
+            if any(fixed[claim.cells].any() for claim in ends[p]):
+                self._left[p], self._fixed[p] = [ends[p]], fixed
+
+    def _fixed_for(self, p: int) -> NDArray[np.bool_]:
+        """Cells that some attacker of a cell knows."""
+        count = self._shared.copy()
+        for a in np.flatnonzero(~self._against[:, p]).tolist():
+            count[self._knows[a]] -= 1
+        return np.asarray(count > 0)
+
+    def settle(self, seen: dict[int, tuple[Claim, Claim]]) -> list[Claim]:
+        """Take out the cells that claims settle against all attackers; return these claims."""
+        claims: list[Claim] = []
+        for p, pair in seen.items():
+            if not _short(self._problem, p, *pair):
+                claims += pair
+                self._left.pop(p, None)
+                self._fixed.pop(p, None)
+        return claims
+
+    def settle_by(self, found: Sequence[_Deviation], *, integer: bool) -> list[Claim]:
+        """Settle cells by deviations that are known to be possible."""
+        from scipy.sparse import csr_array
+
+        at_hand = [z for z in found if z.denominator == 1 or not integer]
+        at_hand += [
+            _Deviation(c.cells, c.steps, c.denominator)
+            for p in self._left for pair in self._left[p] for c in pair
+            if c.reach is not None and c.steps.dtype == np.int64
+        ]  # fmt: skip
+        at_hand = list({(id(z.cells), id(z.steps)): z for z in at_hand}.values())
+        if not at_hand:
+            return []
+        size = [len(z.cells) for z in at_hand]
+        steps = np.concatenate([z.steps for z in at_hand])
+        cells = np.concatenate([z.cells for z in at_hand])
+        owner = np.repeat(np.arange(len(at_hand)), size)
+        shape = (self._problem.table.n_cells, len(at_hand))
+        table = csr_array((steps, (cells, owner)), shape=shape)
+        scale = np.array([z.denominator for z in at_hand])
+        seen: dict[int, tuple[Claim, Claim]] = {}
+        for p in self._left:
+            span = slice(table.indptr[p], table.indptr[p + 1])
+            columns, moves = table.indices[span], table.data[span]
+            reach = moves / scale[columns]
+            pair = []
+            for sign in (-1, 1):
+                best: _Deviation | None = None
+                for i in np.argsort(-sign * reach, kind="stable").tolist():
+                    if sign * reach[i] <= 0:
+                        break
+                    z = at_hand[int(columns[i])]
+                    if not self._fixed[p][z.cells].any():
+                        best = z
+                        break
+                pair.append(self._claim(p, sign, best, integer=integer))
+            seen[p] = (pair[0], pair[1])
+        return self.settle(seen)
+
+    def settle_by_boxes(
+        self, enough: NDArray[np.int64], most: int, *, integer: bool, clock: Clock
+    ) -> list[Claim]:
+        """Settle cells by the best of so many boxes."""
+        if not self._left:
+            return []
+        boxes = Boxes(self._problem.table)
+        up, down = room(self._problem.table)
+        seen: dict[int, tuple[Claim, Claim]] = {}
+        for p in self._left:
+            clock.check("the pattern was judged")
+            open_cells = self._pattern & ~self._fixed[p]
+            rooms = np.where(open_cells, up, 0), np.where(open_cells, down, 0)
+            pair = [
+                self._claim(p, sign, None if box is None else _Deviation(*box, 1), integer=integer)
+                for sign, box in zip(
+                    (-1, 1), boxes.through(p, int(enough[p]), *rooms, most), strict=True
+                )
+            ]
+            seen[p] = (pair[0], pair[1])
+        return self.settle(seen)
+
+    def _claim(self, p: int, sign: int, z: _Deviation | None, *, integer: bool) -> Claim:
+        """Claim that a cell moves as far as a deviation goes; nowhere without one."""
+        none = np.empty(0, np.int64)
+        if z is None:
+            z, reach = _Deviation(none, none, 1), Fraction(0)
+        else:
+            reach = Fraction(sign * int(z.steps[z.cells == p][0]), z.denominator)
+        known = tuple(np.flatnonzero(self._fixed[p]).tolist())
+        return Claim(
+            p, sign, known, reach, z.cells, z.steps, z.denominator, none, none, 1,
+            exact=False, integer=integer,
         )  # fmt: skip
-        for p in cells:
-            if not _short(problem, p, *seen[p]):
-                claims += seen[p]
-                settled.add(p)
-    for p in settled:
-        del withstands[p]
-    return claims
+
+    def strangers(self) -> list[tuple[tuple[int, ...], list[int]]]:
+        """Cells that no attacker knows, to be judged against all attackers together."""
+        cells = [p for p in self._left if self._shared[p] == 0]
+        known = tuple(np.flatnonzero(self._shared > 0).tolist())
+        return [(known, cells)] if cells else []
+
+    def groups(self) -> list[tuple[tuple[int, ...], list[int]]]:
+        """Pool what the attackers of a cell know; and the cells to judge against it."""
+        found: dict[bytes, list[int]] = {}
+        everything = (self._shared > 0).tobytes()
+        for p, fixed in self._fixed.items():
+            key = fixed.tobytes()
+            if key != everything and int(self._against[:, p].sum()) > 1:
+                found.setdefault(key, []).append(p)
+        return [
+            (tuple(np.flatnonzero(np.frombuffer(key, dtype=bool)).tolist()), cells)
+            for key, cells in found.items()
+        ]
+
+    def exposed(self, a: int) -> list[int]:
+        """Cells that no pair of claims seen so far settles against one attacker."""
+        mask = np.zeros(len(self._shared), dtype=bool)
+        mask[self._knows[a]] = True
+        return [
+            p
+            for p, pairs in self._left.items()
+            if self._against[a, p]
+            and all(any(mask[claim.cells].any() for claim in pair) for pair in pairs)
+        ]
+
+    def remember(self, p: int, pair: tuple[Claim, Claim]) -> None:
+        """Keep claims that may settle a cell against other attackers as well."""
+        if not _short(self._problem, p, *pair):
+            self._left[p].append(pair)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Deviation:
+    """Cells that move in a table that a release allows, by how much, and a denominator."""
+
+    cells: NDArray[np.int64]
+    steps: NDArray[Any]
+    denominator: int
+
+
+def _deviations(
+    table: Table, pattern: NDArray[np.bool_], witnesses: Sequence[tuple[NDArray[np.int64], int]]
+) -> list[_Deviation]:
+    """Vectors that are deviations within a pattern."""
+    up, down = room(table)
+    weight = int(np.abs(table.relations.data).max(initial=1)) * table.n_cells
+    found = []
+    for z, scale in witnesses:
+        if z.dtype != np.int64 or z[~pattern].any():
+            continue
+        largest = max(int(z.max(initial=0)), -int(z.min(initial=0)))
+        if largest * weight >= 2**62 or not 1 <= scale < 2**40:
+            continue
+        limit = np.where(z > 0, up, down)
+        most = 2**62 // scale
+        if (np.abs(z) > np.minimum(limit, most) * scale).any() or (table.relations @ z).any():
+            continue
+        cells = np.flatnonzero(z)
+        found.append(_Deviation(cells, z[cells], scale))
+    return found
 
 
 def _unions(

@@ -27,8 +27,8 @@ def doubtful(
 ) -> list[int]:
     """Claims that this check does not settle, in ascending order; all others hold.
 
-    Claims of insiders, of endless intervals, with wide numbers or with anything odd about them
-    are left to `csp.certificate`, which knows what to say about them.
+    Proofs against insiders, claims of endless intervals, with wide numbers or with anything odd
+    about them are left to `csp.certificate`, which knows what to say about them.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def _plain(claim: Claim, table: Table, pattern: NDArray[np.bool_]) -> bool:
     return (
         type(claim.reach) is Fraction
         and claim.reach.numerator >= 0
-        and not claim.known
+        and (not claim.known or not claim.exact)
         and claim.sign in (1, -1)
         and 1 <= claim.denominator < 2**40
         and 1 <= claim.divisor < 2**20
@@ -87,6 +87,7 @@ def _witnesses_hold(
     n = table.n_cells
     number: dict[tuple[int, int, int], int] = {}
     witness = np.empty(len(claims), np.int64)
+    kept = np.array([_leaves_known(claim) for claim in claims], dtype=bool)
     used: list[Claim] = []
     for i, claim in enumerate(claims):
         key = (id(claim.cells), id(claim.steps), claim.denominator)
@@ -131,7 +132,15 @@ def _witnesses_hold(
         c.sign * step >= c.reach * c.denominator if c.reach is not None else False
         for c, step in zip(claims, moved.tolist(), strict=True)
     ]
-    return np.asarray(good[witness] & np.array(far, dtype=bool))
+    return np.asarray(kept & good[witness] & np.array(far, dtype=bool))
+
+
+def _leaves_known(claim: Claim) -> bool:
+    """Whether neither the cell of a claim nor its witness is among what the attacker knows."""
+    if not claim.known:
+        return True
+    known = set(claim.known)
+    return claim.cell not in known and known.isdisjoint(claim.cells.tolist())
 
 
 def _proofs_hold(

@@ -59,20 +59,37 @@ def insiders(problem: Problem) -> tuple[Insider, ...]:
     below, above = _steps(table)
     primaries = set(np.flatnonzero(problem.primary).tolist())
     inside = {s: _closure([s], below) for s in singles}
+    listed = _listed(people, sorted(primaries))
     found = []
     for group in _same_contributor(table, inside, filled.tolist()):
         knows = set().union(*(inside[s] for s in group))
         part_of = _closure([c for c in knows if filled[c]], above) | knows
-        part_of |= _listing(people, group, primaries)
+        part_of |= _listing(people, group, listed)
         found.append(Insider(tuple(sorted(knows)), tuple(sorted(primaries - part_of))))
     return tuple(found)
 
 
-def _listing(people: Contributors | None, group: list[int], cells: set[int]) -> set[int]:
+def _listed(people: Contributors | None, cells: list[int]) -> list[dict[int, set[int]]]:
+    """Cells that list each contributor, once for each side of the contributions."""
+    found = []
+    for side in sides_of(people):
+        if side.ids is None:
+            continue
+        where: dict[int, set[int]] = {}
+        for p, ids in zip(cells, side.ids[cells].tolist(), strict=True):
+            for i in ids:
+                where.setdefault(i, set()).add(p)
+        found.append(where)
+    return found
+
+
+def _listing(
+    people: Contributors | None, group: list[int], listed: list[dict[int, set[int]]]
+) -> set[int]:
     """Cells that list the contributor who is alone in the cells of a group."""
-    listed = [side.ids for side in sides_of(people) if side.ids is not None]
-    own = {int(i) for ids in listed for i in np.unique(ids[group]) if i >= 0}
-    return {p for p in cells if any(own & set(ids[p].tolist()) for ids in listed)}
+    sides = [side.ids for side in sides_of(people) if side.ids is not None]
+    own = {i for ids in sides for i in ids[group].ravel().tolist() if i >= 0}
+    return {p for where in listed for i in own for p in where.get(i, ())}
 
 
 def _same_contributor(

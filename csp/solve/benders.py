@@ -149,6 +149,10 @@ def solve_by_cuts(
     run.take(run.audit)
     assert run.best is not None
     assert run.best_cost is not None
+    # Bounds with a cutoff end at the incumbent's cost; any other that passes it is an error.
+    if run.bound - run.best_cost > run.tolerance:
+        msg = "a bound passed the cost of a safe pattern"
+        raise SolverError(msg)
     run.bound = min(run.bound, run.best_cost)
     proven = run.bound == run.best_cost
     return Suppression(

@@ -8,24 +8,40 @@ much of need further cells to move with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.view import room
 from csp.auditing import Violation
-from csp.clock import Clock
+from csp.boxes import Boxes
+from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime, SolverError, Unprotectable
 from csp.problem import Problem
+from csp.singletons import insiders
 from csp.solve.run import Run
 
-__all__ = ["guard"]
+__all__ = ["guard", "with_boxes"]
 
 Search = Callable[[Problem, Clock], NDArray[np.bool_]]
 
 # Each round adds the cells that the audit of the last one asked for. Few are needed: what is added
 # only ever helps, and a contributor who is met once seldom learns of another cell.
 _ROUNDS = 20
+
+# Rounds in which boxes are added, before programs are asked; the share of the time that is left
+# for the audit of one pattern.
+_BOX_ROUNDS = 2
+_AUDIT_SHARE = 0.4
+
+# Number of cells from which patterns of boxes come first, and the share of the time for them.
+_LARGE = 400
+_EARLY_SHARE = 0.7
+
+# Boxes looked at for one cell.
+_BOXES = 1000
 
 
 def guard(run: Run, search: Search) -> None:
@@ -40,14 +56,35 @@ def guard(run: Run, search: Search) -> None:
     """
     problem = run.problem
     try:
-        pattern = search(replace(problem, singletons=None, union_rule=None), run.clock.part(1 / 3))
-        for _ in range(_ROUNDS):
-            result = run.offer(pattern)
+        early = None
+        if run.net is None and problem.table.n_cells >= _LARGE:
+            # Boxes come at once, and where a pattern has them its audit is quick.
+            early = with_boxes(problem, problem.forced, None, run.clock)
+            with suppress(OutOfTime):
+                run.offer(early, share=_EARLY_SHARE)
+        pattern = _outsiders(run, search)
+        if early is not None:
+            pattern = with_boxes(problem, pattern, None, run.clock)
+            if run.best is not None and run.cost_of(pattern) >= run.cost_of(run.best):
+                return
+        for turn in range(_ROUNDS):
+            try:
+                result = run.offer(pattern, share=_AUDIT_SHARE)
+            except OutOfTime:
+                if turn:
+                    raise
+                pattern = with_boxes(problem, pattern, None, run.clock)
+                continue
             if result is None or result.safe:
                 return
             hurt = [v for v in result.violations if v.kind == "singleton"]
             if not hurt:
                 return
+            if turn < _BOX_ROUNDS:
+                wider = with_boxes(problem, pattern, {v.cells[0] for v in hurt}, run.clock)
+                if (wider != pattern).any():
+                    pattern = wider
+                    continue
             pattern = pattern.copy()
             for fixed, cells in _asked(hurt):
                 try:
@@ -62,6 +99,70 @@ def guard(run: Run, search: Search) -> None:
     except (OutOfTime, SolverError, Unprotectable):
         # Full suppression comes next: it is safe if anything is, and names the cell if not.
         return
+
+
+def _outsiders(run: Run, search: Search) -> NDArray[np.bool_]:
+    """Give a pattern that is safe against an outsider, or everything that must be suppressed."""
+    problem = replace(run.problem, singletons=None, union_rule=None)
+    try:
+        return search(problem, run.clock.part(1 / 3))
+    except OutOfTime:
+        return with_boxes(problem, problem.forced, None, run.clock)
+
+
+def with_boxes(
+    problem: Problem, pattern: NDArray[np.bool_], cells: set[int] | None, clock: Clock = UNLIMITED
+) -> NDArray[np.bool_]:
+    """Suppress boxes in which cells can move while those stay that their attackers know.
+
+    Parameters
+    ----------
+    problem : Problem
+    pattern : (n,) bool
+    cells : set of int or None
+        Primary cells; None for all of them.
+    clock : Clock
+
+    Returns
+    -------
+    (n,) bool
+        The pattern and the boxes, cheap ones; a cell without one has none.
+
+    Raises
+    ------
+    OutOfTime
+    """
+    boxes = Boxes(problem.table)
+    attackers = insiders(problem)
+    up, down = room(problem.table)
+    allowed = problem.forced | problem.free
+    pattern = pattern.copy()
+    price = np.where(pattern, 0.0, problem.cost)
+    primaries = np.flatnonzero(problem.primary) if cells is None else np.array(sorted(cells))
+    known: dict[int, list[tuple[int, ...]]] = {p: [] for p in primaries.tolist()}
+    for one in attackers:
+        for p in one.against:
+            if p in known:
+                known[p].append(one.knows)
+    order = primaries[np.argsort(-problem.table.values[primaries], kind="stable")]
+    for p in order.tolist():
+        clock.check("a pattern of boxes was found")
+        open_cells = allowed.copy()
+        open_cells[[c for group in known[p] for c in group]] = False
+        fall = int(problem.lpl[p])
+        rise = max(int(problem.upl[p]), int(problem.spl[p]) - fall)
+        corners = boxes.cheapest(
+            p,
+            (fall, rise),
+            np.where(open_cells, up, 0),
+            np.where(open_cells, down, 0),
+            price,
+            _BOXES,
+        )
+        if corners is not None:
+            pattern[corners] = True
+            price[corners] = 0.0
+    return pattern
 
 
 def _asked(violations: list[Violation]) -> Iterator[tuple[set[int], set[int]]]:

@@ -147,7 +147,7 @@ def solve_compact(
         If the solver stopped early.
     """
     began = time.monotonic()
-    model = _compact(problem, integer=integer)
+    model = _compact(problem, clock, integer=integer)
     result = _safe_solution(model, model.cost, solver, clock, integer=integer)
     if result is None:
         msg = "no pattern keeps every promise; method 'cuts' names a cell that cannot be protected"
@@ -209,7 +209,7 @@ class _Compact:
     solves: int = 0
 
 
-def _compact(problem: Problem, *, integer: bool) -> _Compact:
+def _compact(problem: Problem, clock: Clock, *, integer: bool) -> _Compact:
     import pulp
 
     program = pulp.LpProblem("suppression", pulp.LpMinimize)
@@ -243,6 +243,7 @@ def _compact(problem: Problem, *, integer: bool) -> _Compact:
             )
             raise InputError(msg)
         for known in [(), *(a.knows for a in attackers if p in a.against)]:
+            clock.check("the program was built")
             high = _deviation(program, problem, x, p, known, "h", big, unit, whole=whole)
             low = _deviation(program, problem, x, p, known, "l", big, unit, whole=whole)
             for reach, level in zip((high, -1 * low, high - low), levels, strict=True):

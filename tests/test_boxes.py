@@ -1,0 +1,43 @@
+"""Boxes: the simplest deviations, and patterns made of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csp import audit
+from csp.attacker.view import room
+from csp.boxes import Boxes
+from csp.solve.guarding import with_boxes
+from tests import oracles
+from tests.strategies import magnitude_tables, problems
+
+
+@settings(deadline=None, max_examples=60)
+@given(problems(singletons=None), st.data())
+def test_a_box_is_a_deviation_within_the_rooms(problem, data) -> None:
+    table = problem.table
+    up, down = room(table)
+    pattern = np.array([data.draw(st.booleans()) for _ in range(table.n_cells)])
+    up, down = np.where(pattern, up, 0), np.where(pattern, down, 0)
+    boxes = Boxes(table)
+    for p in range(table.n_cells):
+        for sign, box in zip((-1, 1), boxes.through(p, 5, up, down), strict=True):
+            if box is None:
+                continue
+            z = np.zeros(table.n_cells, np.int64)
+            z[box[0]] = box[1]
+            assert 0 < sign * z[p] <= 5
+            assert not (table.relations @ z).any()
+            assert (z <= up).all()
+            assert (-z <= down).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(problems(magnitude_tables(), singletons=True, max_free=6))
+def test_patterns_of_boxes_are_judged_as_by_brute_force(problem) -> None:
+    pattern = with_boxes(problem, problem.forced, None)
+    assert (pattern >= problem.forced).all()
+    assert not (pattern & ~(problem.forced | problem.free)).any()
+    assert audit(problem, pattern).safe == oracles.is_safe(problem, pattern)
