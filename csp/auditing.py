@@ -43,7 +43,7 @@ _SLICE = 64
 _INTEGER_SLICE = 8
 
 # Boxes looked at for a cell before and after the engine has judged many cells at once.
-_FEW_BOXES = 400
+_FEW_BOXES = 1000
 _MANY_BOXES = 20_000
 
 

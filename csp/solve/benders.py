@@ -20,7 +20,7 @@ from csp.problem import Problem
 from csp.solve.branch import branch
 from csp.solve.explain import no_union_safe_pattern, unprotectable
 from csp.solve.fallback import grace
-from csp.solve.guarding import guard
+from csp.solve.guarding import LARGE, guard
 from csp.solve.guide import (
     VERY_LARGE,
     completed,
@@ -189,7 +189,8 @@ def _begin(run: Run) -> None:
     with suppress(OutOfTime):
         if problem.alone.any():
             guard(run, lambda posed, until: _quick(run, posed, until))
-        if run.best is None:
+        guarded = problem.alone.any() and problem.table.n_cells >= LARGE and run.net is None
+        if run.best is None and not guarded:
             first_patterns(run)
     run.clock = clock
     if run.best is None:

@@ -8,7 +8,6 @@ much of need further cells to move with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +22,7 @@ from csp.problem import Problem
 from csp.singletons import insiders
 from csp.solve.run import Run
 
-__all__ = ["guard", "with_boxes"]
+__all__ = ["LARGE", "guard", "with_boxes"]
 
 Search = Callable[[Problem, Clock], NDArray[np.bool_]]
 
@@ -37,7 +36,7 @@ _BOX_ROUNDS = 2
 _AUDIT_SHARE = 0.4
 
 # Number of cells from which patterns of boxes come first, and the share of the time for them.
-_LARGE = 400
+LARGE = 400
 _EARLY_SHARE = 0.7
 
 # Boxes looked at for one cell.
@@ -57,11 +56,11 @@ def guard(run: Run, search: Search) -> None:
     problem = run.problem
     try:
         early = None
-        if run.net is None and problem.table.n_cells >= _LARGE:
+        if run.net is None and problem.table.n_cells >= LARGE:
             # Boxes come at once, and where a pattern has them its audit is quick.
             early = with_boxes(problem, problem.forced, None, run.clock)
-            with suppress(OutOfTime):
-                run.offer(early, share=_EARLY_SHARE)
+            # If there is no time to audit it, what is left is for the audit of everything.
+            run.offer(early, share=_EARLY_SHARE)
         pattern = _outsiders(run, search)
         if early is not None:
             pattern = with_boxes(problem, pattern, None, run.clock)
