@@ -177,9 +177,11 @@ class Model:
         """Delete rows."""
         self._done(self._highs.deleteRows(len(rows), rows), f"{len(rows)} rows less")
 
-    def set_basis(self, basis: Any) -> None:
-        """Start the next run from a basis."""
-        self._done(self._highs.setBasis(basis), "a basis")
+    def set_basis(self, basis: Any) -> bool:
+        """Start the next run from a basis; False if HiGHS refuses it, and starts from scratch."""
+        import highspy
+
+        return bool(self._highs.setBasis(basis) != highspy.HighsStatus.kError)
 
     def set_start(self, values: NDArray[np.float64]) -> None:
         """Start the next tree search from a solution."""

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from cellveil import signals
 from cellveil.bench import argus, page, peers, posed, results, run, worker
 from cellveil.bench.frozen import FROZEN
 from cellveil.bench.goals import Goal, contradictions, missed, seconds_text
@@ -253,7 +254,8 @@ def test_interrupt_of_the_command(tmp_path, monkeypatch, fake):
 
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(peers, "run", terminate)
-    bench("tiny", "--out", tmp_path, code=130)
+    with signals.taken():
+        bench("tiny", "--out", tmp_path, code=143)
     assert signal.getsignal(signal.SIGTERM) == before
 
 

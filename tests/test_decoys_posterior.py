@@ -17,6 +17,7 @@ from attacks.defences.measures import risk_of
 from attacks.fibre import Fibre
 from attacks.readings import READINGS, draw_table
 from csp import Decoys, InputError, Key, Mechanism, MinFrequency, Table
+from csp.clock import UNLIMITED
 from csp.defending import settle
 from csp.release import Release
 from csp.wide import Wide
@@ -246,4 +247,4 @@ def test_turnover_is_no_count(tmp_path, monkeypatch):
     data = {"r": list("aabbaabb"), "c": list("xyxyxyxy"), "v": [20, 30, 25, 2, 30, 22, 28, 40]}
     table = Table.from_microdata(data, ["r", "c"], "v")
     mechanism = Mechanism(MinFrequency(3), width=10, margins="publish", defence=Decoys("0.3", KEY))
-    assert "not_computed" in measured(mechanism.protect(table))
+    assert "not_computed" in measured(mechanism.protect(table), UNLIMITED)

@@ -115,7 +115,7 @@ def problem_of(chosen: Options, release: Release, values: tuple[int, ...]) -> Si
         lpl=[a[1] for a in asked], upl=[a[2] for a in asked], spl=[a[3] for a in asked],
         cost=[1 if chosen.cost == "unit" else max(1, v) for v in values],
         status=["u" if p else "z" if f else "s" for p, f in zip(primary, fixed, strict=True)],
-        forced=primary, singletons=np.zeros(n, dtype=bool), union_rule=None,
+        forced=primary, singletons=None, alone=np.zeros(n, dtype=bool), union_rule=None,
     )  # fmt: skip
 
 

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cellveil.studies.files import FILES, load
 
 if TYPE_CHECKING:
@@ -59,7 +61,10 @@ class Count:
 def partition_of(records: Records, k: int, algorithm: str) -> Partition:
     """Clusters as in the paper: attributes divided by their variance."""
     import microagg
+    from microagg.partitions.partition import Partition
 
+    if k == 1:  # the paper's raw data: each record a group of its own
+        return Partition.of(records, np.arange(records.n), 1, algorithm)
     make: Any = microagg.mdav if algorithm == "MDAV" else microagg.mondrian
     options = {} if algorithm == "MDAV" else {"cut": "paper"}
     found: Partition = make(records, k, scale="variance", constant="keep", **options)
