@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import microagg
+from cellveil.studies.disclosure import partition_of
 from csp import InputError, parse_rules
 from microagg.tables.forms import forms_of
 from tests.oracles_clusters import sensitive, text, unsafe_cells
@@ -161,7 +162,7 @@ def test_table_2_of_paper_001_in_exact_arithmetic(name, coded, codes, printed, e
     data[coded] = [number[code] for code in data[coded]]
     records = microagg.read_records(data)
     for k in range(1, 10):
-        partition = microagg.mdav(records, k, scale="variance")
+        partition = partition_of(records, k, "MDAV")
         for word, rule, column in (("NK", "NK(2,60)", 0), ("P", "P(60)", 1)):
             if k == 1 and word == "P":
                 continue
