@@ -441,9 +441,9 @@ def test_limits_are_kept_by_draws_too() -> None:
     import time
 
     protected = MECHANISM.protect(ordinary(8, 4))
-    began = time.process_time()
+    began = time.monotonic()
     found = matching(protected.release, MECHANISM, method="sample", draws=2000, limit=0.3)
-    assert time.process_time() - began < 6
+    assert time.monotonic() - began < 6
     assert set(found.verdict) <= {"proved safe", "undecided"}
 
 
