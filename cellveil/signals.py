@@ -19,7 +19,6 @@ _ended: dict[str, bool] = {"by SIGTERM": False}
 @contextmanager
 def taken() -> Iterator[None]:
     """Let SIGTERM end what runs inside as Ctrl-C does: by a KeyboardInterrupt, not at once."""
-    _ended["by SIGTERM"] = False
 
     def terminate(number: int, frame: Any) -> None:
         del number, frame
@@ -31,6 +30,7 @@ def taken() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+        _ended["by SIGTERM"] = False
 
 
 def exit_code() -> int:

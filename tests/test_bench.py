@@ -257,6 +257,7 @@ def test_interrupt_of_the_command(tmp_path, monkeypatch, fake):
     with signals.taken():
         bench("tiny", "--out", tmp_path, code=143)
     assert signal.getsignal(signal.SIGTERM) == before
+    assert signals.exit_code() == 130  # of whatever is interrupted next
 
 
 def test_broken_files_are_told(tmp_path, fake):
