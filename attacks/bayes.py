@@ -17,7 +17,7 @@ from attacks.candidates import Candidates, candidates
 from attacks.fibre import Fibre
 from attacks.match_test import MatchTest
 from attacks.sampling import draw
-from csp.clock import UNLIMITED, Clock
+from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release import Release
@@ -33,7 +33,6 @@ __all__ = [
     "uniform",
 ]
 
-_SPAN = 64
 _BEFORE = "every table was weighed"
 
 Prior = Callable[[NDArray[np.int64]], NDArray[np.float64]]
@@ -276,13 +275,8 @@ def _under_decoys(given: Candidates, keys: int, seed: int, clock: Clock) -> Chan
     def chance(tables: NDArray[np.int64]) -> NDArray[np.float64]:
         full = np.repeat(given.table.values[None], len(tables), axis=0)
         full[:, given.cells] = tables
-        span = len(full) if clock == UNLIMITED else _SPAN
-        found = []
-        for i in range(0, len(full), span):
-            clock.check(_BEFORE)
-            found.append(rule.likelihood(given.release.pattern, full[i : i + span]))
         with np.errstate(divide="ignore"):
-            return np.log(np.concatenate(found))
+            return np.log(rule.likelihood(given.release.pattern, full, clock=clock))
 
     return chance
 

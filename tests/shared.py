@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,3 +28,16 @@ def shared_data(*parts: str) -> Path:
     if not path.exists():
         pytest.skip(f"no {'/'.join(parts)} in CELLVEIL_DATA or ../shared/data")
     return path
+
+
+@contextmanager
+def kept_limit(seconds: float) -> Iterator[None]:
+    """Assert that what runs inside keeps a time limit: 1.5 times the limit and a second.
+
+    On a busy machine the wall goes on while nothing is done: there CPU time counts.
+    """
+    began, busy = time.monotonic(), time.process_time()
+    yield
+    wall, cpu = time.monotonic() - began, time.process_time() - busy
+    assert min(wall, cpu) <= 1.5 * seconds + 1, f"{wall} s, {cpu} s of CPU, limit {seconds} s"
+    assert wall <= 10 * (seconds + 1), f"{wall} s for a limit of {seconds} s"

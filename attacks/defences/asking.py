@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.patterns import as_flags
@@ -14,7 +17,17 @@ from csp.solve.listing import Census, MinimalPatterns
 from csp.solve.order import label_order, reordered
 from csp.table import Table
 
-__all__ = ["Asked"]
+__all__ = ["Asked", "parts"]
+
+_BETWEEN_CHECKS = 64
+"""Tables asked about between two looks at the clock: milliseconds on tables of 64 cells."""
+
+
+def parts(n: int, clock: Clock) -> Iterator[slice]:
+    """Yield slices of n tables, as long as the time lasts."""
+    for begin in range(0, n, _BETWEEN_CHECKS):
+        clock.check()
+        yield slice(begin, begin + _BETWEEN_CHECKS)
 
 
 class Asked:

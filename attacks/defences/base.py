@@ -12,6 +12,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import UNLIMITED, Clock
+
 __all__ = ["Publisher"]
 
 
@@ -53,7 +55,11 @@ class Publisher(Protocol):
         ...
 
     def likelihood(
-        self, pattern: NDArray[np.bool_], values: NDArray[np.int64]
+        self,
+        pattern: NDArray[np.bool_],
+        values: NDArray[np.int64],
+        *,
+        clock: Clock = UNLIMITED,
     ) -> NDArray[np.float64]:
         """Probability that each of many tables is published with a pattern.
 
@@ -62,10 +68,16 @@ class Publisher(Protocol):
         pattern : (n,) bool
         values : (t, n) int64
             Whole tables.
+        clock : Clock
 
         Returns
         -------
         (t,) float64
             Exact up to rounding, unless `words` says otherwise.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out first.
         """
         ...

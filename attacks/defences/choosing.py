@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.defences.asking import Asked
+from attacks.defences.asking import Asked, parts
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.table import Table
@@ -98,7 +99,11 @@ class Exponential:
         return np.asarray(patterns[rng.choice(len(patterns), p=weights / weights.sum())])
 
     def likelihood(
-        self, pattern: NDArray[np.bool_], values: NDArray[np.int64]
+        self,
+        pattern: NDArray[np.bool_],
+        values: NDArray[np.int64],
+        *,
+        clock: Clock = UNLIMITED,
     ) -> NDArray[np.float64]:
         """See `attacks.defences.Publisher`.
 
@@ -107,10 +112,12 @@ class Exponential:
         SolverError
             If the patterns of a table are too many to count.
         """
-        found = self._asked.census(pattern, values, self._slack)
-        has = found.excess >= 0
-        out = np.zeros(len(has))
-        out[has] = self._weights[found.excess[has]] / (found.counts[has] @ self._weights)
+        out = np.zeros(len(values))
+        for part in parts(len(values), clock):
+            found = self._asked.census(pattern, values[part], self._slack)
+            has = found.excess >= 0
+            chances = self._weights[found.excess[has]] / (found.counts[has] @ self._weights)
+            out[part][has] = chances
         return out
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.defences.asking import Asked
+from attacks.defences.asking import Asked, parts
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.numbers import exact
@@ -61,10 +62,17 @@ class Plain:
         return patterns[0] if protected[0] else None
 
     def likelihood(
-        self, pattern: NDArray[np.bool_], values: NDArray[np.int64]
+        self,
+        pattern: NDArray[np.bool_],
+        values: NDArray[np.int64],
+        *,
+        clock: Clock = UNLIMITED,
     ) -> NDArray[np.float64]:
         """See `attacks.defences.Publisher`; 0 or 1."""
-        return self._asked.gives(pattern, values).astype(np.float64)
+        out = np.zeros(len(values))
+        for part in parts(len(values), clock):
+            out[part] = self._asked.gives(pattern, values[part])
+        return out
 
 
 class Widened(Plain):

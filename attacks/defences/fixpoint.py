@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from attacks.defences.asking import Asked
 from attacks.defences.completions import Completions
 from attacks.defences.regions import bridgeless, regions
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.numbers import ceil_fraction, exact
@@ -158,7 +159,11 @@ class SequentialFixpoint:
         return None if region < 0 else self._published(table, region)
 
     def likelihood(
-        self, pattern: NDArray[np.bool_], values: NDArray[np.int64]
+        self,
+        pattern: NDArray[np.bool_],
+        values: NDArray[np.int64],
+        *,
+        clock: Clock = UNLIMITED,
     ) -> NDArray[np.float64]:
         """See `attacks.defences.Publisher`; 0 or 1."""
         tables = np.asarray(values, dtype=np.int64)
@@ -181,6 +186,7 @@ class SequentialFixpoint:
             # One block after the other, so that none is computed twice.
             rows = rows[np.lexsort(self._off(tables[rows], region).T)]
             for t in rows.tolist():
+                clock.check()
                 block = self._block(tables[t], region)
                 out[t] = block is not None and block.number(tables[t]) == number
         return out

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.defences.asking import Asked
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, Unprotectable
 from csp.key import Key
 from csp.mechanism import Mechanism
@@ -28,7 +29,7 @@ __all__ = ["EXACT_UP_TO", "WithDecoys", "key_from"]
 
 EXACT_UP_TO = 12
 """Cells of a pattern up to which all coin sets are summed."""
-_MOST_ROWS = 400_000
+_MOST_ROWS = 20_000
 
 
 class WithDecoys:
@@ -111,7 +112,11 @@ class WithDecoys:
             return None
 
     def likelihood(
-        self, pattern: NDArray[np.bool_], values: NDArray[np.int64]
+        self,
+        pattern: NDArray[np.bool_],
+        values: NDArray[np.int64],
+        *,
+        clock: Clock = UNLIMITED,
     ) -> NDArray[np.float64]:
         """Probability of a pattern for each table, up to a factor that all tables share.
 
@@ -121,6 +126,7 @@ class WithDecoys:
             In which every suppressed cell is wide.
         values : (t, n) int64
             Tables that fit one release.
+        clock : Clock
 
         Returns
         -------
@@ -128,6 +134,8 @@ class WithDecoys:
 
         Raises
         ------
+        OutOfTime
+            If the time runs out first.
         InputError
             If a cell of the pattern is narrow: the rule never publishes it.
         """
@@ -147,7 +155,7 @@ class WithDecoys:
         out = np.zeros(len(values))
         if not possible.any():
             return out
-        search = _Search(self, pattern, cells, values[possible], primary[possible])
+        search = _Search(self, pattern, cells, values[possible], primary[possible], clock)
         rng = np.random.default_rng([self._seed, len(cells)])
         for _ in range(self._orders):
             factors = replace(self._decoys, key=key_from(rng)).costs(
@@ -162,8 +170,9 @@ class _Search:
 
     def __init__(
         self, rule: WithDecoys, pattern: NDArray[np.bool_], cells: NDArray[np.int64],
-        values: NDArray[np.int64], primary: NDArray[np.bool_],
+        values: NDArray[np.int64], primary: NDArray[np.bool_], clock: Clock,
     ) -> None:  # fmt: skip
+        self._clock = clock
         self._rule, self._pattern, self._cells = rule, pattern, cells
         self._values, self._primary = values, primary[:, cells]
         self._rates = rule._rates[cells]
@@ -242,6 +251,7 @@ class _Search:
         straight = np.zeros(len(rows), dtype=bool)
         detour = np.zeros(len(rows), dtype=bool)
         for begin in range(0, len(rows), _MOST_ROWS):
+            self._clock.check()
             span = slice(begin, begin + _MOST_ROWS)
             straight[span], detour[span] = self._some(rows[span], required[span], costs)
         return straight, detour

@@ -27,7 +27,6 @@ __all__ = ["MASS", "CellRisk", "Risk", "risk_of"]
 MASS = 0.95
 """Posterior mass that an interval must hold."""
 
-_SPAN = 64
 _BEFORE = "a release was measured"
 _FEWEST = 30
 
@@ -125,12 +124,7 @@ def risk_of(
     tables[:, fibre.cells] = found
     logs = PriorWeights(table, fibre.cells, fibre.lower, fibre.upper, prior)(found)
     naive = np.exp(logs - logs.max())
-    span = len(tables) if clock == UNLIMITED else _SPAN
-    parts = []
-    for i in range(0, len(tables), span):
-        clock.check(_BEFORE)
-        parts.append(rule.likelihood(pattern, tables[i : i + span]))
-    chance = np.concatenate(parts)
+    chance = rule.likelihood(pattern, tables, clock=clock)
     aware = naive * chance
     sensitive = asked.requirements(tables)[0][:, fibre.cells]
     primary = asked.requirements(table.values[None])[0][0]
