@@ -20,6 +20,9 @@ from csp.units import NotUnits, to_units
 
 __all__ = ["NEGATIVE", "tabulate"]
 
+# So many records without two of one category are no table of categories.
+_MANY = 1000
+
 NEGATIVE = ("error", "abs", "shift", "split")
 """Modes for negative contributions."""
 
@@ -126,6 +129,7 @@ def tabulate(
     positions, trees = [], []
     for name in names:
         codes = _codes(found[name], name, missing)
+        _check_repeats(codes, name)
         tree = hierarchies.get(name) or Hierarchy.flat(sorted(set(codes)), roots[name])
         positions.append(_leaf_positions(codes, tree, name))
         trees.append(tree)
@@ -326,6 +330,16 @@ def _weights(column: NDArray[Any], name: str) -> tuple[NDArray[np.int64], int]:
         )
         raise InputError(msg)
     return weights, scale
+
+
+def _check_repeats(codes: list[str], name: str) -> None:
+    """Refuse an identifier in the place of a dimension, before a table of its size is made."""
+    if len(codes) >= _MANY and len(set(codes)) == len(codes):
+        msg = (
+            f"column {name!r} has another code in each of the {len(codes)} records, so it tells "
+            f"records apart and makes no dimension of a table; leave it out of {argument('by')}"
+        )
+        raise InputError(msg)
 
 
 def _owners(column: NDArray[Any], name: str) -> NDArray[np.int64]:

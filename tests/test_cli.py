@@ -411,7 +411,7 @@ BAD = {
     "value in other digits": (survey(r3="N,B,e3,\u0661\u0662"), VALUE, "row 3"),
     "long value": (survey(r3="N,B,e3," + "9" * 5000), VALUE, "row 3, column 'turnover'"),
     "row with one more field": (survey(r3="N,B,e3,5,"), VALUE, "row 3: the row ends with"),
-    "no width": (SURVEY, [*BY, "--value", "turnover", "--rules", "FREQ(9)"], "--width, or a margin"),
+    "no width": (SURVEY, [*BY, "--value", "turnover", "--rules", "FREQ(9)"], "--width, or a m"),
     "off by rounding": (cells("N,B,60", "N,B,60.01"), COUNTS, "say with --tolerance"),
     "strict alone": (SURVEY, [*VALUE, "--strict"], "width"),
     "unknown method": (SURVEY, [*VALUE, "--method", "magic"], "'magic'"),

@@ -114,7 +114,10 @@ def test_every_flipped_bit_of_a_packed_file_is_noticed(tmp_path: Path) -> None:
 
 
 def test_sizes_are_bounded_before_the_work(tmp_path, monkeypatch) -> None:
-    bomb = put(tmp_path / "a.gz", gzip.compress(b"1" * 10**7))
+    bomb = put(tmp_path / "a.gz", gzip.compress(b"1" * 10**8, 1))
+    with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
+        read_jj(bomb)
+    put(bomb, gzip.compress(b"1" * 10**7))
     with pytest.raises(InputError, match="more than 1000 bytes"):
         read_bytes(bomb, 1000)
     monkeypatch.setattr(reading, "MAX_BYTES", 10**6)
@@ -573,6 +576,7 @@ def test_a_release_is_plain_data(tmp_path: Path) -> None:
         {"relations": relations | {"count": 10**9}}, {"relations": relations | {"count": True}},
         {"relations": relations | {"count": 10**12}}, {"relations": relations | {"more": 1}},
         {"relations": relations | twice | {"coefficients": [*relations["coefficients"], 1]}},
+        {"relations": relations | {"coefficients": [2**61, *relations["coefficients"][1:]]}},
         {"relations": relations | {"coefficients": [0] * len(relations["coefficients"])}},
     ):  # fmt: skip
         path.write_text(json.dumps(good | wrong))

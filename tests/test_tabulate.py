@@ -339,6 +339,16 @@ def test_units_are_named_where_there_are_decimals(data, words):
         Table.from_microdata(data, ["g"], "v")
 
 
+def test_an_identifier_is_no_dimension():
+    """A million of them ran into the time limit, and the message asked for more time."""
+    codes = [f"e{i}" for i in range(1000)]
+    data = {"id": codes, "r": ["a", "b"] * 500}
+    with pytest.raises(InputError, match=r"'id' has another code in each of the 1000 records"):
+        Table.from_microdata(data, ["r", "id"])
+    data["id"] = [*codes[:-1], "e0"]
+    assert Table.from_microdata(data, ["id"]).n_cells == 1000
+
+
 def bad(**changes):
     data = {"g": ["a", "b", "a"], "f": ["x", "x", "y"], "w": [1, 1, 2], "v": [1, 2, 3]}
     return data | changes
@@ -441,7 +451,8 @@ def test_sums_beyond_integers_are_refused():
     big = {"g": ["a", "b"], "v": [2**53, 2**53], "w": [1000, 1000]}
     with pytest.raises(InputError, match=r"2\*\*62"):
         Table.from_microdata(big, ["g"], "v", weight="w")
-    wide = {"g": [str(i) for i in range(5000)], "h": [str(i) for i in range(5000)]}
+    codes = [*map(str, range(5000)), "0"]
+    wide = {"g": codes, "h": codes}
     with pytest.raises(InputError, match="25010001 cells"):
         Table.from_microdata(wide, ["g", "h"])
 
