@@ -109,7 +109,9 @@ def protect(
     rules: Annotated[
         str,
         typer.Option(
-            metavar="RULES", help="What is sensitive, in tau-ARGUS's words: P(10,1)|FREQ(3,10)."
+            metavar="RULES",
+            help="What is sensitive, in tau-ARGUS's words: P(10,1)|NK(1,75)|FREQ(3,10), also ZERO "
+            "and MAN.",
         ),
     ],
     value: Annotated[
@@ -117,7 +119,12 @@ def protect(
         typer.Option(metavar="COLUMN", help="Column to sum; without it records are counted."),
     ] = None,
     contributor: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column that says who reports.")
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column that says who reports; all its records in a cell are added up, equal ones "
+            "too.",
+        ),
     ] = None,
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of sampling weights.")
@@ -217,7 +224,7 @@ def protect(
 
     names = split_names(by, "--by")
     clock = Clock.of(time_limit)
-    rule, looked_at = read_rules(rules, primary, names)
+    rule, looked_at = read_rules(rules, primary, names, encoding)
     source = Source(
         data, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
         split_names(top, "--top") if top else (), str(negative), decimals, tuple(total or ()),

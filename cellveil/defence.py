@@ -158,7 +158,7 @@ def posterior_words(facts: dict[str, Any]) -> str:
     return (
         f"To somebody who knows the algorithm and takes {tables} tables that fit for equally "
         f"probable{drawn}, the cell most likely to be sensitive is so with probability "
-        f"{facts['largest_primary_probability']:.2f}, and the narrowest interval with 95 % "
+        f"{facts['largest_primary_probability']:g}, and the narrowest interval with 95 % "
         f"probability is {facts['narrowest_95_percent']:g} wide (without the algorithm "
         f"{facts['narrowest_95_percent_without_algorithm']:g})."
     )

@@ -227,8 +227,12 @@ def split_names(text: str, option: str) -> tuple[str, ...]:
     return names
 
 
-def read_rules(text: str, primary: Path | None, by: Sequence[str]) -> tuple[Rule, int]:
+def read_rules(
+    text: str, primary: Path | None, by: Sequence[str], encoding: str | None = None
+) -> tuple[Rule, int]:
     """Rules of a text, and how many of the largest contributions they look at (5 at least).
+
+    The file of cells has the encoding of the data, if that is declared.
 
     Raises
     ------
@@ -240,7 +244,8 @@ def read_rules(text: str, primary: Path | None, by: Sequence[str]) -> tuple[Rule
         raise InputError(msg)
     labels: list[tuple[str, ...]] = []
     if primary is not None:
-        columns = read_columns(primary, by).arrays
+        declared = None if is_parquet(primary) else encoding
+        columns = read_columns(TextFile(primary, encoding=declared), by).arrays
         labels = list(zip(*(text_codes(column) for column in columns), strict=True))
         if not labels:
             msg = f"{str(primary)!r} names no cells; give one row a cell, or leave out --primary"

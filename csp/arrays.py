@@ -12,7 +12,7 @@ from csp.contributors import Contributors
 from csp.cube import check_size, cube_labels, cube_relations, sum_up
 from csp.errors import InputError
 from csp.hierarchy import Hierarchy
-from csp.numbers import MAX_VALUE, UNBOUNDED
+from csp.numbers import MAX_VALUE, UNBOUNDED, most_text
 from csp.table import Table
 from csp.totals import unnoticed_totals
 from csp.units import NotUnits, to_units, unmasked
@@ -68,10 +68,7 @@ def table_from_array(
         cube[np.ix_(*(tree.leaves for tree in trees))] = units
         # Every margin is a sum of inner cells, so this bounds all of them.
         if float(np.abs(units).astype(np.float64).sum()) > MAX_VALUE:
-            msg = (
-                f"the margins may exceed 2**53 units of 10**-{scale}; use fewer decimals or a "
-                "larger unit"
-            )
+            msg = f"the margins may exceed {most_text(scale)}; use fewer decimals or a larger unit"
             raise InputError(msg)
         units = sum_up(cube, trees)
     values = units.ravel()

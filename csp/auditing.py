@@ -7,6 +7,7 @@ reaches its protection levels by checked witnesses.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -165,7 +166,7 @@ def audit(
     Raises
     ------
     InputError
-        If the pattern has the wrong shape.
+        If the pattern has the wrong shape, or a witness is no such pair.
     OutOfTime
         If the time limit passed before the verdict.
     CertificateError
@@ -179,10 +180,26 @@ def audit(
     expect(problem, Problem, "problem")
     clock = Clock.of(time_limit)
     suppressed = as_pattern(problem.table, pattern)
+    witnesses = _pairs(witnesses, problem.table.n_cells)
     if not only_primary and clock == UNLIMITED:
         return _audited(problem, suppressed, integer=integer, witnesses=witnesses)
     judged = judge(problem, suppressed, integer=integer, clock=clock, witnesses=witnesses)
     return judged if only_primary else follow(problem, judged, clock=clock)
+
+
+def _pairs(witnesses: Any, n: int) -> list[tuple[NDArray[np.int64], int]]:
+    """Witnesses of a caller: whole numbers, one a cell, and a whole number each."""
+    try:
+        pairs = [(np.asarray(numbers), operator.index(scale)) for numbers, scale in witnesses]
+    except (TypeError, ValueError):
+        pairs = None
+    if pairs is None or any(z.shape != (n,) or z.dtype.kind != "i" for z, _ in pairs):
+        msg = (
+            f"witnesses must be pairs of {n} whole numbers, one a cell, and a whole number that "
+            "divides them"
+        )
+        raise InputError(msg)
+    return [(z.astype(np.int64), scale) for z, scale in pairs]
 
 
 def judge(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.formats.delimited import (
     SEPARATORS,
+    TITLE,
     TextFile,
     connected,
     header,
@@ -181,10 +182,7 @@ def _check_names(names: Sequence[str], known: Sequence[str], *, title: bool = Fa
                 f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {listed}"
             )
             if title:
-                hint += (
-                    "; line 1 has fewer fields than line 2 and looks like a title above the "
-                    "header: remove it"
-                )
+                hint += f"; {TITLE}"
             msg = f"there is no column {name!r}; {hint}"
             raise InputError(msg)
 

@@ -15,7 +15,7 @@ from csp.contributors import Contributors
 from csp.cube import check_size, cube_labels, cube_relations, sum_up
 from csp.errors import InputError, argument, phrase
 from csp.hierarchy import Hierarchy
-from csp.numbers import MAX_VALUE, UNBOUNDED, exact
+from csp.numbers import MAX_VALUE, UNBOUNDED, exact, most_text
 from csp.rules.base import Number, number_text
 from csp.table import Table
 from csp.totals import check_leaves, total_codes
@@ -142,7 +142,7 @@ def table_from_frame(
             )
             raise InputError(msg)
         if float(np.abs(values).astype(np.float64).sum()) > MAX_VALUE:
-            msg = f"the margins may exceed 2**53 units of 10**-{scale}; use fewer decimals"
+            msg = f"the margins may exceed {most_text(scale)}; use fewer decimals or a larger unit"
             raise InputError(msg)
         values = sum_up(values.reshape(shape), trees).ravel()
     notes: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import expect
 from csp.contributors import Contributors
 from csp.errors import InputError
 from csp.numbers import MAX_VALUE, UNBOUNDED
@@ -62,6 +63,8 @@ def link(*tables: Table) -> Table:
     if not tables:
         msg = "link needs at least one table"
         raise InputError(msg)
+    for number, table in enumerate(tables, start=1):
+        expect(table, Table, f"table {number}")
     roots = _roots(tables)
     names = tuple(sorted(roots))
     scale = max(table.scale for table in tables)
@@ -130,7 +133,9 @@ def _roots(tables: Sequence[Table]) -> dict[str, str]:
             if roots.setdefault(name, root) != root:
                 msg = (
                     f"the total of dimension {name!r} is {roots[name]!r} in table {first[name]} "
-                    f"and {root!r} in table {number}; give both the same code"
+                    f"and {root!r} in table {number}; give both the same code if they are totals "
+                    "of the same records. A table of a part is no second table: let the hierarchy "
+                    "of the whole hold its codes"
                 )
                 raise InputError(msg)
     return roots

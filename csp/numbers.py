@@ -18,6 +18,7 @@ __all__ = [
     "UNBOUNDED",
     "ceil_fraction",
     "exact",
+    "most_text",
     "read_decimal",
     "read_fraction",
     "read_whole",
@@ -118,6 +119,11 @@ def _shown(text: str) -> str:
 def ceil_fraction(number: Fraction) -> int:
     """Smallest integer not below an exact number."""
     return -((-number.numerator) // number.denominator)
+
+
+def most_text(scale: int) -> str:
+    """Largest cell value in words, in units of ``10**-scale``."""
+    return f"2**53 units of 10**-{scale}" if scale else "2**53"
 
 
 def units_text(units: int, scale: int) -> str:

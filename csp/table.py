@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.calls import named_errors
 from csp.contributors import Contributors
-from csp.errors import InputError, NotAdditive
-from csp.numbers import MAX_VALUE, UNBOUNDED, units_text
+from csp.errors import InputError, NotAdditive, phrase
+from csp.numbers import MAX_VALUE, UNBOUNDED, most_text, units_text
 from csp.patterns import as_flags
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ def _check_bounds(table: Table) -> None:
     if np.any(np.abs(table.values) > MAX_VALUE):
         i = int(np.argmax(np.abs(table.values)))
         msg = (
-            f"cell {table.cell(i)} is beyond {MAX_VALUE} units of 10**-{table.scale}; "
+            f"cell {table.cell(i)} is beyond {most_text(table.scale)}; "
             "use fewer decimals or a larger unit"
         )
         raise InputError(msg)
@@ -342,9 +342,13 @@ def _check_additive(table: Table) -> None:
     if len(bad):
         row = int(bad[0])
         more = f" ({len(bad) - 1} more relations fail)" if len(bad) > 1 else ""
+        mend = phrase(
+            " (by how much: attribute difference of this error); mend the cells, leave out the "
+            "relation, or give Table.from_frame a tolerance= if the numbers are rounded",
+            "; mend the cells, or say with --tolerance how far sums of rounded numbers may be off",
+        )
         msg = (
             f"relation {row + 1} does not hold: {table.relation(row)}; the parts and the total "
-            f"differ{more} (by how much: attribute difference of this error); mend the cells or "
-            "leave out the relation"
+            f"differ{more}{mend}"
         )
         raise NotAdditive(msg, difference=units_text(int(off[row]), table.scale))

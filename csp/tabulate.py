@@ -20,6 +20,9 @@ from csp.units import NotUnits, to_units
 
 __all__ = ["NEGATIVE", "tabulate"]
 
+# So many records without two of one category are no table of categories.
+_MANY = 1000
+
 NEGATIVE = ("error", "abs", "shift", "split")
 """Modes for negative contributions."""
 
@@ -52,7 +55,8 @@ def tabulate(
         Column to sum. Without it the table counts records.
     contributor : str, optional
         Column that tells who a record belongs to (enterprise, holding). Contributions of one
-        contributor are summed within each cell, also of a margin. Without it every record is a
+        contributor are summed within each cell, also of a margin, and those of two equal records
+        as well: nothing tells a copy from a second contribution. Without it every record is a
         contributor of its own.
     weight : str, optional
         Column of sampling weights, positive. The cell is the exact sum of weight times value (its
@@ -104,6 +108,7 @@ def tabulate(
     names = (by,) if isinstance(by, str) else tuple(by)
     keep = _check_options(names, negative, top)
     roots, told = total_codes(total, names)
+    notes = _unused(data, contributor, weight)
     data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
     for name in hierarchies:
         if name not in names:
@@ -124,6 +129,7 @@ def tabulate(
     positions, trees = [], []
     for name in names:
         codes = _codes(found[name], name, missing)
+        _check_repeats(codes, name)
         tree = hierarchies.get(name) or Hierarchy.flat(sorted(set(codes)), roots[name])
         positions.append(_leaf_positions(codes, tree, name))
         trees.append(tree)
@@ -145,6 +151,7 @@ def tabulate(
             _check_owner_weights(owner, weights, contributor, weight)
     records = Records(tuple(positions), amount, weights, weight_scale, owner)
     table = _assemble(records, trees, names, columns.library, negative, keep, scale, value)
+    table = table.replace(notes=notes) if notes else table
     doubtful = [name not in hierarchies and name not in told for name in names]
     check_leaves(table, trees, doubtful)
     return table
@@ -231,6 +238,22 @@ def _from_layout(
     return columns, given, decimals
 
 
+def _unused(data: Any, contributor: str | None, weight: str | None) -> tuple[str, ...]:
+    """Say which variables of a τ-ARGUS layout take no part, though its flags ask for it."""
+    flagged = getattr(data[1], "flagged", None) if isinstance(data, tuple) and data[1:] else None
+    if flagged is None:
+        return ()
+    found = []
+    for flag, given, role, what in (
+        ("HOLDING", contributor, "contributor", "each record is a contributor of its own"),
+        ("WEIGHT", weight, "weight", "each record counts once"),
+    ):
+        if given is None and flagged(flag):
+            marked = ", ".join(map(repr, flagged(flag)))
+            found.append(f"the layout marks {marked} as <{flag}>, but no {role} was named: {what}")
+    return tuple(found)
+
+
 def _check_length(columns: Columns) -> int:
     n = len(columns.arrays[0])
     if n == 0:
@@ -307,6 +330,16 @@ def _weights(column: NDArray[Any], name: str) -> tuple[NDArray[np.int64], int]:
         )
         raise InputError(msg)
     return weights, scale
+
+
+def _check_repeats(codes: list[str], name: str) -> None:
+    """Refuse an identifier in the place of a dimension, before a table of its size is made."""
+    if len(codes) >= _MANY and len(set(codes)) == len(codes):
+        msg = (
+            f"column {name!r} has another code in each of the {len(codes)} records, so it tells "
+            f"records apart and makes no dimension of a table; leave it out of {argument('by')}"
+        )
+        raise InputError(msg)
 
 
 def _owners(column: NDArray[Any], name: str) -> NDArray[np.int64]:

@@ -43,6 +43,9 @@ _LIKELY = frozenset({"all", "alle", "both", "whole", "every", "sum", "tot", "t"}
 # A code of any other name must be the sum of the others in so many lines, and in nearly all.
 _LINES = 3
 _NEARLY_ALL = 0.9
+# A sum of rounded numbers is off by at most half a unit for each. Any other number is as near to it
+# with a chance of some such units in its size; in all lines together it must be this small.
+_CHANCE = 1e-6
 
 
 def total_codes(
@@ -93,9 +96,9 @@ def unnoticed_totals(
     Returns
     -------
     list of (axis, position, lines)
-        In how many lines with two cells or more beside it the code is their sum; 0 where its name
-        alone says that it is a total. With a name that makes it likely one line is enough, also
-        beside a single other cell.
+        In how many lines with two cells or more beside it the code is their sum, perhaps within
+        rounding; 0 where its name alone says that it is a total. With a name that makes it likely
+        one line is enough, also beside a single other cell.
     """
     found = []
     for axis, names in enumerate(codes):
@@ -108,15 +111,21 @@ def unnoticed_totals(
         for j, code in enumerate(names):
             column = lines[:, j]
             others = filled - (column != 0)
-            fits = 2 * column == sums
+            off = np.abs(2 * column - sums)
             called = not _LIKELY.isdisjoint(_words(code))
             telling = others >= (1 if called else 2)
             count = int(telling.sum())
             enough = count >= (1 if called else _LINES)
             # Where all others are empty, a total is too.
             alone = int(((others == 0) & (column != 0)).sum())
-            if enough and int(fits[telling].sum()) >= _NEARLY_ALL * (count + alone):
-                found.append((axis, j, int(fits[telling].sum())))
+            most = _NEARLY_ALL * (count + alone)
+            right = int((off[telling] == 0).sum())
+            near = telling & (2 * off <= others + 1)
+            chance = np.prod(np.minimum(1, (others + 1) / np.maximum(np.abs(column), 1))[near])
+            if enough and right >= most:
+                found.append((axis, j, right))
+            elif near.sum() >= max(_LINES, most) and chance <= _CHANCE:
+                found.append((axis, j, int(near.sum())))
     return found
 
 
@@ -147,7 +156,8 @@ def check_totals(inner: NDArray[Any], codes: Sequence[Sequence[str]], names: Seq
     for axis, j, lines in unnoticed_totals(inner, codes):
         name, code = names[axis], codes[axis][j]
         why = (
-            f"is the sum of all others in {lines} {'line' if lines == 1 else 'lines'} of the table"
+            f"is the sum of all others in {lines} {'line' if lines == 1 else 'lines'} of the table "
+            "(perhaps within rounding)"
             if lines
             else "has the name of a total"
         )

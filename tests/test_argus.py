@@ -9,7 +9,9 @@ from collections import Counter
 from decimal import Decimal
 
 import pytest
+from typer.testing import CliRunner
 
+from cellveil.cli import app
 from csp import InputError, NotAdditive, Table
 from csp.formats.argus import hierarchies, read_metadata, read_microdata
 from tests.shared import shared_data
@@ -81,6 +83,23 @@ def test_records_and_table(folder):
     total = explicit.position(("Total",))
     assert explicit.contributors.count[total] == 3
     assert explicit.contributors.top[total].tolist() == [1775, 200, 100, 0, 0]
+
+
+def test_variables_that_take_no_part_are_named(folder):
+    data = read_microdata(folder / "data.asc", folder / "layout.rda")
+    plain = Table.from_microdata(data, ["Region"], "Turnover")
+    assert [note.split(",")[0] for note in plain.notes] == [
+        "the layout marks 'Firm' as <HOLDING>",
+        "the layout marks 'Wgt' as <WEIGHT>",
+    ]
+    named = Table.from_microdata(data, ["Region"], "Turnover", contributor="Firm")
+    assert [note for note in named.notes if "HOLDING" in note] == []
+    words = ["--rda", str(folder / "layout.rda"), "--by", "Region", "--value", "Turnover"]
+    words = ["protect", str(folder / "data.asc"), *words, "--rules", "FREQ(1,5)"]
+    said = CliRunner().invoke(app, words)
+    assert said.exit_code == 0, said.output
+    assert "but no contributor was named: each record is a contributor of its own." in said.stderr
+    assert "HOLDING" not in CliRunner().invoke(app, [*words, "--contributor", "Firm"]).stderr
 
 
 def test_compressed_file_is_the_same(folder):

@@ -142,7 +142,11 @@ def test_experiments_write_every_file_and_go_on(tmp_path: Path) -> None:
 
 def test_experiments_with_wrong_options(tmp_path: Path) -> None:
     words = ("attack", "evaluate", "-o", tmp_path / "out", "--no-plots")
-    assert "must be whole numbers" in run(*words, "--sides", "3,x").stderr
+    for sides in ("3,x", "\u0663", "3,\u00b2", "1_0", "9" * 5000):
+        for command in (words, ("attack", "defences", *words[2:])):
+            refused = run(*command, "--sides", sides)
+            assert refused.exit_code == 2
+            assert "must be whole numbers" in refused.stderr.replace("\n", " ")
     assert run(*words, "--readings", "none").exit_code == 2
     assert run(*words, "--sides", "1").exit_code == 2
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+
+import numpy as np
 import pandas as pd
 import pytest
 
 import csp
-from csp import InputError, Mechanism, Table, audit, intervals, protect, suppress
+from csp import InputError, Mechanism, Problem, Table, audit, intervals, link, protect, suppress
 
 TABLE = Table.from_array([[1, 2], [3, 4]])
 
@@ -29,11 +32,53 @@ TABLE = Table.from_array([[1, 2], [3, 4]])
         (lambda: Table.from_microdata({"a": ["x"]}, ["a"], hierarchy={}), "'hierarchies'"),
         (lambda: Table.from_frame({"a": ["x"]}, ["a"], counts="n"), "'count'"),
         (lambda: Table.from_array([[1], [2, 3]]), "different lengths"),
+        (lambda: link([TABLE, TABLE]), "table 1 must be a Table, got list"),
     ],
 )
 def test_misuse_is_named(call, words):
     with pytest.raises(InputError, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    "witnesses",
+    [
+        "x", 3, [1], np.zeros((2, 3)), [np.zeros(9)], [(np.full(9, 1.5), 1)],
+        [(np.ones(3, int), 1)], [(np.ones(9, int), "2")], [(np.ones(9, int), 0.5)],
+        [(np.ones(9, bool), 1)], [(np.ones(9, int), 1), None],
+    ],
+)  # fmt: skip
+def test_witnesses_are_pairs_of_whole_numbers(witnesses):
+    problem = Problem.of(TABLE, np.arange(9) == 0, spl=1)
+    with pytest.raises(InputError, match="pairs of 9 whole numbers, one a cell"):
+        audit(problem, ~TABLE.margins, witnesses=witnesses)
+
+
+def test_witnesses_that_prove_nothing_are_left_aside():
+    problem = Problem.of(TABLE, np.arange(9) == 0, spl=1, publish=TABLE.margins)
+    plain = audit(problem, ~TABLE.margins)
+    step = np.array([1, -1, 0, -1, 1, 0, 0, 0, 0])
+    for z in (step, -step, step.tolist(), np.ones(9, int), np.full(9, 2**62)):
+        for scale in (1, 0, -1, 2**50):
+            found = audit(problem, ~TABLE.margins, witnesses=[(z, scale)])
+            assert found.safe == plain.safe
+            assert (found.lower == plain.lower).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        (Table.from_microdata, {"contributor", "weight", "hierarchies", "top", "total"}),
+        (Table.from_frame, {"count", "top", "hierarchies", "absent", "tolerance"}),
+        (protect, {"margins", "singletons", "width", "time_limit"}),
+        (Mechanism, {"margins", "singletons", "width", "defence"}),
+    ],
+)
+def test_signatures_name_every_option(call, names):
+    """What an editor shows; behind ``**options`` nobody finds them."""
+    known = inspect.signature(call).parameters
+    assert names <= set(known)
+    assert not [p for p in known.values() if p.kind is p.VAR_KEYWORD]
 
 
 def test_a_right_call_is_not_touched():

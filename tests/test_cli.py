@@ -194,6 +194,58 @@ def test_cells_sensitive_by_hand(folder):
     assert "(region=S, sector=C)" in failed.stderr
 
 
+def test_cells_named_by_hand_are_read_as_carefully_as_data(folder):
+    words = [*BY, "--value", "turnover", "--rules", "MAN(20)", "--primary"]
+    Path("h1.csv").write_text("region,sector\nN,A\n")
+    Path("h[1].csv").write_text("region,sector\nS,B\n")
+    Path("region=N").mkdir()
+    Path("region=N/h.csv").write_text("region;sector\nS;B\n")
+    for name in ("h[1].csv", "region=N/h.csv"):
+        run("protect", "survey.csv", *words, name, "-o", "out.csv")
+        hidden = {(r["region"], r["sector"]) for r in rows("out.csv") if r["status"] == "x"}
+        assert ("S", "B") in hidden
+        told = run("protect", "survey.csv", *words, name, "--reveal").stdout
+        assert [line.split(",")[:2] for line in told.splitlines() if ",u," in line] == [["S", "B"]]
+    for text, what in (
+        ("region,sector\nN,Z\n", "no cell (region=N, sector=Z)"),
+        ("region,sector\nN,A,\n", "row 1: the row ends with a separator"),
+        ("region,sector\n", "names no cells"),
+        ("region\nN\n", "no column 'sector'"),
+    ):
+        Path("hand.csv").write_text(text)
+        assert what in run("protect", "survey.csv", *words, "hand.csv", code=2).stderr
+    assert "is a folder" in run("protect", "survey.csv", *words, "region=N", code=2).stderr
+
+
+def test_cells_named_by_hand_have_the_encoding_of_the_data(folder):
+    Path("eu.csv").write_bytes("region;v\nKöln;5\nBonn;7\nUlm;9\n".encode("cp1252"))
+    Path("hand.csv").write_bytes("region\nKöln\n".encode("cp1252"))
+    words = ["--by", "region", "--value", "v", "--rules", "MAN(20)", "--encoding", "cp1252"]
+    told = run("protect", "eu.csv", *words, "--primary", "hand.csv", "--reveal").stdout
+    assert "Köln,5,u," in told
+    pd.DataFrame({"region": ["Köln"]}).to_parquet("hand.parquet")
+    assert run("protect", "eu.csv", *words, "--primary", "hand.parquet", "--reveal").stdout == told
+
+
+def test_columns_that_differ_in_case_are_not_written_as_parquet(folder):
+    Path("case.csv").write_text("a,A\nx,y\nx,z\n")
+    words = ["protect", "case.csv", "--by", "a,A", "--rules", "FREQ(1,5)", "-o"]
+    assert "differ in case only" in run(*words, "o.parquet", code=2).stderr
+    assert not Path("o.parquet").exists()
+    run(*words, "o.csv")
+    assert Path("o.csv").read_text().startswith("a,A,value")
+
+
+def test_equal_records_are_added_up_and_the_help_says_so(folder):
+    Path("twice.csv").write_text("r,f,v\nN,f1,10\nN,f1,10\nN,f2,7\nS,f3,5\n")
+    words = ["--by", "r", "--value", "v", "--contributor", "f", "--rules", "NK(1,99)"]
+    assert "Total,32," in run("protect", "twice.csv", *words).stdout
+    assert "N,27," in run("protect", "twice.csv", *words, "--reveal").stdout
+    told = " ".join(run("protect", "--help").stdout.replace("│", " ").split())
+    assert "all its records in a cell are added up, equal ones too" in told
+    assert "NK(1,75)" in told
+
+
 def test_rules_that_look_far_get_the_contributions_they_need(folder):
     run("protect", "survey.csv", *BY, "--value", "turnover", "--rules", "NK(7,99)", "-o", "o.csv")
 
@@ -347,6 +399,20 @@ BAD = {
     "dimension twice": (SURVEY, ["--by", "region,region", "--rules", "FREQ(3)"], "none twice"),
     "negative width": (SURVEY, [*VALUE, "--width", "-3"], "negative"),
     "width no number": (SURVEY, [*VALUE, "--width", "wide"], "'wide'"),
+    "width too wide": (SURVEY, [*VALUE, "--width", "1e30"], "wider than any cell"),
+    "width beyond reading": (SURVEY, [*VALUE, "--width", "1e-999999999"], "more than 400 digits"),
+    "width in other digits": (SURVEY, [*VALUE, "--width", "\u0663"], "not a finite number"),
+    "superscript width": (SURVEY, [*VALUE, "--width", "\u00b2"], "not a finite number"),
+    "limit in other digits": (SURVEY, [*VALUE, "--time-limit", "\u0663"], "--time-limit"),
+    "decimals in other digits": (SURVEY, [*VALUE, "--decimals", "\u0662"], "--decimals"),
+    "rule in other digits": (SURVEY, [*BY, "--rules", "FREQ(\u0663)"], "is not a number"),
+    "rule beyond reading": (SURVEY, [*BY, "--rules", "P(1e999999999,1)"], "is not a number"),
+    "swapped rule": (SURVEY, [*BY, "--rules", "NK(75,1)"], "did you mean NK(1,75)"),
+    "value in other digits": (survey(r3="N,B,e3,\u0661\u0662"), VALUE, "row 3"),
+    "long value": (survey(r3="N,B,e3," + "9" * 5000), VALUE, "row 3, column 'turnover'"),
+    "row with one more field": (survey(r3="N,B,e3,5,"), VALUE, "row 3: the row ends with"),
+    "no width": (SURVEY, [*BY, "--value", "turnover", "--rules", "FREQ(9)"], "--width, or a m"),
+    "off by rounding": (cells("N,B,60", "N,B,60.01"), COUNTS, "say with --tolerance"),
     "strict alone": (SURVEY, [*VALUE, "--strict"], "width"),
     "unknown method": (SURVEY, [*VALUE, "--method", "magic"], "'magic'"),
     "unknown cost": (SURVEY, [*VALUE, "--cost", "weight"], "weight"),

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from csp import InputError, Mechanism, Problem, Table, Unprotectable, audit, intervals, suppress
+from csp import (
+    CertificateError,
+    InputError,
+    Mechanism,
+    Problem,
+    Table,
+    Unprotectable,
+    audit,
+    intervals,
+    suppress,
+)
 
 SEEDS = range(6)
 
@@ -24,6 +34,25 @@ def test_three_way_intervals_are_proved(seed: int) -> None:
     found = intervals(table, pattern).require_exact()
     assert (found.lower[pattern] <= table.values[pattern]).all()
     assert (found.upper[pattern] >= table.values[pattern]).all()
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 3), (3, 3, 3), (2, 2, 2)])
+def test_what_is_beyond_proof_names_its_mend(shape: tuple[int, ...]) -> None:
+    """Between 2**45 and the largest value allowed not every interval can be proved."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        bits = 52 - int(np.prod(shape) - 1).bit_length()
+        values = rng.integers(1, 2**bits, shape)
+        values[rng.random(shape) < 0.25] = rng.integers(1, 6)
+        table = Table.from_array(values, margins=True)
+        pattern = ~table.margins & (rng.random(table.n_cells) < 0.9)
+        try:
+            found = intervals(table, pattern).require_exact()
+        except CertificateError as error:
+            assert "use a larger unit" in str(error)  # noqa: PT017
+        else:
+            assert (found.lower <= table.values).all()
+            assert (found.upper >= table.values).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -198,3 +198,10 @@ def test_the_fewest_known_contributors_are_kept():
     assert both.contributors.top.shape == (3, 2)
     assert both.contributors.opposite is not None
     assert both.structural is not None
+
+
+def test_a_table_of_a_part_is_not_given_the_code_of_the_whole():
+    whole = Table.from_array([1, 2, 3], names=["r"], codes=[["a", "b", "c"]])
+    part = Table.from_frame({"r": ["a", "b"], "v": [1, 2]}, ["r"], "v", total={"r": "East"})
+    with pytest.raises(InputError, match=r"'East' in table 2.*let the hierarchy of the whole hold"):
+        link(whole, part)

@@ -189,6 +189,14 @@ def test_text_columns_ask_for_attributes(data):
     assert "name the numerical attributes" in result.output
 
 
+def test_a_title_above_the_header_is_named(data):
+    data.write_text("Income of all\n" + data.read_text())
+    for words in (["-k", "3"], ["-k", "3", "--attributes", "total,wage"]):
+        result = run(data, *words)
+        assert result.exit_code == 2
+        assert "a title above the header: remove it" in " ".join(result.output.split())
+
+
 def test_table_2_has_every_printed_count():
     from cellveil.studies.disclosure import table_2
 

@@ -114,7 +114,10 @@ def test_every_flipped_bit_of_a_packed_file_is_noticed(tmp_path: Path) -> None:
 
 
 def test_sizes_are_bounded_before_the_work(tmp_path, monkeypatch) -> None:
-    bomb = put(tmp_path / "a.gz", gzip.compress(b"1" * 10**7))
+    bomb = put(tmp_path / "a.gz", gzip.compress(b"1" * 10**8, 1))
+    with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
+        read_jj(bomb)
+    put(bomb, gzip.compress(b"1" * 10**7))
     with pytest.raises(InputError, match="more than 1000 bytes"):
         read_bytes(bomb, 1000)
     monkeypatch.setattr(reading, "MAX_BYTES", 10**6)
@@ -224,6 +227,67 @@ def test_missing_texts(tmp_path: Path) -> None:
     assert ("none",) in table.labels
     with pytest.raises(InputError, match=r"has the code 'N' already \(row 1\)"):
         Table.from_microdata(declared, ["r"], missing="N")
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("r,v\nN,2,\nM,3,\n", 1),
+        ("r,v\nN,2\nM,3,\n", 2),
+        ("r,v\nN,2\nM,3,", 2),
+        ("r,v\r\nN,2\r\nM,3,\r\n", 2),
+        ("r,v\rN,2\rM,3,\r", 2),
+        ("r;v\nN;2\nM;3;\n", 2),
+        ('r,v\n"N,\n",2\nM,,\n', 2),
+        ("r,v,\nN,2,\nM,3,\n", None),
+        ('r,v\n"N,",2\nM,\n', None),
+        ("r,v\nN,\nM,", None),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_separators_at_the_ends_of_rows(tmp_path, text, row, name) -> None:
+    """A field that the header does not name was dropped; an empty last one is a missing entry."""
+    data = text.encode()
+    path = put(tmp_path / name, gzip.compress(data) if name.endswith(".gz") else data)
+    if row is None:
+        assert len(columns(path)[1]) == 2
+    else:
+        with pytest.raises(InputError, match=f"row {row}: the row ends with a separator"):
+            columns(path)
+
+
+def test_a_title_is_named_where_every_column_is_read(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", "Turnover, of all\nr,v,w\nN,2,3\n".replace(", ", " "))
+    with pytest.raises(InputError, match="a title above the header: remove it"):
+        read_columns(path, column_names(path))
+    for text in ("Turnover,\nr,v\nN,2\n", "Turnover,,\nr,v,w\nN,2,3\n"):
+        with pytest.raises(InputError, match="a title above the header: remove it"):
+            columns(put(path, text))
+
+
+def test_errors_of_the_reader_quote_no_data(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", 'r,v\nN,2\n"HIDDEN"x,7777,3\n')
+    with pytest.raises(InputError) as caught:
+        columns(path)
+    link: BaseException | None = caught.value
+    while link is not None:
+        assert "HIDDEN" not in repr(link)
+        assert "7777" not in repr(link)
+        link = link.__cause__ or link.__context__
+
+
+def test_a_file_beyond_memory_is_not_called_damaged(tmp_path, monkeypatch) -> None:
+    import duckdb
+
+    from csp import columns as module
+
+    def full(*words: object) -> None:
+        msg = "failed to allocate"
+        raise duckdb.OutOfMemoryException(msg)
+
+    monkeypatch.setattr(module, "_from_relation", full)
+    with pytest.raises(InputError, match="does not fit into memory"):
+        columns(put(tmp_path / "a.csv", "r,v\nN,2\n"))
 
 
 @pytest.mark.parametrize(
@@ -512,6 +576,7 @@ def test_a_release_is_plain_data(tmp_path: Path) -> None:
         {"relations": relations | {"count": 10**9}}, {"relations": relations | {"count": True}},
         {"relations": relations | {"count": 10**12}}, {"relations": relations | {"more": 1}},
         {"relations": relations | twice | {"coefficients": [*relations["coefficients"], 1]}},
+        {"relations": relations | {"coefficients": [2**61, *relations["coefficients"][1:]]}},
         {"relations": relations | {"coefficients": [0] * len(relations["coefficients"])}},
     ):  # fmt: skip
         path.write_text(json.dumps(good | wrong))

@@ -93,6 +93,26 @@ def test_a_total_under_another_name_is_refused_where_it_was_a_category():
         Table.from_frame(ALL, ["region"], "n", total={"sector": "All"})
 
 
+def test_a_total_off_by_rounding_is_a_total_too():
+    parts = np.random.default_rng(2).integers(10_000, 99_999, (5, 4))
+    whole = np.hstack([parts, parts.sum(axis=1, keepdims=True)])
+    rounded = (whole + 50) // 100
+    assert (rounded[:, :4].sum(axis=1) != rounded[:, 4]).any()
+    rows = {
+        "r": [f"r{i}" for i in range(5) for _ in range(5)],
+        "s": ["a", "b", "c", "d", "e"] * 5,
+        "v": (rounded.ravel() / 10).tolist(),
+    }
+    with pytest.raises(InputError, match=r"'e' of dimension 's' is the sum.*within rounding"):
+        Table.from_frame(rows, ["r", "s"], "v")
+    with pytest.raises(InputError, match="margins=False"):
+        Table.from_array(rounded)
+    rounded[:, 4] += 9
+    assert Table.from_array(rounded).n_cells == 36
+    # Beside small numbers every other one is as near.
+    assert Table.from_array([[3, 4, 8], [2, 9, 10], [5, 1, 7], [4, 4, 9]]).n_cells == 20
+
+
 def test_totals_among_records_and_in_arrays_are_refused():
     codes = ["a"] * 3 + ["b"] * 4 + ["Denmark"] * 7
     sex = list("fmf") + list("fmfm") + list("fmffmfm")

@@ -202,10 +202,11 @@ def numbers_of(text: str, option: str) -> tuple[int, ...]:
         If something else stands there (option named).
     """
     from csp.errors import InputError
+    from csp.numbers import read_whole
 
     try:
-        return tuple(int(number) for number in split(text))
-    except ValueError as error:
+        return tuple(read_whole(number) for number in split(text))
+    except InputError as error:
         msg = f"{option} {text!r} must be whole numbers separated by commas"
         raise InputError(msg) from error
 

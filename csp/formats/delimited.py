@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SEPARATORS",
+    "TITLE",
     "TextFile",
     "connected",
     "header",
@@ -38,6 +39,7 @@ __all__ = [
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 DECIMALS = (".", ",")
+TITLE = "line 1 has fewer fields than line 2 and looks like a title above the header: remove it"
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -48,6 +50,8 @@ _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+", re.ASCII)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}", re.ASCII)
 _BLANK = {"", "na", "nan", "null", "none", "<na>"}
 _SIGNS = (",", ".", '"', "NA")
+_ENDS = tuple(sign + end for sign in SEPARATORS for end in "\n\r")
+_NEVER = "\x1f"
 _HEAD = 2**20
 _MOST_ROWS = 2**30
 
@@ -154,7 +158,8 @@ def connected(path: str | os.PathLike[str], kind: str) -> Iterator[duckdb.DuckDB
             if kind == "csv":
                 mend = "has it as many fields as line 1, and are its quotes closed?"
             msg = f"{str(path)!r} cannot be read as {kind}{where}; {mend}"
-            raise InputError(msg) from None  # the library's text may quote the data
+            error.args = (msg,)  # the library's text may quote the data
+            raise InputError(msg) from None
 
 
 # ---- parquet -------------------------------------------------------------------------------------
@@ -225,7 +230,8 @@ class _Scan:
     head : str
         Its first million characters or so.
     signs : frozenset of str
-        Which of `_SIGNS` occur in it: what is in no line is not looked for in its columns.
+        Which of `_SIGNS` and `_ENDS` occur in it: what is in no line is not looked for in its
+        columns.
     """
 
     encoding: str
@@ -283,33 +289,52 @@ def open_text(connection: duckdb.DuckDBPyConnection, file: TextFile) -> Iterator
     InputError
         As for `header`.
     """
+    import duckdb
+
     scan = _scan(file)
     names, separator = _names(file, scan)
     found = replace(file, separator=separator, encoding=scan.encoding)
+    title = _is_title(file, scan)
+    inside = separator != "," or '"' in scan.signs
+    signs = scan.signs if inside else scan.signs - {","}
     with tempfile.TemporaryDirectory() as folder:
         path = regular_file(file.path)
         if scan.rewrite:
             path = Path(folder) / "copy.csv"
             _rewrite(file, scan.encoding, path)
-        relation = connection.read_csv(
-            _literal(path),
-            header=True,
-            sep=separator,
-            quotechar='"',
-            escapechar='"',
-            columns={f"c{i}": "VARCHAR" for i in range(len(names))},
-            auto_detect=False,
-            hive_partitioning=False,
-            compression="gzip" if scan.packed and not scan.rewrite else "none",
+        written: dict[str, Any] = {
+            "header": True, "sep": separator, "quotechar": '"', "escapechar": '"',
+            "auto_detect": False, "hive_partitioning": False,
+            "compression": "gzip" if scan.packed and not scan.rewrite else "none",
+        }  # fmt: skip
+        fields = {f"c{i}": "VARCHAR" for i in range(len(names))}
+        try:
+            if any(separator == end[0] for end in scan.signs & set(_ENDS)):
+                wider = connection.read_csv(
+                    _literal(path), columns=fields | {f"c{len(names)}": "VARCHAR"},
+                    null_padding=True, parallel=False, na_values=_NEVER, **written,
+                )  # fmt: skip
+                _check_ends(file, wider, len(names))
+            relation = connection.read_csv(_literal(path), columns=fields, **written)
+            yield Opened(relation, names, found, signs, title)
+        except duckdb.Error as error:
+            if not title:
+                raise
+            msg = f"{str(file.path)!r}: {TITLE}"
+            error.args = (msg,)  # the library's text may quote the data
+            raise InputError(msg) from None
+
+
+def _check_ends(file: TextFile, wider: Any, n: int) -> None:
+    """Refuse rows with one field more than line 1, which the reader drops where it is empty."""
+    longer = wider.project(f"row_number() OVER () AS row, c{n}").filter(f"c{n} IS NOT NULL")
+    ((first,),) = longer.aggregate("min(row)").fetchall()
+    if first is not None:
+        msg = (
+            f"{str(file.path)!r}, row {first}: the row ends with a separator and has one field "
+            "more than line 1; take it out, or name the column"
         )
-        inside = separator != "," or '"' in scan.signs
-        yield Opened(
-            relation,
-            names,
-            found,
-            scan.signs if inside else scan.signs - {","},
-            _is_title(file, scan),
-        )
+        raise InputError(msg)
 
 
 def _scan(file: TextFile) -> _Scan:
@@ -357,12 +382,14 @@ def _scan(file: TextFile) -> _Scan:
         if b"\r" in plain or last == b"\r":
             returns += plain.count(b"\r")
             pairs += plain.count(b"\r\n") + (last == b"\r" and plain[:1] == b"\n")
-        signs |= {sign for sign in _SIGNS if sign not in signs and sign.encode() in last + plain}
+        looked_for = [sign for sign in (*_SIGNS, *_ENDS) if sign not in signs]
+        signs |= {sign for sign in looked_for if sign.encode() in last + plain}
         last = plain[-1:] or last
     if decoder is None:
         encoding = "utf-8"
     else:
         checked(b"", final=True)
+    signs |= {end for end in _ENDS if end[0] == last.decode("latin-1")}
     mixed = returns > pairs or pairs not in (0, lines)
     shown = head.decode("utf-8", "ignore").removeprefix("\ufeff")
     return _Scan(
@@ -398,7 +425,8 @@ def _names(file: TextFile, scan: _Scan) -> tuple[list[str], str]:
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if not names or twice is not None:
         what = "is empty" if twice is None else f"names column {twice!r} twice"
-        msg = f"the header (line 1) of {str(file.path)!r} {what}; name each column once"
+        mend = f"; {TITLE}" if _is_title(file, scan) else "; name each column once"
+        msg = f"the header (line 1) of {str(file.path)!r} {what}{mend}"
         raise InputError(msg)
     return names, separator
 
@@ -407,7 +435,8 @@ def _is_title(file: TextFile, scan: _Scan) -> bool:
     lines = re.split(r"\r\n?|\n", re.sub(r'"[^"]*"', "", scan.head), maxsplit=2)[:2]
     separators = SEPARATORS if file.separator is None else (file.separator,)
     first, second = (
-        max(line.count(separator) for separator in separators) for line in (*lines, "")[:2]
+        max(line.rstrip(separator).count(separator) for separator in separators)
+        for line in (*lines, "")[:2]
     )
     return first < second
 

@@ -46,6 +46,7 @@ MAX_DESCRIPTION_BYTES = 2**26
 """Most bytes of a file that people write: a hierarchy, a record layout, a mechanism. The largest
 classifications in use, with some 100,000 codes, take a tenth of it."""
 
+_RATIO = 200
 _CHUNK = 2**20
 _PACKED = 2**16
 _GZIP = b"\x1f\x8b"
@@ -112,10 +113,18 @@ def read_bytes(
     Raises
     ------
     InputError
-        As for `chunks`.
+        As for `chunks`, and if it unpacks to more than `_RATIO` times its size: no table does.
     """
+    pieces, total = [], 0
+    largest = max(MAX_DESCRIPTION_BYTES, _RATIO * regular_file(path).stat().st_size)
     try:
-        return b"".join(chunks(path, most, packed=packed))
+        for piece in chunks(path, most, packed=packed):
+            total += len(piece)
+            if total > largest:
+                msg = f"{str(path)!r} unpacks to more than {_RATIO} times its size; unpack it first"
+                raise InputError(msg)
+            pieces.append(piece)
+        return b"".join(pieces)
     except MemoryError as error:
         msg = f"{str(path)!r} does not fit into memory; read it on a larger machine"
         raise InputError(msg) from error

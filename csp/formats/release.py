@@ -217,11 +217,12 @@ def _relations(facts: dict[str, Any], path: str | os.PathLike[str]) -> dict[str,
     out = {}
     for key in lists:
         numbers = given[key]
+        # Sums of relations must stay exact.
         whole = isinstance(numbers, list) and all(
-            type(v) is int and abs(v) < UNBOUNDED for v in numbers
+            type(v) is int and abs(v) <= MAX_VALUE for v in numbers
         )
         if not whole:
-            msg = f"{str(path)!r}: 'relations' needs a list of whole numbers {key!r}"
+            msg = f"{str(path)!r}: 'relations' needs a list of whole numbers {key!r} up to 2**53"
             raise InputError(msg)
         out[key] = np.array(numbers, dtype=np.int64)
     count = given["count"]
