@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 from attacks import propagation
 from attacks.completion import complete
 from csp.attacker import components
-from csp.auditing import intervals
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, NoContributors, OutOfTime
+from csp.feasibility import intervals
 from csp.mechanism import Mechanism
 from csp.numbers import units_text
 from csp.patterns import as_flags

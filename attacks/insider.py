@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from attacks.completion import complete
 from attacks.proofs import end_of
 from attacks.wording import cell_name
-from csp.auditing import interval_claims
 from csp.certificate import Certificate
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
+from csp.feasibility import interval_claims
 from csp.problem import Problem
 from csp.release import Release
 from csp.rules.base import counts_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from csp.lazily import lazily
 
 if TYPE_CHECKING:
-    from csp.auditing import Audit, Violation, audit, intervals
+    from csp.auditing import Audit, audit
     from csp.contributors import Contributors
     from csp.decoys import Decoys
     from csp.defending import Defended, defend
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SolverError,
         Unprotectable,
     )
+    from csp.feasibility import intervals
     from csp.formats.delimited import TextFile
     from csp.formats.jj import read_jj, write_jj
     from csp.guarantee import Guarantee
@@ -47,9 +48,10 @@ if TYPE_CHECKING:
     )
     from csp.solve import Progress, Suppression, suppress
     from csp.table import Table
+    from csp.violations import Violation
 
 _HOMES = {
-    "csp.auditing": ("Audit", "Violation", "audit", "intervals"),
+    "csp.auditing": ("Audit", "audit"),
     "csp.contributors": ("Contributors",),
     "csp.decoys": ("Decoys",),
     "csp.defending": ("Defended", "defend"),
@@ -62,6 +64,7 @@ _HOMES = {
         "SolverError",
         "Unprotectable",
     ),
+    "csp.feasibility": ("intervals",),
     "csp.formats.delimited": ("TextFile",),
     "csp.formats.jj": ("read_jj", "write_jj"),
     "csp.guarantee": ("Guarantee",),
@@ -86,6 +89,7 @@ _HOMES = {
     ),
     "csp.solve": ("Progress", "Suppression", "suppress"),
     "csp.table": ("Table",),
+    "csp.violations": ("Violation",),
 }
 
 __all__ = [

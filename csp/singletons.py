@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from csp.contributors import Contributors
 from csp.problem import Problem
 from csp.rules.base import sides_of
 from csp.table import Table
 
-__all__ = ["Insider", "insiders"]
+__all__ = ["Attackers", "Insider", "insiders"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,69 @@ class Insider:
     ----------
     knows : tuple of int
         Cells whose value the contributor knows: those it is alone in, and all below them.
-    against : tuple of int
-        Primary cells that must keep their levels even for this contributor.
+    takes_part : frozenset of int
+        Primary cells that need not keep their levels for this contributor; all others must.
     """
 
     knows: tuple[int, ...]
-    against: tuple[int, ...]
+    takes_part: frozenset[int]
+
+
+class Attackers:
+    """Who knows which cell, and against whom each primary cell is guarded.
+
+    Parameters
+    ----------
+    problem : Problem
+    hidden : (n,) bool, optional
+        Suppressed cells: what attackers know of the others, everybody knows. All by default.
+
+    Attributes
+    ----------
+    knows : list of (k,) int64
+        Suppressed cells that each attacker knows, ascending.
+    """
+
+    def __init__(self, problem: Problem, hidden: NDArray[np.bool_] | None = None) -> None:
+        n = problem.table.n_cells
+        found = insiders(problem)
+        seen = np.ones(n, dtype=bool) if hidden is None else hidden
+        cells = [np.array(one.knows, dtype=np.int64) for one in found]
+        self.knows = [some[seen[some]] for some in cells]
+        self._known = np.zeros(n, dtype=bool)
+        self._owners: dict[int, list[int]] = {}
+        self._exempt: dict[int, set[int]] = {}
+        for a, some in enumerate(self.knows):
+            self._known[some] = True
+            for cell in some.tolist():
+                self._owners.setdefault(cell, []).append(a)
+            for p in found[a].takes_part if len(some) else ():
+                self._exempt.setdefault(p, set()).add(a)
+
+    def __repr__(self) -> str:
+        return f"Attackers({len(self.knows)})"
+
+    def exempt(self, p: int) -> frozenset[int]:
+        """Attackers against whom a primary cell is not guarded."""
+        return frozenset(self._exempt.get(p, ()))
+
+    def touched(self, cells: NDArray[np.int64]) -> frozenset[int]:
+        """Attackers who know one of these cells: a witness that moves them is none for these."""
+        known = cells[self._known[cells]].tolist()
+        return frozenset(a for cell in known for a in self._owners[cell])
+
+    def fixed_for(self, p: int) -> NDArray[np.bool_]:
+        """(n,) bool: cells that some attacker of a primary cell knows."""
+        mask, exempt = self._known.copy(), self.exempt(p)
+        for a in exempt:
+            for cell in self.knows[a].tolist():
+                mask[cell] = not exempt.issuperset(self._owners[cell])
+        return mask
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """(n,) bool: cells that some attacker knows."""
+        return self._known
 
 
 def insiders(problem: Problem) -> tuple[Insider, ...]:
@@ -65,7 +123,7 @@ def insiders(problem: Problem) -> tuple[Insider, ...]:
         knows = set().union(*(inside[s] for s in group))
         part_of = _closure([c for c in knows if filled[c]], above) | knows
         part_of |= _listing(people, group, listed)
-        found.append(Insider(tuple(sorted(knows)), tuple(sorted(primaries - part_of))))
+        found.append(Insider(tuple(sorted(knows)), frozenset(primaries & part_of)))
     return tuple(found)
 
 

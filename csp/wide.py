@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.auditing import interval_claims
 from csp.certificate import Certificate
 from csp.clock import UNLIMITED, Clock
 from csp.decoys import Decoys
 from csp.errors import InputError, phrase
+from csp.feasibility import interval_claims
 from csp.numbers import ceil_fraction, exact, units_text
 from csp.problem import Problem
 from csp.rules.base import number_text

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import csp.auditing
+import csp.feasibility
 import csp.solve.run as run_module
 from csp import (
     CertificateError,
@@ -120,7 +121,7 @@ def test_a_last_audit_cut_short_keeps_the_verdict(
 ) -> None:
     pattern = suppress(CUBE).pattern
     judged, whole = judge(CUBE, pattern), audit(CUBE, pattern)
-    true, count = csp.auditing.claims_of, [0]
+    true, count = csp.feasibility.claims_of, [0]
 
     def stopped(*args: Any, **options: Any) -> Any:
         count[0] += 1
@@ -128,8 +129,8 @@ def test_a_last_audit_cut_short_keeps_the_verdict(
             raise reason
         return true(*args, **options)
 
-    monkeypatch.setattr(csp.auditing, "claims_of", stopped)
-    monkeypatch.setattr(csp.auditing, "_SLICE", 2)
+    monkeypatch.setattr(csp.feasibility, "claims_of", stopped)
+    monkeypatch.setattr(csp.feasibility, "_SLICE", 2)
     short = follow(CUBE, judged, clock=Clock.of(600), interruptible=True)
     assert short.safe
     short.certificate.verify()
@@ -140,9 +141,9 @@ def test_a_last_audit_cut_short_keeps_the_verdict(
     assert (short.lower[inner] >= whole.lower[inner]).all()
     assert (short.upper[inner] <= whole.upper[inner]).all()
     # An unsafe pattern stays unsafe.
-    monkeypatch.setattr(csp.auditing, "claims_of", true)
+    monkeypatch.setattr(csp.feasibility, "claims_of", true)
     bare = judge(CUBE, CUBE.forced)
-    monkeypatch.setattr(csp.auditing, "claims_of", stopped)
+    monkeypatch.setattr(csp.feasibility, "claims_of", stopped)
     assert not follow(CUBE, bare, clock=Clock.of(600), interruptible=True).safe
 
 

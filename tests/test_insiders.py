@@ -49,7 +49,7 @@ def test_a_contributor_alone_in_two_cells_knows_both() -> None:
     )
     (insider,) = insiders(problem)
     assert insider.knows == (one, two)
-    assert insider.against == (other,)
+    assert insider.takes_part == frozenset()
     # In a two by two pattern whoever knows two opposite cells knows them all.
     with pytest.raises(Unprotectable, match="from the contributor of cell"):
         suppress(problem)
@@ -71,10 +71,10 @@ def test_a_contributor_who_takes_part_in_a_cell_is_no_outsider_to_it() -> None:
     single = np.arange(9) == table.position(("1", "1"))
     problem = Problem.of(table, primary, spl=2, publish=table.margins, singletons=single)
     (insider,) = insiders(problem)
-    assert insider.against == (there,)
+    assert insider.takes_part == {here}
     unnamed = table.replace(contributors=replace(table.contributors, ids=None))
     (insider,) = insiders(replace(problem, table=unnamed))
-    assert insider.against == (there, here)
+    assert insider.takes_part == frozenset()
     # Only (1, 2) fails: (1, 1) is known to f1, so its row tells it.
     assert {v.cells[0] for v in audit(problem, ~table.margins).violations} == {there}
 

@@ -14,7 +14,6 @@ from scipy.sparse import csc_array
 
 from csp import Table
 from csp.attacker.view import room
-from csp.auditing import interval_claims
 from csp.certificate import (
     Certificate,
     Claim,
@@ -23,6 +22,7 @@ from csp.certificate import (
     _fault_of_witness,
 )
 from csp.errors import CertificateError
+from csp.feasibility import interval_claims
 from csp.ledger import doubtful
 from tests import oracles
 from tests.shared import examples

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from attacks.readings import DEVIATION, MEAN, THRESHOLD, WIDTH
 from attacks.releases import differencing
-from csp.auditing import intervals
 from csp.decoys import Decoys
 from csp.errors import InputError, Unprotectable
+from csp.feasibility import intervals
 from csp.key import Key
 from csp.linked import link
 from csp.mechanism import Mechanism

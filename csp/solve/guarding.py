@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.view import room
-from csp.auditing import Violation
 from csp.boxes import Boxes
 from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime, SolverError, Unprotectable
 from csp.problem import Problem
-from csp.singletons import insiders
+from csp.singletons import Attackers
 from csp.solve.run import Run
+from csp.violations import Violation
 
 __all__ = ["LARGE", "guard", "with_boxes"]
 
@@ -132,22 +132,16 @@ def with_boxes(
     OutOfTime
     """
     boxes = Boxes(problem.table)
-    attackers = insiders(problem)
+    attackers = Attackers(problem)
     up, down = room(problem.table)
     allowed = problem.forced | problem.free
     pattern = pattern.copy()
     price = np.where(pattern, 0.0, problem.cost)
     primaries = np.flatnonzero(problem.primary) if cells is None else np.array(sorted(cells))
-    known: dict[int, list[tuple[int, ...]]] = {p: [] for p in primaries.tolist()}
-    for one in attackers:
-        for p in one.against:
-            if p in known:
-                known[p].append(one.knows)
     order = primaries[np.argsort(-problem.table.values[primaries], kind="stable")]
     for p in order.tolist():
         clock.check("a pattern of boxes was found")
-        open_cells = allowed.copy()
-        open_cells[[c for group in known[p] for c in group]] = False
+        open_cells = allowed & ~attackers.fixed_for(p)
         fall = int(problem.lpl[p])
         rise = max(int(problem.upl[p]), int(problem.spl[p]) - fall)
         corners = boxes.cheapest(

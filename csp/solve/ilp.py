@@ -242,7 +242,7 @@ def _compact(problem: Problem, clock: Clock, *, integer: bool) -> _Compact:
                 "point; use method 'auto'"
             )
             raise InputError(msg)
-        for known in [(), *(a.knows for a in attackers if p in a.against)]:
+        for known in [(), *(a.knows for a in attackers if p not in a.takes_part)]:
             clock.check("the program was built")
             high = _deviation(program, problem, x, p, known, "h", big, unit, whole=whole)
             low = _deviation(program, problem, x, p, known, "l", big, unit, whole=whole)

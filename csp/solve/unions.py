@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.auditing import Violation
 from csp.problem import Problem
 from csp.rules import every_union_sensitive
 from csp.solve.cuts import Cut, needy
+from csp.violations import Violation
 
 __all__ = ["union_cut", "union_cuts_beforehand"]
 

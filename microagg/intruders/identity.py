@@ -191,9 +191,9 @@ def identity_attack(
     >>> identity_attack(table, hidden)
     IdentityAttack(2 suppressed cells: 2 known exactly, 0 between two ends, 0 open)
     """
-    from csp.auditing import interval_claims
     from csp.certificate import Certificate
     from csp.completion import complete
+    from csp.feasibility import interval_claims
 
     clock = Clock.of(time_limit)
     release, table, shown, shape = _release_of(target, pattern)
