@@ -18,7 +18,7 @@ from csp.solve.result import Progress, ProgressCallback, Suppression
 
 __all__ = ["METHODS", "Progress", "ProgressCallback", "Suppression", "suppress"]
 
-METHODS = ("auto", "cuts", "branch", "compact", "small")
+METHODS = ("auto", "cuts", "branch", "compact", "small", "large")
 
 
 @named_errors
@@ -150,6 +150,12 @@ def _solve(
         from csp.solve.slices import solve_by_search
 
         return solve_by_search(problem, clock=clock, gap=gap, integer=integer, progress=progress)
+    if method == "large" or (method == "auto" and _is_large(problem)):
+        from csp.solve.large.engine import solve_large
+
+        return solve_large(
+            problem, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress
+        )
     from csp.solve.benders import solve_by_cuts
 
     return solve_by_cuts(
@@ -161,3 +167,11 @@ def _solve(
         progress=progress,
         tree=None if method == "auto" else method == "branch",
     )
+
+
+def _is_large(problem: Problem) -> bool:
+    """Whether the engine for large tables is the one that pays."""
+    from csp.solve.large.engine import LARGE, takes
+    from csp.solve.network import HiddenNetwork
+
+    return problem.table.n_cells >= LARGE and takes(problem) and HiddenNetwork.of(problem) is None

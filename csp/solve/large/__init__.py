@@ -1,0 +1,1 @@
+"""Tables of an office's size: witnesses from programs over a few hundred cells."""

@@ -1,0 +1,121 @@
+"""The dimensions of a table as its relations show them: which codes add up to which.
+
+Every relation of a table made by cross-classification runs along one dimension: only the code of
+that dimension differs among its cells. From these relations come the trees of codes, and from the
+trees the part of a table in which a cell can be compensated.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.table import Table
+
+__all__ = ["Axes"]
+
+
+class Axes:
+    """Codes of all cells as integers, and what adds up to what in each dimension.
+
+    Attributes
+    ----------
+    codes : (n, d) int64
+        Code of each cell in each dimension, numbered by first occurrence.
+    parents, children : list of dict of int to list of int
+        For each dimension; a code may have several parents (aggregates that overlap).
+    """
+
+    def __init__(self, table: Table) -> None:
+        n, d = table.n_cells, len(table.names)
+        self.codes = np.empty((n, d), np.int64)
+        for k, column in enumerate(zip(*table.labels, strict=True)):
+            number: dict[str, int] = {}
+            self.codes[:, k] = [number.setdefault(code, len(number)) for code in column]
+        self.parents: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(d)]
+        self.children: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(d)]
+        self.regular = self._read(table)
+        self._subtrees: dict[tuple[int, int], NDArray[np.int64]] = {}
+
+    def _read(self, table: Table) -> bool:
+        """Read the trees; False if some relation runs along no single dimension."""
+        matrix = table.relations
+        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        first = matrix.indices[matrix.indptr[:-1]]
+        varies = np.zeros((matrix.shape[0], self.codes.shape[1]), dtype=bool)
+        for k in range(self.codes.shape[1]):
+            code = self.codes[:, k]
+            np.logical_or.at(varies[:, k], row, code[matrix.indices] != code[first[row]])
+        if (varies.sum(axis=1) != 1).any():
+            return False
+        axis = varies.argmax(axis=1)
+        total = matrix.data < 0
+        if (np.bincount(row[total], minlength=matrix.shape[0]) != 1).any():
+            return False
+        whole = np.empty(matrix.shape[0], np.int64)
+        whole[row[total]] = matrix.indices[total]
+        for k in range(self.codes.shape[1]):
+            inside = ~total & (axis[row] == k)
+            code = self.codes[:, k]
+            pairs = np.stack([code[whole[row[inside]]], code[matrix.indices[inside]]])
+            for parent, child in np.unique(pairs, axis=1).T.tolist():
+                self.children[k][parent].append(child)
+                self.parents[k][child].append(parent)
+        return True
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        sizes = self.codes.max(axis=0) + 1
+        radix = np.concatenate([np.cumprod(sizes[::-1])[::-1][1:], [1]]).astype(np.int64)
+        keys = self.codes @ radix
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order, radix
+
+    def cells(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Cells of the table whose code in each dimension is among these, ascending."""
+        keys, order, radix = self._sorted
+        wanted = np.zeros(1, np.int64)
+        for k, some in enumerate(codes):
+            wanted = (wanted[:, None] + some * radix[k]).ravel()
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.sort(order[at[keys[at] == wanted]])
+
+    def above(self, k: int, code: int, steps: int) -> tuple[int, ...]:
+        """Ancestors of a code so many steps up, or as far up as it goes."""
+        here = {code}
+        for _ in range(steps):
+            up = {parent for c in here for parent in self.parents[k].get(c, ())}
+            if not up:
+                break
+            here = up
+        return tuple(sorted(here))
+
+    def subtree(self, k: int, code: int) -> NDArray[np.int64]:
+        """Return a code and everything below it, ascending."""
+        found = self._subtrees.get((k, code))
+        if found is None:
+            seen, stack = {code}, [code]
+            while stack:
+                for child in self.children[k].get(stack.pop(), ()):
+                    if child not in seen:
+                        seen.add(child)
+                        stack.append(child)
+            found = self._subtrees[k, code] = np.array(sorted(seen), dtype=np.int64)
+        return found
+
+    def around(self, cell: int, growth: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        """Tops of the subtrees round a cell: in each dimension so many steps above its parent."""
+        codes = self.codes[cell].tolist()
+        return tuple(self.above(k, code, 1 + growth[k]) for k, code in enumerate(codes))
+
+    def within(self, tops: tuple[tuple[int, ...], ...]) -> NDArray[np.int64]:
+        """Cells of the product of subtrees."""
+        return self.cells(
+            [
+                np.unique(np.concatenate([self.subtree(k, top) for top in some]))
+                for k, some in enumerate(tops)
+            ]
+        )

@@ -1,0 +1,201 @@
+"""Witnesses in use: which requirements they meet, against whom, and which cells they need."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.certificate import Claim
+from csp.singletons import Attackers
+from csp.solve.large.field import Field, Witness
+
+__all__ = ["Book"]
+
+Pair = tuple[Claim, Claim]
+
+# Pairs of claims about one cell that are made at most.
+_PAIRS = 64
+
+
+class Book:
+    """Witnesses in use; their cells are the pattern.
+
+    A requirement is settled if, for an outsider and for each contributor who attacks its cell, some
+    witness that meets it moves no cell that this attacker knows.
+
+    Parameters
+    ----------
+    field : Field
+    attackers : Attackers or None
+
+    Attributes
+    ----------
+    used : (n,) int64
+        How many witnesses move each cell.
+    witnesses : dict of int to Witness
+    """
+
+    def __init__(self, field: Field, attackers: Attackers | None = None) -> None:
+        self.field, self.attackers = field, attackers
+        self.used = np.zeros(len(field.open), np.int64)
+        self.witnesses: dict[int, Witness] = {}
+        self._meets: dict[int, list[int]] = {}
+        self._serving: list[set[int]] = [set() for _ in range(len(field.need))]
+        self._through: dict[int, set[int]] = defaultdict(set)
+        self._touched: dict[int, frozenset[int]] = {}
+        self._kept: dict[int, list[Pair]] = defaultdict(list)
+        self._everybody = frozenset(range(len(attackers.knows))) if attackers else frozenset()
+        self._next = 0
+
+    def __repr__(self) -> str:
+        return f"Book({len(self.witnesses)} witnesses)"
+
+    def add(self, witness: Witness, number: int | None = None) -> int:
+        """Take a witness into use, and return its number (that of before, if one is given)."""
+        if number is None:
+            number, self._next = self._next, self._next + 1
+        self.witnesses[number] = witness
+        self._meets[number] = self.field.served(witness).tolist()
+        for r in self._meets[number]:
+            self._serving[r].add(number)
+        self.used[witness.cells] += 1
+        for cell in witness.cells.tolist():
+            self._through[cell].add(number)
+        if self.attackers is not None:
+            self._touched[number] = self.attackers.touched(witness.cells)
+        return number
+
+    def remove(self, number: int) -> None:
+        """Take a witness out of use."""
+        witness = self.witnesses.pop(number)
+        for r in self._meets.pop(number):
+            self._serving[r].discard(number)
+        self.used[witness.cells] -= 1
+        for cell in witness.cells.tolist():
+            self._through[cell].discard(number)
+        self._touched.pop(number, None)
+
+    def keep(self, p: int, pair: Pair) -> None:
+        """Take claims about a cell into use for good."""
+        self._kept[p].append(pair)
+        for claim in pair:
+            self.used[claim.cells.astype(np.int64)] += 1
+
+    def through(self, cell: int) -> frozenset[int]:
+        """Witnesses that move a cell."""
+        return frozenset(self._through[cell])
+
+    def meets(self, number: int) -> list[int]:
+        """Return the requirements that a witness meets."""
+        return self._meets[number]
+
+    def left(self, r: int, without: frozenset[int] = frozenset()) -> frozenset[int] | None:
+        """Attackers against whom a requirement is not settled; None if it is not even met.
+
+        Parameters
+        ----------
+        r : int
+        without : frozenset of int
+            Witnesses that do not count.
+        """
+        p = int(self.field.cell[r])
+        serving = [i for i in self._serving[r] if i not in without]
+        if not serving and p not in self._kept:
+            return None
+        if self.attackers is None:
+            return frozenset()
+        hit = [self._touched[i] for i in serving]
+        touched = self.attackers.touched
+        hit += [touched(low.cells) | touched(high.cells) for low, high in self._kept.get(p, ())]
+        first, *others = hit
+        return first.intersection(*others) - self.attackers.exempt(p)
+
+    def settled(self, r: int, without: frozenset[int] = frozenset()) -> bool:
+        """Whether a requirement is settled; see `left`."""
+        return self.left(r, without) == frozenset()
+
+    def spare(self, number: int) -> bool:
+        """Whether everything is settled without a witness."""
+        one = frozenset((number,))
+        return all(self.settled(r, one) for r in self._meets[number])
+
+    def pattern(self) -> NDArray[np.bool_]:
+        """(n,) bool: what every pattern suppresses and what the witnesses move."""
+        return np.asarray(self.field.problem.forced | (self.used > 0))
+
+    def claims(self) -> dict[int, list[Pair]]:
+        """Pairs of lower and upper claims about every primary cell that settle it."""
+        field = self.field
+        made = {
+            number: _Claims(one, integer=field.integer) for number, one in self.witnesses.items()
+        }
+        out: dict[int, list[Pair]] = {}
+        for p in np.unique(field.cell).tolist():
+            rows = range(int(field.first[p]), int(field.first[p + 1]))
+            kinds = {int(field.kind[r]): self._few(r) for r in rows}
+            pairs = list(self._kept.get(p, ()))
+            pairs += [made[i].pair(p, i_, made) for i, i_ in _matched(kinds)]
+            out[p] = pairs
+        return out
+
+    def _few(self, r: int) -> list[int]:
+        """Few witnesses that settle a requirement together."""
+        chosen: list[int] = []
+        left: frozenset[int] | None = None
+        for i in sorted(self._serving[r]):
+            hit = (
+                frozenset()
+                if self.attackers is None
+                else (self._touched[i] - self.attackers.exempt(int(self.field.cell[r])))
+            )
+            now = hit if left is None else left & hit
+            if left is None or now != left:
+                chosen.append(i)
+                left = now
+            if not left:
+                break
+        return chosen
+
+
+def _matched(kinds: dict[int, list[int]]) -> list[tuple[int, int]]:
+    """Witnesses for the lower and the upper end that keep all levels of a cell together."""
+    if 2 in kinds:
+        slide = kinds[2]
+        lower, upper = kinds.get(1, slide), kinds.get(0, slide)
+        pairs = [(i, i) for i in slide]
+        if 0 in kinds or 1 in kinds:
+            pairs += [(i, j) for i in lower for j in upper]
+    else:
+        # A cell with a level on one side only: the other end is wherever the witness leads.
+        lower, upper = kinds.get(1, []), kinds.get(0, [])
+        pairs = [(i, j) for i in lower for j in upper] or [(i, i) for i in lower + upper]
+    return list(dict.fromkeys(pairs))[:_PAIRS]
+
+
+class _Claims:
+    """Claims that one witness allows, which share its arrays."""
+
+    def __init__(self, witness: Witness, *, integer: bool) -> None:
+        self._integer = integer
+        self._witness = witness
+        (self._fn, self._fd), (self._bn, self._bd) = witness.forward, witness.back
+        self._ahead, self._behind = witness.steps * self._fn, witness.steps * -self._bn
+
+    def pair(self, p: int, upper: int, made: dict[int, _Claims]) -> Pair:
+        """Claims that a cell falls by this witness, and rises by another."""
+        return self.claim(p, -1), made[upper].claim(p, 1)
+
+    def claim(self, p: int, sign: int) -> Claim:
+        """Claim that a cell moves as far as the witness goes."""
+        cells = self._witness.cells
+        at = int(np.searchsorted(cells, p))
+        ahead = (int(self._witness.steps[at]) > 0) == (sign > 0)
+        steps, scale = (self._ahead, self._fd) if ahead else (self._behind, self._bd)
+        none = np.empty(0, np.int64)
+        return Claim(
+            p, sign, (), Fraction(sign * int(steps[at]), scale), cells, steps, scale, none, none, 1,
+            exact=False, integer=self._integer,
+        )  # fmt: skip

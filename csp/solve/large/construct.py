@@ -1,0 +1,175 @@
+"""A first pattern: one requirement after the other, each served by the cheapest local witness."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.clock import Clock
+from csp.solve.large.axes import Axes
+from csp.solve.large.book import Book
+from csp.solve.large.field import Field, Witness
+from csp.solve.large.local import Block
+
+__all__ = ["Builder", "prune"]
+
+# Blocks kept: neighbours in the order of work share them.
+_BLOCKS = 64
+
+
+class Builder:
+    """Finds witnesses for requirements, in blocks round their cells that grow as needed.
+
+    Parameters
+    ----------
+    field : Field
+    axes : Axes
+    """
+
+    def __init__(self, field: Field, axes: Axes) -> None:
+        self._field, self._axes = field, axes
+        d = axes.codes.shape[1]
+        single = [tuple(int(i == k) for i in range(d)) for k in range(d)]
+        wider = [tuple(1 + int(i == k) for i in range(d)) for k in range(d)]
+        self._growths = [(0,) * d, *single, (1,) * d, *wider, (2,) * d, (_ALL,) * d]
+        self._blocks: dict[tuple[tuple[int, ...], ...], Block] = {}
+        self.programs = 0
+
+    def __repr__(self) -> str:
+        return f"Builder({self.programs} programs)"
+
+    def _block(self, tops: tuple[tuple[int, ...], ...]) -> Block:
+        block = self._blocks.get(tops)
+        if block is None:
+            if len(self._blocks) >= _BLOCKS:
+                del self._blocks[next(iter(self._blocks))]
+            block = self._blocks[tops] = Block(self._field, self._axes.within(tops))
+        return block
+
+    def order(self) -> list[int]:
+        """Sort requirements by home block, the largest needs first."""
+        field, home = self._field, {}
+        for p in np.unique(field.cell).tolist():
+            home[p] = self._axes.around(p, self._growths[0])
+        number = {tops: i for i, tops in enumerate(dict.fromkeys(home.values()))}
+        keys = np.array([number[home[p]] for p in field.cell.tolist()], np.int64)
+        order: list[int] = np.lexsort((field.kind, field.cell, -field.need, keys)).tolist()
+        return order
+
+    def witness(
+        self, r: int, price: NDArray[np.float64], banned: NDArray[np.int64] | None = None,
+        limit: float = np.inf,
+    ) -> Witness | None:  # fmt: skip
+        """Cheapest witness of one requirement in the first block that has one.
+
+        Parameters
+        ----------
+        r : int
+        price : (n,) float64
+            0 where a cell is suppressed anyway.
+        banned : (b,) int64, optional
+            Cells that must stay.
+        limit : float
+            Of the price; a dearer witness is none.
+        """
+        field = self._field
+        p, kind, need = int(field.cell[r]), int(field.kind[r]), int(field.need[r])
+        seen = set()
+        for growth in self._growths:
+            tops = self._axes.around(p, growth)
+            if tops in seen:
+                continue
+            seen.add(tops)
+            block = self._block(tops)
+            if p not in block:
+                continue
+            for rise, both in self._ways(p, kind, need):
+                self.programs += 1
+                one = block.cheapest(p, rise, price, both=both, banned=banned)
+                if one is not None and r in field.served(one):
+                    return one if float(price[one.cells].sum()) < limit else None
+        return None
+
+    def _ways(self, p: int, kind: int, need: int) -> list[tuple[int, bool]]:
+        """Deviations that meet a requirement, and whether the opposite must be possible too."""
+        if kind < 2:
+            rise = need if kind == 0 else -need
+            return [(rise, True), (rise, False)]
+        half = -(-need // 2)
+        least = min(int(self._field.up[p]), int(self._field.down[p]))
+        return [*([(half, True)] if least >= half else []), (need, False), (-need, False)]
+
+    def serve(
+        self, book: Book, rows: Iterable[int], price: NDArray[np.float64], clock: Clock
+    ) -> list[tuple[int, frozenset[int]]]:
+        """Take witnesses into use until requirements are settled.
+
+        Parameters
+        ----------
+        book : Book
+        rows : iterable of int
+            Requirements.
+        price : (n,) float64
+            Of every cell that is not suppressed anyway; set to 0 for those that now are.
+        clock : Clock
+
+        Returns
+        -------
+        list of (int, frozenset of int)
+            Requirements that no block settles, and the attackers that are left.
+
+        Raises
+        ------
+        OutOfTime
+        """
+        failed = []
+        for r in rows:
+            while (left := book.left(r)) is None or left:
+                clock.check("a pattern was found")
+                one = self._against(book, r, left, price)
+                if one is None:
+                    failed.append((r, left or frozenset()))
+                    break
+                book.add(one)
+                price[one.cells] = 0.0
+        return failed
+
+    def _against(
+        self, book: Book, r: int, left: frozenset[int] | None, price: NDArray[np.float64]
+    ) -> Witness | None:
+        """Witness for a requirement that is not met yet, or not against some attackers."""
+        if not left or book.attackers is None:
+            return self.witness(r, price)
+        knows = [book.attackers.knows[a] for a in sorted(left)]
+        one = self.witness(r, price, np.unique(np.concatenate(knows)))
+        if one is None and len(knows) > 1:
+            # What they know together may leave no way, what each of them knows may.
+            one = next((w for k in knows if (w := self.witness(r, price, k)) is not None), None)
+        return one
+
+
+_ALL = 64
+"""Steps upwards after which a block is the whole table."""
+
+
+def prune(book: Book, price: NDArray[np.float64]) -> None:
+    """Take out witnesses that are not needed, those that save most first."""
+
+    def saves(number: int) -> float:
+        cells = book.witnesses[number].cells
+        return float(price[cells[book.used[cells] == 1]].sum())
+
+    heap = [(-saves(i), i) for i in book.witnesses if book.spare(i)]
+    heapq.heapify(heap)
+    while heap:
+        value, i = heapq.heappop(heap)
+        if not book.spare(i):
+            continue
+        now = -saves(i)
+        if now > value:
+            heapq.heappush(heap, (now, i))
+        else:
+            book.remove(i)

@@ -1,0 +1,225 @@
+"""The engine for tables of an office's size: construct, certify, improve, and bound."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.auditing import Audit, judge
+from csp.certificate import Certificate, Claim
+from csp.clock import Clock
+from csp.errors import InputError, OutOfTime
+from csp.feasibility import as_arrays, interval_claims
+from csp.problem import Problem
+from csp.singletons import Attackers
+from csp.solve.cuts import round_up, smallest_step
+from csp.solve.explain import unprotectable
+from csp.solve.fallback import grace
+from csp.solve.large.axes import Axes
+from csp.solve.large.book import Book
+from csp.solve.large.construct import Builder, prune
+from csp.solve.large.drop import drop_cells
+from csp.solve.large.field import Field
+from csp.solve.large.relaxation import relax
+from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
+from csp.violations import Violation, largest_levels, short_of_levels
+
+__all__ = ["LARGE", "solve_large", "takes"]
+
+LARGE = 5_000
+"""Number of cells from which this engine is the better one."""
+
+# By how much a cell that the relaxation holds wholly is cheaper.
+_TRUST = 0.95
+
+# Shares of the time for the relaxation, and of what is left for the audit of a pattern.
+_RELAX = 0.3
+_AUDIT = 0.3
+
+
+def takes(problem: Problem) -> bool:
+    """Whether the engine can solve a problem: relations run along dimensions, and no sum rule."""
+    return problem.union_rule is None and Axes(problem.table).regular
+
+
+@dataclass(repr=False)
+class _Search:
+    """State of one run."""
+
+    problem: Problem
+    axes: Axes
+    clock: Clock
+    gap: float
+    integer: bool
+    report: ProgressCallback | None
+    began: float = field(default_factory=time.monotonic)
+    bound: int = 0
+    best: Audit | None = None
+    cost: int | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    audits: int = 0
+
+    def tell(self, phase: str) -> None:
+        """Report progress, and count the time since the last report for the phase."""
+        now = time.monotonic() - self.began
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - sum(self.seconds.values())
+        if self.report is not None:
+            hidden = None if self.best is None else int(self.best.certificate.pattern.sum())
+            self.report(Progress(phase, self.bound, self.cost, now, hidden))
+
+    @property
+    def close_enough(self) -> bool:
+        """Whether the best pattern meets the gap asked for."""
+        return self.cost is not None and self.cost - self.bound <= self.gap * self.cost
+
+    def offer(self, book: Book, clock: Clock) -> None:
+        """Audit the pattern of a book and keep it if it is the best."""
+        pattern = book.pattern()
+        cost = cost_of(self.problem, pattern)
+        if self.cost is not None and cost >= self.cost:
+            return
+        self.audits += 1
+        pattern.flags.writeable = False
+        result = judge(
+            self.problem, pattern, integer=self.integer, clock=clock, shown=book.claims()
+        )
+        if result.safe:
+            self.best, self.cost = result, cost
+            self.bound = min(self.bound, cost)
+
+
+def solve_large(
+    problem: Problem, *, clock: Clock, gap: float, integer: bool, seed: int,
+    progress: ProgressCallback | None,
+) -> Suppression:  # fmt: skip
+    """Solve a large problem; see `csp.suppress` for the parameters.
+
+    Raises
+    ------
+    InputError
+        If the engine does not take the problem; see `takes`.
+    Unprotectable
+        If a primary cell misses its levels even with everything suppressed.
+    OutOfTime
+        If the time ran out before any safe pattern was known.
+    """
+    if problem.union_rule is not None or not (axes := Axes(problem.table)).regular:
+        msg = (
+            "method 'large' takes tables in which every relation runs along one dimension, and no "
+            "rule for sums of suppressed cells; use method 'auto'"
+        )
+        raise InputError(msg)
+    search = _Search(problem, axes, clock, gap, integer, progress)
+    stopped = "done"
+    try:
+        stopped = _run(search, seed)
+    except OutOfTime:
+        stopped = "time"
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        stopped = "interrupt"
+    if search.best is None or search.cost is None:
+        msg = "no safe pattern was found in the time given; allow more time"
+        raise OutOfTime(msg)
+    cost, bound = search.cost, search.bound
+    return Suppression(
+        pattern=search.best.certificate.pattern, cost=cost, bound=bound,
+        gap=(cost - bound) / cost if cost else 0.0, proven=cost == bound, canonical=False,
+        seconds=time.monotonic() - search.began, method="large", stopped=stopped,
+        stats={"audits": search.audits}, phases=dict(search.seconds), audit=search.best,
+    )  # fmt: skip
+
+
+def _run(search: _Search, seed: int) -> str:
+    """Construct, certify and improve; say what ended it."""
+    problem, clock = search.problem, search.clock
+    arrays = Field(problem, integer=search.integer)
+    search.bound = cost_of(problem, problem.forced)
+    builder = Builder(arrays, search.axes)
+    attackers = Attackers(problem) if problem.alone.any() else None
+    relaxed = relax(arrays, clock.part(_RELAX))
+    guide = arrays.price.copy()
+    if relaxed is not None:
+        guide *= 1 - _TRUST * relaxed.x
+        step = smallest_step(problem.cost[problem.free])
+        search.bound += round_up(relaxed.bound, step)
+    search.tell("bound")
+    # A first pattern is worth being a little late.
+    late = Clock(clock.end + grace(clock.end - search.began)) if clock.end < np.inf else clock
+    book = Book(arrays, attackers)
+    guide[problem.forced] = 0.0
+    failed = builder.serve(book, builder.order(), guide, late)
+    _rescue(search, book, failed, late)
+    prune(book, arrays.price)
+    search.offer(book, late)
+    search.tell("first pattern")
+    rng = np.random.default_rng(seed)
+    while not search.close_enough:
+        reserve = clock.part(1 - _AUDIT).within(_reserved(search))
+        if reserve.over or clock.over:
+            return "time"
+        gained = drop_cells(book, builder, arrays.price, reserve, rng)
+        prune(book, arrays.price)
+        search.offer(book, late)
+        search.tell("improved")
+        if not gained and not reserve.over:
+            return "done"
+    return "done" if search.cost == search.bound else "gap"
+
+
+def _reserved(search: _Search) -> float:
+    """Seconds for a sweep: what is left less the audit, or a stretch after which one is due."""
+    return max(1.0, 0.5 * (time.monotonic() - search.began))
+
+
+def _rescue(
+    search: _Search, book: Book, failed: list[tuple[int, frozenset[int]]], clock: Clock
+) -> None:
+    """Settle by programs over the whole table what no block settled.
+
+    Raises
+    ------
+    Unprotectable
+        If not even everything suppressed protects a cell.
+    """
+    problem, field_ = search.problem, book.field
+    everything = problem.forced | problem.free
+    everything.flags.writeable = False
+    enough = largest_levels(problem)
+    for r, attackers in failed:
+        p = int(field_.cell[r])
+        for a in (None,) if book.attackers is None or not attackers else sorted(attackers):
+            left = book.left(r)
+            if left == frozenset() or (a is not None and left is not None and a not in left):
+                continue
+            known: tuple[int, ...] = ()
+            if a is not None and book.attackers is not None:
+                known = tuple(book.attackers.knows[a].tolist())
+            pair = interval_claims(
+                problem.table, everything, [p], integer=search.integer, known=known, enough=enough,
+                clock=clock,
+            )[p]  # fmt: skip
+            short = short_of_levels(problem, p, *pair)
+            if short:
+                raise unprotectable(problem, _refusal(problem, everything, pair, short, search))
+            book.keep(p, pair)
+
+
+def _refusal(
+    problem: Problem,
+    pattern: NDArray[np.bool_],
+    pair: tuple[Claim, Claim],
+    short: list[Violation],
+    search: _Search,
+) -> Audit:
+    """Audit that says no more than that one cell cannot be protected."""
+    certificate = Certificate(problem.table, pattern, pair)
+    certificate.verify()
+    return Audit(
+        not short, *as_arrays(problem.table, pattern, certificate), tuple(short), certificate,
+        search.integer, ("outsider",),
+    )  # fmt: skip

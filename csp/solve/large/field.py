@@ -1,0 +1,105 @@
+"""A problem as arrays: how far each cell can move, what it costs, what is required of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from csp.attacker.view import room
+from csp.problem import Problem
+
+__all__ = ["Field", "Witness"]
+
+# Rooms are cut at this multiple of the largest level: what is further serves nobody.
+_ROOM = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Witness:
+    """A direction in whole numbers that no relation notices, and how far it can be followed.
+
+    Attributes
+    ----------
+    cells : (w,) int64
+        Cells that move, ascending.
+    steps : (w,) int64
+        Not zero.
+    forward, back : (int, int)
+        Numerator and denominator of the largest multiple either way.
+    """
+
+    cells: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    forward: tuple[int, int]
+    back: tuple[int, int]
+
+
+class Field:
+    """A problem as arrays.
+
+    Parameters
+    ----------
+    problem : Problem
+    integer : bool
+        Whether deviations have to be whole units.
+    """
+
+    def __init__(self, problem: Problem, *, integer: bool = False) -> None:
+        self.problem, self.integer = problem, integer
+        self.relations: csr_array = problem.table.relations
+        self.columns: csc_array = csc_array(self.relations)
+        movable = problem.forced | problem.free
+        largest = int(
+            max(
+                (int(level[problem.primary].max(initial=1))
+                 for level in (problem.lpl, problem.upl, problem.spl)), default=1,
+            )
+        )  # fmt: skip
+        # A cell with a small coefficient has to go further for the same effect.
+        most = _ROOM * largest * int(np.abs(self.relations.data).max(initial=1))
+        up, down = (np.minimum(side, most) for side in room(problem.table))
+        self.up, self.down = np.where(movable, up, 0), np.where(movable, down, 0)
+        self.open = (self.up > 0) | (self.down > 0)
+        self.price = np.where(problem.free, problem.cost, 0).astype(np.float64)
+        levels = np.stack([problem.upl, problem.lpl, problem.spl])
+        kind, cell = np.nonzero((levels > 0) & problem.primary)
+        self.cell, self.kind, self.need = cell, kind, levels[kind, cell]
+        order = np.argsort(self.cell, kind="stable")
+        self.cell, self.kind, self.need = self.cell[order], self.kind[order], self.need[order]
+        self.first = np.searchsorted(self.cell, np.arange(problem.table.n_cells + 1))
+
+    def along(self, cells: NDArray[np.int64], steps: NDArray[np.int64]) -> Witness:
+        """Witness of all multiples of a direction that stay within the rooms."""
+        ends = []
+        size = np.abs(steps)
+        for rises in (steps > 0, steps < 0):
+            limit = np.where(rises, self.up[cells], self.down[cells])
+            if self.integer:
+                ends.append((int((limit // size).min()), 1))
+            else:
+                ratio = limit / size
+                near = np.flatnonzero(ratio <= ratio.min() * (1 + 1e-12))
+                least = min(Fraction(int(limit[i]), int(size[i])) for i in near.tolist())
+                ends.append((least.numerator, least.denominator))
+        return Witness(cells, steps, ends[0], ends[1])
+
+    def served(self, witness: Witness) -> NDArray[np.int64]:
+        """Find the requirements that a witness meets."""
+        counts = self.first[witness.cells + 1] - self.first[witness.cells]
+        at = np.flatnonzero(counts)
+        if not len(at):
+            return np.empty(0, np.int64)
+        start = self.first[witness.cells[at]]
+        counts = counts[at]
+        which = np.repeat(start - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        steps = np.repeat(witness.steps[at], counts)
+        (fn, fd), (bn, bd) = witness.forward, witness.back
+        size = np.abs(steps).astype(np.float64)
+        ahead, behind = size * (fn / fd), size * (bn / bd)
+        top, bottom = np.where(steps > 0, ahead, behind), np.where(steps > 0, behind, ahead)
+        reach = np.choose(self.kind[which], (top, bottom, top + bottom))
+        return np.asarray(which[reach >= self.need[which] * (1 - 1e-12)])

@@ -1,0 +1,185 @@
+"""The engine for large tables, on small ones that brute force can judge and on larger ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from csp import Audit, InputError, Mechanism, Problem, Table, Unprotectable, audit, suppress
+from csp.clock import UNLIMITED
+from csp.solve.large.axes import Axes
+from csp.solve.large.engine import takes
+from csp.solve.large.field import Field
+from csp.solve.large.relaxation import relax
+from instances import synthetic
+from tests import oracles
+from tests.shared import examples
+from tests.strategies import problems
+from tests.test_agree import STRUCTURES
+from tests.test_suppress import integer_safe
+
+
+def check(problem: Problem, best: tuple[bool, ...] | None, *, integer: bool = False) -> None:
+    """The pattern is safe, costs no less than the cheapest, and the bound is no more than that."""
+    if not takes(problem):
+        with pytest.raises(InputError, match="runs along one dimension"):
+            suppress(problem, method="large", integer=integer)
+        return
+    if best is None:
+        with pytest.raises(Unprotectable):
+            suppress(problem, method="large", integer=integer)
+        return
+    found = suppress(problem, method="large", integer=integer)
+    assert found.bound <= oracles.pattern_cost(problem, best) <= found.cost
+    assert oracles.is_safe(problem, found.pattern)
+    if integer:
+        assert integer_safe(problem)(found.pattern)
+    assert (found.pattern >= problem.forced).all()
+    assert found.proven == (found.cost == found.bound)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_patterns_are_safe_and_bounds_hold(structure: str) -> None:
+    @examples(25)
+    @given(problems(STRUCTURES[structure], max_free=8, max_primary=4))
+    def agree(problem: Problem) -> None:
+        check(problem, oracles.best_pattern(problem))
+
+    agree()
+
+
+@pytest.mark.parametrize("structure", ["three-way", "linked", "hierarchy"])
+def test_patterns_withstand_contributors_who_know_cells(structure: str) -> None:
+    @examples(15)
+    @given(problems(STRUCTURES[structure], max_free=7, singletons=True))
+    def agree(problem: Problem) -> None:
+        check(problem, oracles.best_pattern(problem))
+
+    agree()
+
+
+@pytest.mark.parametrize("structure", ["counts", "hierarchy", "linked"])
+def test_patterns_withstand_attackers_who_know_that_cells_are_whole(structure: str) -> None:
+    @examples(10)
+    @given(problems(STRUCTURES[structure], max_free=6, margins=False, extras=False))
+    def agree(problem: Problem) -> None:
+        best = oracles.best_pattern(problem, also=integer_safe(problem))
+        check(problem, best, integer=True)
+
+    agree()
+
+
+def office(rule: str = "P(10,1)|FREQ(3,10)", **options: Any) -> Problem:
+    """Activity by region by size, 1,092 cells, a quarter of them sensitive."""
+    trees = {
+        "activity": synthetic.tree((3, 3), "a"),
+        "region": synthetic.tree((3, 3), "r"),
+        "size": synthetic.tree((6,), "s"),
+    }
+    leaves = {
+        name: [c for i, c in enumerate(h.codes) if i not in h.parent] for name, h in trees.items()
+    }
+    data = synthetic.microdata(1500, 3, leaves)
+    table = Table.from_microdata(
+        data, list(trees), "value", contributor="contributor", hierarchies=trees
+    )
+    return Mechanism(rule, **options).problem(table)
+
+
+def moves_as_far_as_required(problem: Problem, pattern: np.ndarray[Any, Any], p: int) -> bool:
+    """The levels of one cell against an outsider, by scipy's linear programs over all cells."""
+    table, cells = problem.table, np.flatnonzero(pattern)
+    c = (cells == p).astype(float)
+    bounds = [(0.0 if low > -1e15 else None, None) for low in table.lower[cells]]
+    fixed = -(table.relations @ np.where(pattern, 0, table.values)).astype(float)
+    part = csr_array(table.relations[:, cells]).astype(float)
+    ends = [linprog(s * c, A_eq=part, b_eq=fixed, bounds=bounds).fun * s for s in (1, -1)]
+    value = table.values[p]
+    low, high = value - ends[0], ends[1] - value
+    return bool(
+        low >= problem.lpl[p] - 1e-6
+        and high >= problem.upl[p] - 1e-6
+        and low + high >= problem.spl[p] - 1e-6
+    )
+
+
+@pytest.mark.parametrize("singletons", [False, True])
+def test_a_table_of_an_office_is_safe_by_other_programs(singletons: bool) -> None:
+    problem = office(singletons=singletons)
+    found = suppress(problem, method="large", time_limit=8, gap=0.3)
+    assert found.audit is not None
+    assert found.audit.safe
+    assert found.bound <= found.cost
+    rng = np.random.default_rng(0)
+    for p in rng.choice(np.flatnonzero(problem.primary), 25, replace=False).tolist():
+        assert moves_as_far_as_required(problem, found.pattern, p)
+    # An audit that is told nothing comes to the same verdict.
+    assert audit(problem, found.pattern, only_primary=True).safe
+
+
+def test_lone_contributors_are_guarded_by_witnesses_that_leave_their_cells() -> None:
+    problem = office()
+    plain = suppress(office(singletons=False), method="large", time_limit=8, gap=0.5)
+    assert not audit(problem, plain.pattern, only_primary=True).safe
+    found = suppress(problem, method="large", time_limit=8, gap=0.6)
+    assert isinstance(found.audit, Audit)
+    assert found.audit.guards == ("outsider", "singletons")
+    assert found.cost > plain.cost
+
+
+def test_codes_and_their_trees_are_read_from_relations() -> None:
+    table = office().table
+    axes = Axes(table)
+    assert axes.regular
+    top = table.position(("Total", "Total", "Total"))
+    everything = axes.within(tuple((int(code),) for code in axes.codes[top]))
+    assert everything.tolist() == list(range(table.n_cells))
+    leaf = table.position(("a1.2", "r3.1", "s4"))
+    home = axes.within(axes.around(leaf, (0, 0, 0)))
+    assert {table.labels[i] for i in home.tolist()} == {
+        (a, r, s)
+        for a in ("a1", "a1.1", "a1.2", "a1.3")
+        for r in ("r3", "r3.1", "r3.2", "r3.3")
+        for s in ("Total", *(f"s{i}" for i in range(1, 7)))
+    }
+
+
+def test_the_relaxation_bounds_what_branch_and_cut_proves() -> None:
+    table = synthetic.hierarchical(4, ((3, 2), (2, 2)))
+    problem = Mechanism("FREQ(6)", width=6, margins="suppress").problem(table)
+    proved = suppress(problem, method="branch")
+    relaxed = relax(Field(problem), UNLIMITED)
+    assert relaxed is not None
+    assert proved.proven
+    assert 0 < relaxed.bound <= proved.cost
+
+
+def test_an_interrupt_keeps_the_best_pattern_and_a_limit_is_a_limit() -> None:
+    problem, seen = office(), []
+
+    def press(progress: Any) -> None:
+        seen.append(progress.phase)
+        if progress.best is not None:
+            raise KeyboardInterrupt
+
+    found = suppress(problem, method="large", progress=press)
+    assert found.stopped == "interrupt"
+    assert seen == ["bound", "first pattern"]
+    assert found.audit is not None
+    assert found.audit.safe
+
+
+def test_a_cell_that_nothing_protects_is_named() -> None:
+    problem = office()
+    everything = problem.forced | problem.free
+    only = np.zeros_like(everything)
+    only[int(np.flatnonzero(problem.primary)[0])] = True
+    alone = Problem.of(problem.table, only, spl=1, publish=~only)
+    with pytest.raises(Unprotectable, match="cannot be protected") as caught:
+        suppress(alone, method="large")
+    assert caught.value.cell == problem.table.labels[int(np.argmax(only))]
