@@ -411,6 +411,9 @@ BAD = {
     "value in other digits": (survey(r3="N,B,e3,\u0661\u0662"), VALUE, "row 3"),
     "long value": (survey(r3="N,B,e3," + "9" * 5000), VALUE, "row 3, column 'turnover'"),
     "row with one more field": (survey(r3="N,B,e3,5,"), VALUE, "row 3: the row ends with"),
+    "too few largest": (
+        CELLS, [*AGGREGATED, "--top", "top", "--rules", "P(10,1)"], "name 2 columns with --top",
+    ),
     "no width": (SURVEY, [*BY, "--value", "turnover", "--rules", "FREQ(9)"], "--width, or a m"),
     "off by rounding": (cells("N,B,60", "N,B,60.01"), COUNTS, "say with --tolerance"),
     "strict alone": (SURVEY, [*VALUE, "--strict"], "width"),
@@ -769,6 +772,7 @@ def test_doctor_is_content_here():
     result = run("doctor")
     assert "All is well" in result.stdout
     assert "same proven optimum" in result.stdout
+    assert "data frames: " in result.stdout
     assert {check.state for check in checks()} <= {"ok", "warning"}
 
 
@@ -785,6 +789,22 @@ def test_doctor_finds_another_csp(tmp_path):
     assert "installed by csp" in said
     assert "virtual environment" in said
     assert "cellveil doctor" in process("protect", "x", *VALUE, path=[tmp_path], code=1).stderr
+
+
+def test_doctor_names_a_library_for_frames_where_there_is_none(monkeypatch):
+    from cellveil import doctor
+
+    real = doctor.metadata.version
+
+    def version(name):
+        if name in ("pandas", "polars", "pyarrow"):
+            raise doctor.metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(doctor.metadata, "version", version)
+    found = [check for check in checks() if "data frames" in check.words]
+    assert [check.state for check in found] == ["warning"]
+    assert "pip install pandas" in found[0].words
 
 
 def test_doctor_warns_of_wrong_optima(monkeypatch):

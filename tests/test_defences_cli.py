@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from attacks.defences.trials import load_defence_trials
 from cellveil.cli import app
+from cellveil.defence import posterior_words
 from csp import Key, Mechanism, Problem, Table
 from csp.formats.jj import read_jj, write_jj
 from csp.formats.release import read_release
@@ -97,6 +98,10 @@ def test_protect_with_decoys_tells_its_promise_and_no_secret(folder):
         ("--defence coins:0.1 --key-file office.key", "takes decoys:RATE"),
         ("--defence decoys:0.1,size=3 --key-file office.key", "each once"),
         ("--defence decoys:0.1,lean=1.5 --key-file office.key", "whole number"),
+        ("--defence decoys:1e-999999999 --key-file office.key", "are numbers"),
+        ("--defence decoys:\u0660.\u0663 --key-file office.key", "are numbers"),
+        ("--defence decoys:0.1 --key-file open.key", "can be read or changed by others (mode 666)"),
+        ("--defence decoys:0.1 --key-file /dev/zero", "is a device"),
         ("--key-file office.key", "is for a defence"),
         ("--table-id persons", "is for a defence"),
     ],
@@ -104,12 +109,29 @@ def test_protect_with_decoys_tells_its_promise_and_no_secret(folder):
 def test_what_is_wrong_with_a_defence_is_said_and_nothing_written(folder, words, says):
     (folder / "short.key").write_text("abcdefghijklmno")
     (folder / "short.key").chmod(0o600)
+    (folder / "open.key").write_text("0123456789abcdef0123456789abcdef")
+    (folder / "open.key").chmod(0o666)
     out = run(PROTECT, words, "-o out.csv")
     assert out.exit_code == 2
     assert says in out.output
     assert "abcdefghijklmno" not in out.output
     assert "0123456789abcdef" not in out.output
     assert not (folder / "out.csv").exists()
+
+
+def test_a_decoy_of_values_needs_a_width_and_the_options_are_named(folder):
+    words = "protect counts.csv --by row,column --value count --rules P(10)"
+    out = run(words, "--defence decoys:0.1 --key-file office.key -o out.csv")
+    assert out.exit_code == 2
+    assert "give --width, or --defence a width=" in out.output
+    assert "Mechanism(" not in out.output
+    assert "Decoys(" not in out.output
+
+
+def test_what_is_nearly_sure_is_not_called_sure():
+    facts = {"tables": 1000, "drawn": 0, "largest_primary_probability": 0.9962}
+    facts |= {"narrowest_95_percent": 3.0, "narrowest_95_percent_without_algorithm": 5.0}
+    assert "with probability 0.9962, and" in posterior_words(facts)
 
 
 def test_a_release_and_a_table_do_not_share_a_file(folder):

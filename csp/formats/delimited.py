@@ -318,7 +318,7 @@ def open_text(connection: duckdb.DuckDBPyConnection, file: TextFile) -> Iterator
             relation = connection.read_csv(_literal(path), columns=fields, **written)
             yield Opened(relation, names, found, signs, title)
         except duckdb.Error as error:
-            if not title:
+            if not title or sum(map(bool, names)) > 1:
                 raise
             msg = f"{str(file.path)!r}: {TITLE}"
             error.args = (msg,)  # the library's text may quote the data
