@@ -135,44 +135,34 @@ class Book:
         out: dict[int, list[Pair]] = {}
         for p in np.unique(field.cell).tolist():
             rows = range(int(field.first[p]), int(field.first[p + 1]))
-            kinds = {int(field.kind[r]): self._few(r) for r in rows}
-            pairs = list(self._kept.get(p, ()))
-            pairs += [made[i].pair(p, i_, made) for i, i_ in _matched(kinds)]
-            out[p] = pairs
+            out[p] = list(self._kept.get(p, ()))
+            # Most witnesses go either way; only where these do not settle all, ends are combined.
+            both, settled = self._few(p, set.intersection(*(self._serving[r] for r in rows)))
+            matched = [(i, i) for i in both]
+            if not settled:
+                ends = {int(field.kind[r]): self._few(p, self._serving[r])[0] for r in rows}
+                rise, fall = ends.get(0), ends.get(1)
+                # Without a level on one side, that end is wherever the witness leads.
+                pairs = [(i, j) for i in fall or rise or () for j in rise or (i,)]
+                matched += pairs[:_PAIRS] if fall else [(j, j) for j in rise or ()]
+            out[p] += [made[i].pair(p, j, made) for i, j in dict.fromkeys(matched)]
         return out
 
-    def _few(self, r: int) -> list[int]:
-        """Few witnesses that settle a requirement together."""
+    def _few(self, p: int, serving: set[int]) -> tuple[list[int], bool]:
+        """Choose few witnesses that settle as much as all of these do, and whether that is all."""
         chosen: list[int] = []
         left: frozenset[int] | None = None
-        for i in sorted(self._serving[r]):
-            hit = (
-                frozenset()
-                if self.attackers is None
-                else (self._touched[i] - self.attackers.exempt(int(self.field.cell[r])))
-            )
+        for i in sorted(serving):
+            hit = frozenset[int]()
+            if self.attackers is not None:
+                hit = self._touched[i] - self.attackers.exempt(p)
             now = hit if left is None else left & hit
-            if left is None or now != left:
+            if now != left:
                 chosen.append(i)
                 left = now
             if not left:
-                break
-        return chosen
-
-
-def _matched(kinds: dict[int, list[int]]) -> list[tuple[int, int]]:
-    """Witnesses for the lower and the upper end that keep all levels of a cell together."""
-    if 2 in kinds:
-        slide = kinds[2]
-        lower, upper = kinds.get(1, slide), kinds.get(0, slide)
-        pairs = [(i, i) for i in slide]
-        if 0 in kinds or 1 in kinds:
-            pairs += [(i, j) for i in lower for j in upper]
-    else:
-        # A cell with a level on one side only: the other end is wherever the witness leads.
-        lower, upper = kinds.get(1, []), kinds.get(0, [])
-        pairs = [(i, j) for i in lower for j in upper] or [(i, i) for i in lower + upper]
-    return list(dict.fromkeys(pairs))[:_PAIRS]
+                return chosen, True
+        return chosen, False
 
 
 class _Claims:

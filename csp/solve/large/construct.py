@@ -12,7 +12,7 @@ from csp.clock import Clock
 from csp.solve.large.axes import Axes
 from csp.solve.large.book import Book
 from csp.solve.large.field import Field, Witness
-from csp.solve.large.local import Block
+from csp.solve.large.local import Block, Way
 
 __all__ = ["Builder", "prune"]
 
@@ -75,8 +75,25 @@ class Builder:
         limit : float
             Of the price; a dearer witness is none.
         """
+        for whole in (False, True) if self._field.integer else (False,):
+            one = self._first(r, price, banned, whole=whole)
+            if one is not None:
+                return one if float(price[one.cells].sum()) < limit else None
+        return None
+
+    def _first(
+        self, r: int, price: NDArray[np.float64], banned: NDArray[np.int64] | None, *, whole: bool
+    ) -> Witness | None:
         field = self._field
-        p, kind, need = int(field.cell[r]), int(field.kind[r]), int(field.need[r])
+        p, rises = int(field.cell[r]), bool(field.kind[r] == 0)
+        far, back = int(field.rise[p]), int(field.fall[p])
+        if not rises:
+            far, back = back, far
+        ways = (
+            [Way(rises, far, back), Way(rises, far, 0)]
+            if back and not whole
+            else [Way(rises, far, 0)]
+        )
         seen = set()
         for growth in self._growths:
             tops = self._axes.around(p, growth)
@@ -86,21 +103,12 @@ class Builder:
             block = self._block(tops)
             if p not in block:
                 continue
-            for rise, both in self._ways(p, kind, need):
+            for way in ways:
                 self.programs += 1
-                one = block.cheapest(p, rise, price, both=both, banned=banned)
+                one = block.cheapest(p, way, price, banned=banned, whole=whole)
                 if one is not None and r in field.served(one):
-                    return one if float(price[one.cells].sum()) < limit else None
+                    return one
         return None
-
-    def _ways(self, p: int, kind: int, need: int) -> list[tuple[int, bool]]:
-        """Deviations that meet a requirement, and whether the opposite must be possible too."""
-        if kind < 2:
-            rise = need if kind == 0 else -need
-            return [(rise, True), (rise, False)]
-        half = -(-need // 2)
-        least = min(int(self._field.up[p]), int(self._field.down[p]))
-        return [*([(half, True)] if least >= half else []), (need, False), (-need, False)]
 
     def serve(
         self, book: Book, rows: Iterable[int], price: NDArray[np.float64], clock: Clock

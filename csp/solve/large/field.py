@@ -46,6 +46,23 @@ class Field:
     problem : Problem
     integer : bool
         Whether deviations have to be whole units.
+
+    Attributes
+    ----------
+    relations, columns : csr_array, csc_array
+        Relations by rows and by cells.
+    up, down : (n,) int64
+        Room of each cell, 0 where it must be published.
+    open : (n,) bool
+        Cells that have any room.
+    price : (n,) float64
+        Of suppressing a cell; 0 where it has to be suppressed.
+    rise, fall : (n,) int64
+        How far each cell is to rise and to fall.
+    cell, kind, need : (r,) int64
+        The requirements, by cell: 0 to rise, 1 to fall, by how many units.
+    first : (n + 1,) int64
+        Where the requirements of each cell begin.
     """
 
     def __init__(self, problem: Problem, *, integer: bool = False) -> None:
@@ -65,9 +82,11 @@ class Field:
         self.up, self.down = np.where(movable, up, 0), np.where(movable, down, 0)
         self.open = (self.up > 0) | (self.down > 0)
         self.price = np.where(problem.free, problem.cost, 0).astype(np.float64)
-        levels = np.stack([problem.upl, problem.lpl, problem.spl])
-        kind, cell = np.nonzero((levels > 0) & problem.primary)
-        self.cell, self.kind, self.need = cell, kind, levels[kind, cell]
+        rise, fall = _levels(problem, self.up, self.down)
+        kind, cell = np.nonzero((np.stack([rise, fall]) > 0) & problem.primary)
+        self.cell, self.kind = cell, kind
+        self.need = np.stack([rise, fall])[kind, cell]
+        self.rise, self.fall = rise, fall
         order = np.argsort(self.cell, kind="stable")
         self.cell, self.kind, self.need = self.cell[order], self.kind[order], self.need[order]
         self.first = np.searchsorted(self.cell, np.arange(problem.table.n_cells + 1))
@@ -101,5 +120,18 @@ class Field:
         size = np.abs(steps).astype(np.float64)
         ahead, behind = size * (fn / fd), size * (bn / bd)
         top, bottom = np.where(steps > 0, ahead, behind), np.where(steps > 0, behind, ahead)
-        reach = np.choose(self.kind[which], (top, bottom, top + bottom))
+        reach = np.where(self.kind[which] == 0, top, bottom)
         return np.asarray(which[reach >= self.need[which] * (1 - 1e-12)])
+
+
+def _levels(
+    problem: Problem, up: NDArray[np.int64], down: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How far each cell is to rise and to fall.
+
+    A sliding level leaves open how; here it is shared evenly, as far as the cell can fall.
+    """
+    fall = np.maximum(problem.lpl, np.minimum(down, problem.spl // 2))
+    rise = np.maximum(problem.upl, problem.spl - fall)
+    beyond = np.maximum(rise - np.maximum(up, problem.upl), 0)
+    return rise - beyond, fall + beyond

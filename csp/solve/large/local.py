@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from csp.attacker.exact import common_denominator
+from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.solve.large.field import Field, Witness
 
-__all__ = ["Block"]
+__all__ = ["Block", "Way"]
 
 # What a suppressed cell costs in a program: as good as nothing, so that short witnesses win.
 _FREE = 1e-4
 
 # Floats of a solver this small are nothing.
 _ZERO = 1e-7
+
+
+# Programs at most for one witness: from the second on a cell that moves costs its price, however
+# far.
+_LOOKS = 2
+
+# Seconds and gap of an integer program: any witness in whole units will do.
+_WHOLE_SECONDS = 2.0
+_WHOLE_GAP = 0.3
+
+
+class Way(NamedTuple):
+    """How a cell is to move: so far in one direction, and so far back from where it is."""
+
+    rises: bool
+    far: int
+    back: int
 
 
 class Block:
@@ -47,96 +67,101 @@ class Block:
             matrix = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
         self.cells = cells
         self._matrix = matrix.astype(np.int64)
-        self._model: Model | None = None
+        self._models: dict[bool, Model] = {}
 
     def __contains__(self, cell: int) -> bool:
         at = int(np.searchsorted(self.cells, cell))
         return at < len(self.cells) and int(self.cells[at]) == cell
 
-    def _program(self) -> Model:
-        if self._model is None:
+    def _program(self, *, whole: bool) -> Model:
+        if whole not in self._models:
             k, m = len(self.cells), self._matrix.shape[0]
             both = csr_array(hstack([self._matrix, -self._matrix], format="csr"))
-            self._model = Model(presolve="off").load(
-                cost=np.ones(2 * k), lower=np.zeros(2 * k), upper=self._limits(),
-                rows=both, row_lower=np.zeros(m), row_upper=np.zeros(m),
+            options: dict[str, Any] = {"mip_rel_gap": _WHOLE_GAP} if whole else {"presolve": "off"}
+            self._models[whole] = Model(**options).load(
+                cost=np.ones(2 * k), lower=np.zeros(2 * k), upper=np.ones(2 * k),
+                rows=both, row_lower=np.zeros(m), row_upper=np.zeros(m), integer=whole,
             )  # fmt: skip
-        return self._model
-
-    def _limits(self) -> NDArray[np.float64]:
-        up, down = self._field.up[self.cells], self._field.down[self.cells]
-        return np.concatenate([up, down]).astype(np.float64)
+        return self._models[whole]
 
     def cheapest(
-        self, cell: int, rise: int, price: NDArray[np.float64], *, both: bool, looks: int = 2,
-        banned: NDArray[np.int64] | None = None,
+        self, cell: int, way: Way, price: NDArray[np.float64], *,
+        banned: NDArray[np.int64] | None = None, whole: bool = False,
     ) -> Witness | None:  # fmt: skip
-        """Witness that moves a cell by at least so much, with little cost of new cells.
+        """Witness that moves a cell as far as asked, with little cost of new cells.
 
         Parameters
         ----------
         cell : int
             In the block.
-        rise : int
-            Units; negative for a fall.
+        way : Way
         price : (n,) float64
             What it costs to suppress each cell; 0 where it is suppressed anyway.
-        both : bool
-            Whether the opposite deviation must be possible as well.
-        looks : int
-            Programs at most: from the second on, a cell that moves costs its price, however far.
         banned : (b,) int64, optional
             Cells that must stay.
+        whole : bool
+            Whether steps have to be whole units, by an integer program.
 
         Returns
         -------
         Witness or None
             None if there is none in the block, or its vertex is no multiple of whole numbers.
         """
-        model = self._program()
         k = len(self.cells)
         p = int(np.searchsorted(self.cells, cell))
-        limit = self._limits()
-        if both:
-            limit[:k] = limit[k:] = np.minimum(limit[:k], limit[k:])
+        up, down = self._field.up[self.cells], self._field.down[self.cells]
+        rise, fall = (up, down) if way.rises else (down, up)
+        # The part of the way back that has to be possible as well bounds every cell.
+        back = way.far / way.back if way.back else np.inf
+        ahead = np.minimum(rise, fall * back) if way.back else rise.astype(np.float64)
+        behind = np.minimum(fall, rise * back) if way.back else fall.astype(np.float64)
+        limit = np.concatenate([ahead, behind]).astype(np.float64)
         if banned is not None:
             held = np.isin(self.cells, banned)
             limit[:k][held] = limit[k:][held] = 0
-        lower = np.zeros(2 * k)
-        own, other = (p, k + p) if rise > 0 else (k + p, p)
-        if abs(rise) > limit[own]:
+        if way.far > limit[p]:
             return None
-        lower[own], limit[own], limit[other] = abs(rise), abs(rise), 0
+        lower = np.zeros(2 * k)
+        lower[p], limit[p], limit[k + p] = way.far, way.far, 0
+        model = self._program(whole=whole)
         columns = np.arange(2 * k, dtype=np.int32)
-        model.set_bounds(columns, lower, limit)
+        model.set_bounds(columns, lower, np.floor(limit) if whole else limit)
         money = price[self.cells]
-        need = float(abs(rise))
+        need = float(way.far)
         reach = np.maximum(np.maximum(limit[:k], limit[k:]), 1.0)
         weight = np.where(money > 0, money * need / np.minimum(reach, need), _FREE)
         best: Witness | None = None
         paid = np.inf
-        for _ in range(looks):
+        for _ in range(_LOOKS):
             model.set_costs(columns, np.concatenate([weight, weight]))
             model.forget()
-            try:
-                if model.solve() != Status.OPTIMAL:
-                    break
-            except SolverError:
+            z = self._solution(model, whole=whole)
+            if z is None:
                 break
-            values = model.values
-            z = values[:k] - values[k:]
             z[np.abs(z) < _ZERO * need] = 0.0
             cost = float(money[z != 0].sum())
-            if cost < paid:
-                found = self._exactly(z)
-                if found is not None:
-                    best, paid = found, cost
-            elif cost == paid or cost > paid:
+            if cost >= paid:
                 break
+            found = self._exactly(z if way.rises else -z)
+            if found is not None:
+                best, paid = found, cost
             if paid == 0:
                 break
             weight = np.where(money > 0, money * need / (np.abs(z) + 0.02 * need), _FREE)
         return best
+
+    def _solution(self, model: Model, *, whole: bool) -> NDArray[np.float64] | None:
+        """Solve a program for the steps of its cells; None if it has no solution."""
+        try:
+            status = model.solve(Clock.of(_WHOLE_SECONDS) if whole else UNLIMITED)
+        except SolverError:
+            return None
+        if status != Status.OPTIMAL:
+            return None
+        values = model.values
+        k = len(self.cells)
+        z = values[:k] - values[k:]
+        return np.rint(z) if whole else z
 
     def _exactly(self, z: NDArray[np.float64]) -> Witness | None:
         """Whole numbers along a vertex."""

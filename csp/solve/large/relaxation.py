@@ -18,6 +18,9 @@ from csp.solve.large.field import Field
 
 __all__ = ["Relaxed", "relax"]
 
+# A level that any move reaches.
+_ANY = 1e-9
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Relaxed:
@@ -63,11 +66,8 @@ def relax(field: Field, clock: Clock) -> Relaxed | None:
     at = first + np.arange(len(which))
     other, with_it = cell[at], sign[at] == sign[own][which]
     up, down = field.up[other], field.down[other]
-    room = np.select(
-        [kind[which] == 0, kind[which] == 1],
-        [np.where(with_it, down, up), np.where(with_it, up, down)],
-        up + down,
-    )
+    rises = np.where(with_it, down, up), np.where(with_it, up, down), up + down
+    room = np.choose(kind[which], rises)
     share = np.abs(factor[at] / factor[own][which])
     weight = np.minimum(1.0, room * share / need[which])
     weight[other == cell[own][which]] = -1.0
@@ -103,18 +103,22 @@ def _conditions(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Entries of the relations on which there is a condition, how far they move, and how.
 
-    Primary cells have one for each requirement. A free cell that cannot move is in no cheapest
-    pattern; one that is suppressed beforehand may be stuck.
+    Primary cells have one for each level: to rise, to fall, or both together. A free cell that
+    cannot move is in no cheapest pattern; one that is suppressed beforehand may be stuck.
     """
-    counts = np.diff(field.first)[cell]
-    bare = np.flatnonzero(field.problem.free[cell])
-    own = np.repeat(np.arange(len(cell)), counts)
-    first = np.repeat(field.first[cell] - np.cumsum(counts) + counts, counts)
-    r = first + np.arange(len(own))
+    problem = field.problem
+    parts = [
+        (np.flatnonzero(problem.primary[cell] & (level[cell] > 0)), level, kind)
+        for kind, level in enumerate((problem.upl, problem.lpl, problem.spl))
+    ]
+    bare = np.flatnonzero(problem.free[cell])
+    needs = [level[cell[own]].astype(np.float64) for own, level, _ in parts]
     return (
-        np.concatenate([own, bare]),
-        np.concatenate([field.need[r], np.full(len(bare), 1e-9)]),
-        np.concatenate([field.kind[r], np.full(len(bare), 2)]),
+        np.concatenate([*(own for own, _, _ in parts), bare]),
+        np.concatenate([*needs, np.full(len(bare), _ANY)]),
+        np.concatenate(
+            [*(np.full(len(own), kind) for own, _, kind in parts), np.full(len(bare), 2)]
+        ),
     )
 
 
