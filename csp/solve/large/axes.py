@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.table import Table
 
-__all__ = ["Axes"]
+__all__ = ["Axes", "Tops"]
+
+Tops = tuple[tuple[int, ...], ...]
+"""In each dimension the codes at the top of some subtrees."""
 
 
 class Axes:
@@ -106,12 +110,12 @@ class Axes:
             found = self._subtrees[k, code] = np.array(sorted(seen), dtype=np.int64)
         return found
 
-    def around(self, cell: int, growth: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    def around(self, cell: int, growth: tuple[int, ...]) -> Tops:
         """Tops of the subtrees round a cell: in each dimension so many steps above its parent."""
         codes = self.codes[cell].tolist()
         return tuple(self.above(k, code, 1 + growth[k]) for k, code in enumerate(codes))
 
-    def within(self, tops: tuple[tuple[int, ...], ...]) -> NDArray[np.int64]:
+    def within(self, tops: Tops) -> NDArray[np.int64]:
         """Cells of the product of subtrees."""
         return self.cells(
             [
@@ -119,3 +123,68 @@ class Axes:
                 for k, some in enumerate(tops)
             ]
         )
+
+    def size(self, tops: Tops) -> int:
+        """Count the codes of a product of subtrees, cells that are missing included."""
+        return prod(sum(len(self.subtree(k, t)) for t in some) for k, some in enumerate(tops))
+
+    def near(
+        self, cell: int, tops: Tops, price: NDArray[np.float64], room: NDArray[np.int64], most: int
+    ) -> NDArray[np.int64]:
+        """Cells of a product of subtrees, of about so many at most, that look most useful.
+
+        In each dimension some branches are left out: those that lead from the cell to a dear one,
+        or to one that hardly moves.
+
+        Parameters
+        ----------
+        cell : int
+            In the product.
+        tops : tuple of tuple of int
+            See `around`.
+        price : (n,) float64
+        room : (n,) int64
+            How far each cell can move.
+        most : int
+        """
+        sizes = [sum(len(self.subtree(k, top)) for top in some) for k, some in enumerate(tops)]
+        chosen: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(sizes)
+        left, dimensions = float(most), len(sizes)
+        for k in sorted(range(len(sizes)), key=sizes.__getitem__):
+            share = max(3, int(left ** (1 / dimensions)))
+            if sizes[k] > share:
+                worth = self._worth(cell, k, price, room)
+                own = int(self.codes[cell, k])
+                codes = [code for top in tops[k] for code in self._best(k, top, own, share, worth)]
+                chosen[k] = np.unique(codes)
+            else:
+                chosen[k] = np.unique(np.concatenate([self.subtree(k, top) for top in tops[k]]))
+            left, dimensions = left / len(chosen[k]), dimensions - 1
+        return self.cells(chosen)
+
+    def _worth(
+        self, cell: int, k: int, price: NDArray[np.float64], room: NDArray[np.int64]
+    ) -> dict[int, tuple[float, int]]:
+        """Price and room of the cells that differ from one in a dimension only, by their code."""
+        codes = [np.array([code]) for code in self.codes[cell].tolist()]
+        codes[k] = np.arange(int(self.codes[:, k].max()) + 1)
+        line = self.cells(codes)
+        found = zip(price[line].tolist(), (-room[line]).tolist(), strict=True)
+        return dict(zip(self.codes[line, k].tolist(), found, strict=True))
+
+    def _best(
+        self, k: int, top: int, own: int, most: int, worth: dict[int, tuple[float, int]]
+    ) -> list[int]:
+        """Choose codes of a subtree: its top, the branch of a code, and other branches that fit."""
+        out = [top]
+        nowhere = (np.inf, 0)
+        for child in sorted(self.children[k].get(top, ()), key=lambda c: worth.get(c, nowhere)):
+            branch = self.subtree(k, child)
+            if own in branch:
+                if len(branch) > most // 2:
+                    out += self._best(k, child, own, most // 2, worth)
+                else:
+                    out += branch.tolist()
+            elif len(out) + len(branch) <= most or len(out) < 3:
+                out += branch.tolist()
+        return out

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.clock import Clock
-from csp.solve.large.axes import Axes
+from csp.clock import UNLIMITED, Clock
+from csp.solve.large.axes import Axes, Tops
 from csp.solve.large.book import Book
 from csp.solve.large.field import Field, Witness
 from csp.solve.large.local import Block, Way
@@ -19,6 +19,12 @@ __all__ = ["Builder", "prune"]
 # Blocks kept: neighbours in the order of work share them.
 _BLOCKS = 64
 
+# Cells of the parts of a block that are tried before the whole of it: for linear programs, and for
+# integer programs, which are slow. And of the largest block that is tried before the whole table.
+_MOST = (1200,)
+_MOST_WHOLE = (150, 400)
+_LARGEST = 5_000
+
 
 class Builder:
     """Finds witnesses for requirements, in blocks round their cells that grow as needed.
@@ -27,27 +33,49 @@ class Builder:
     ----------
     field : Field
     axes : Axes
+    clock : Clock
+        May be changed from search to search.
     """
 
-    def __init__(self, field: Field, axes: Axes) -> None:
-        self._field, self._axes = field, axes
+    def __init__(self, field: Field, axes: Axes, clock: Clock = UNLIMITED) -> None:
+        self._field, self._axes, self.clock = field, axes, clock
         d = axes.codes.shape[1]
         single = [tuple(int(i == k) for i in range(d)) for k in range(d)]
         wider = [tuple(1 + int(i == k) for i in range(d)) for k in range(d)]
         self._growths = [(0,) * d, *single, (1,) * d, *wider, (2,) * d, (_ALL,) * d]
-        self._blocks: dict[tuple[tuple[int, ...], ...], Block] = {}
+        self._blocks: dict[Tops, Block] = {}
         self.programs = 0
 
     def __repr__(self) -> str:
         return f"Builder({self.programs} programs)"
 
-    def _block(self, tops: tuple[tuple[int, ...], ...]) -> Block:
+    def _block(self, tops: Tops) -> Block:
         block = self._blocks.get(tops)
         if block is None:
             if len(self._blocks) >= _BLOCKS:
                 del self._blocks[next(iter(self._blocks))]
             block = self._blocks[tops] = Block(self._field, self._axes.within(tops))
         return block
+
+    def _blocks_around(self, p: int, price: NDArray[np.float64], *, whole: bool) -> Iterator[Block]:
+        """Yield blocks round a cell that hold it, larger and larger ones."""
+        seen = set()
+        room = np.minimum(self._field.up, self._field.down)
+        for growth in self._growths:
+            tops = self._axes.around(p, growth)
+            if tops in seen:
+                continue
+            seen.add(tops)
+            size = self._axes.size(tops)
+            for most in _MOST_WHOLE if whole else _MOST:
+                if size > 2 * most:
+                    block = Block(self._field, self._axes.near(p, tops, price, room, most))
+                    if p in block:
+                        yield block
+            if size <= _LARGEST or growth == self._growths[-1]:
+                block = self._block(tops)
+                if p in block:
+                    yield block
 
     def order(self) -> list[int]:
         """Sort requirements by home block, the largest needs first."""
@@ -94,24 +122,17 @@ class Builder:
             if back and not whole
             else [Way(rises, far, 0)]
         )
-        seen = set()
-        for growth in self._growths:
-            tops = self._axes.around(p, growth)
-            if tops in seen:
-                continue
-            seen.add(tops)
-            block = self._block(tops)
-            if p not in block:
-                continue
+        for block in self._blocks_around(p, price, whole=whole):
             for way in ways:
                 self.programs += 1
-                one = block.cheapest(p, way, price, banned=banned, whole=whole)
+                self.clock.check("a pattern was found")
+                one = block.cheapest(p, way, price, self.clock, banned=banned, whole=whole)
                 if one is not None and r in field.served(one):
                     return one
         return None
 
     def serve(
-        self, book: Book, rows: Iterable[int], price: NDArray[np.float64], clock: Clock
+        self, book: Book, rows: Iterable[int], price: NDArray[np.float64]
     ) -> list[tuple[int, frozenset[int]]]:
         """Take witnesses into use until requirements are settled.
 
@@ -122,7 +143,6 @@ class Builder:
             Requirements.
         price : (n,) float64
             Of every cell that is not suppressed anyway; set to 0 for those that now are.
-        clock : Clock
 
         Returns
         -------
@@ -136,7 +156,6 @@ class Builder:
         failed = []
         for r in rows:
             while (left := book.left(r)) is None or left:
-                clock.check("a pattern was found")
                 one = self._against(book, r, left, price)
                 if one is None:
                     failed.append((r, left or frozenset()))

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from csp.auditing import Audit, judge
 from csp.certificate import Certificate, Claim
-from csp.clock import Clock
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime
 from csp.feasibility import as_arrays, interval_claims
 from csp.problem import Problem
 from csp.singletons import Attackers
 from csp.solve.cuts import round_up, smallest_step
 from csp.solve.explain import unprotectable
-from csp.solve.fallback import grace
+from csp.solve.fallback import everything_suppressed, grace
 from csp.solve.large.axes import Axes
 from csp.solve.large.book import Book
 from csp.solve.large.construct import Builder, prune
@@ -123,6 +123,12 @@ def solve_large(
             raise
         stopped = "interrupt"
     if search.best is None or search.cost is None:
+        everything = everything_suppressed(
+            problem, time_limit=clock.end - search.began, stopped=stopped, began=search.began,
+            method="large", integer=integer,
+        )  # fmt: skip
+        if everything is not None:
+            return everything
         msg = "no safe pattern was found in the time given; allow more time"
         raise OutOfTime(msg)
     cost, bound = search.cost, search.bound
@@ -152,12 +158,14 @@ def _run(search: _Search, seed: int) -> str:
     late = Clock(clock.end + grace(clock.end - search.began)) if clock.end < np.inf else clock
     book = Book(arrays, attackers)
     guide[problem.forced] = 0.0
-    failed = builder.serve(book, builder.order(), guide, late)
+    builder.clock = late
+    failed = builder.serve(book, builder.order(), guide)
     _rescue(search, book, failed, late)
     prune(book, arrays.price)
     search.offer(book, late)
     search.tell("first pattern")
     rng = np.random.default_rng(seed)
+    builder.clock = UNLIMITED  # a sweep looks at the clock between cells, and leaves none half done
     while not search.close_enough:
         reserve = clock.part(1 - _AUDIT).within(_reserved(search))
         if reserve.over or clock.over:

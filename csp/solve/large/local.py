@@ -85,7 +85,7 @@ class Block:
         return self._models[whole]
 
     def cheapest(
-        self, cell: int, way: Way, price: NDArray[np.float64], *,
+        self, cell: int, way: Way, price: NDArray[np.float64], clock: Clock = UNLIMITED, *,
         banned: NDArray[np.int64] | None = None, whole: bool = False,
     ) -> Witness | None:  # fmt: skip
         """Witness that moves a cell as far as asked, with little cost of new cells.
@@ -135,7 +135,7 @@ class Block:
         for _ in range(_LOOKS):
             model.set_costs(columns, np.concatenate([weight, weight]))
             model.forget()
-            z = self._solution(model, whole=whole)
+            z = self._solution(model, clock.within(_WHOLE_SECONDS) if whole else clock, whole=whole)
             if z is None:
                 break
             z[np.abs(z) < _ZERO * need] = 0.0
@@ -150,10 +150,10 @@ class Block:
             weight = np.where(money > 0, money * need / (np.abs(z) + 0.02 * need), _FREE)
         return best
 
-    def _solution(self, model: Model, *, whole: bool) -> NDArray[np.float64] | None:
+    def _solution(self, model: Model, clock: Clock, *, whole: bool) -> NDArray[np.float64] | None:
         """Solve a program for the steps of its cells; None if it has no solution."""
         try:
-            status = model.solve(Clock.of(_WHOLE_SECONDS) if whole else UNLIMITED)
+            status = model.solve(clock)
         except SolverError:
             return None
         if status != Status.OPTIMAL:
