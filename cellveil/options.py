@@ -69,7 +69,10 @@ class Negative(StrEnum):
 
 
 Method = Annotated[
-    str, typer.Option(metavar="NAME", help="auto, cuts, branch, small or compact (small tables).")
+    str,
+    typer.Option(
+        metavar="NAME", help="auto, cuts, branch, large, small or compact (small tables)."
+    ),
 ]
 TIME_LIMIT = 600.0
 """Seconds that a command takes at most unless told otherwise: nobody waits for ever by mistake."""

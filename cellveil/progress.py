@@ -17,6 +17,8 @@ DELAY = 0.7
 
 WORDS = {
     "protectable": "can every cell be protected?",
+    "bound": "bounding the cost relation by relation",
+    "first pattern": "finding a first pattern",
     "cuts": "cutting off unsafe patterns",
     "guided": "patterns near the relaxation",
     "improved": "searching around the best pattern",

@@ -81,5 +81,12 @@ FROZEN = {
     "solvers/compact-6x6": "edded6152a7f",
     "solvers/compact-8x8-sliding": "be957c76e745",
     "solvers/compact-3x3x3": "3827625996d4",
+    "office/values-12900": "78281237b44a",
+    "office/values-12900-singletons": "081936ac3f30",
+    "office/counts-12900": "f2048f446241",
+    "office/linked-25800": "e58daa5d42f6",
+    "office/four-way-12138": "a1e5a3f229b6",
+    "office/values-53172": "aac7cf018f01",
+    "office/values-294861": "50455963c990",
 }
 """Group and name of a spec to the fingerprint of its problem."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cellveil
-from csp import Mechanism, PPercent, Problem, Table, read_jj
+from csp import Mechanism, PPercent, Problem, Table, link, read_jj
 from csp.errors import InputError
 from instances import synthetic
 
@@ -30,6 +30,8 @@ __all__ = [
     "magnitudes",
     "missing",
     "of_batch",
+    "office",
+    "office_linked",
     "small_template",
     "sparse",
     "tree_by_value",
@@ -135,6 +137,51 @@ def tree_magnitudes(branching: Sequence[Sequence[int]]) -> Problem:
     return _ten_percent(table)
 
 
+def office(
+    branching: Sequence[Sequence[int]], records: int, *, rule: str = "P(10,1)|FREQ(3,10)",
+    counts: bool = False, singletons: bool = False,
+) -> Problem:  # fmt: skip
+    """Draw enterprises over hierarchies, few of them in most cells, as offices tabulate them.
+
+    Parameters
+    ----------
+    branching : sequence of sequence of int
+        Of each dimension; see `instances.synthetic.tree`.
+    records : int
+    rule : str
+    counts : bool
+        Whether cells count the records rather than sum their values.
+    singletons : bool
+        Whether contributors who are alone in a cell count as attackers.
+    """
+    trees = {f"h{i + 1}": synthetic.tree(sides, f"h{i + 1}") for i, sides in enumerate(branching)}
+    data = synthetic.microdata(
+        records, 1, {name: [t.codes[i] for i in t.leaves] for name, t in trees.items()}
+    )
+    value, who = (None, None) if counts else ("value", "contributor")
+    table = Table.from_microdata(data, list(trees), value, contributor=who, hierarchies=trees)
+    width = 4 if counts else None
+    return Mechanism(rule, width=width, singletons=singletons and not counts).problem(table)
+
+
+def office_linked(records: int) -> Problem:
+    """Activity by region by size, and by legal form, of the same enterprises as one problem."""
+    branching = {"activity": (5, 4, 3), "region": (4, 5), "size": (5,), "form": (6,)}
+    trees = {name: synthetic.tree(sides, name) for name, sides in branching.items()}
+    data = synthetic.microdata(
+        records, 1, {name: [t.codes[i] for i in t.leaves] for name, t in trees.items()}
+    )
+
+    def table(*by: str) -> Table:
+        return Table.from_microdata(
+            data, list(by), "value", contributor="contributor",
+            hierarchies={name: trees[name] for name in by},
+        )  # fmt: skip
+
+    both = link(table("activity", "region", "size"), table("activity", "region", "form"))
+    return Mechanism("P(10,1)|FREQ(3,10)", singletons=False).problem(both)
+
+
 def small_template(side: int, *, by_value: bool) -> Problem:
     """Pose what small tables of a batch share: primary below 5, margins public, width 5."""
     table = synthetic.frequency_2d(side, side, 1)
@@ -205,7 +252,8 @@ def _small_counts(table: Table, *, sliding: bool = False) -> Problem:
 
 
 def _ten_percent(table: Table) -> Problem:
-    return Mechanism(PPercent(10), cost="value").problem(_bounded(table))
+    # The peers' files cannot say who is alone in a cell.
+    return Mechanism(PPercent(10), cost="value", singletons=False).problem(_bounded(table))
 
 
 def _bounded(table: Table) -> Table:

@@ -25,7 +25,7 @@ __all__ = ["GROUPS", "Spec", "choose", "digest", "specs"]
 
 GROUPS = (
     "tiny", "2d", "sparse", "fs", "hierarchical", "3d", "hierarchical-3d", "jj", "small", "audit",
-    "linked", "solvers",
+    "linked", "office", "solvers",
 )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def specs(data: Path | None = None) -> tuple[Spec, ...]:
     return (
         *_tiny(), *_two_way(), *_sparse(), *_fs(), *_hierarchical(), *_three_way(),
         *_hierarchical_three_way(), *_instances(folder), *_small(), *_audits(), *_linked(),
-        *_solvers(),
+        *_office(), *_solvers(),
     )  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def _fits(spec: Spec, pattern: str) -> bool:
 
 
 def digest(spec: Spec, problem: Problem) -> str:
-    """Fingerprint of what is posed: values, relations, bounds, levels, costs, status."""
+    """Fingerprint of what is posed: values, relations, bounds, levels, costs, status, attackers."""
     table = problem.table
     arrays = [
         table.values, table.lower, table.upper, table.relations.indptr, table.relations.indices,
@@ -158,6 +158,8 @@ def digest(spec: Spec, problem: Problem) -> str:
     for array in arrays:
         seen.update(np.ascontiguousarray(array, dtype=np.int64).tobytes())
     seen.update("".join(problem.status.tolist()).encode())
+    if problem.singletons is not None:
+        seen.update(problem.singletons.tobytes())
     return seen.hexdigest()[:12]
 
 
@@ -368,6 +370,34 @@ def _linked() -> list[Spec]:
         )
         for r, s, t in ((8, 6, 6), (20, 10, 12), (40, 15, 20))
     ]  # fmt: skip
+
+
+def _office() -> list[Spec]:
+    small, middle, large = (
+        (((5, 4, 3), (4, 5), (5,)), 20_000),
+        (((10, 4, 4), (5, 6), (6,)), 100_000),
+        (((18, 4, 3, 2), (8, 6), (6,)), 600_000),
+    )
+    cubes = ((4, 3), (4, 3), (5,), (6,))
+    cases: tuple[tuple[str, Callable[[], Problem], int, Goal], ...] = (
+        ("values-12900", partial(posed.office, *small), 60, Goal(gap=0.15, memory=512)),
+        (
+            "values-12900-singletons", partial(posed.office, *small, singletons=True), 60,
+            Goal(memory=512),
+        ),
+        (
+            "counts-12900", partial(posed.office, *small, rule="FREQ(4)", counts=True), 60,
+            Goal(memory=512),
+        ),
+        ("linked-25800", partial(posed.office_linked, 60_000), 60, Goal(memory=1024)),
+        ("four-way-12138", partial(posed.office, cubes, 60_000), 60, Goal(memory=1024)),
+        ("values-53172", partial(posed.office, *middle), 60, Goal(gap=0.2, memory=1024)),
+        ("values-294861", partial(posed.office, *large), 300, Goal(gap=0.15, memory=2048)),
+    )  # fmt: skip
+    return [
+        Spec(name, "office", build, goal, "", ("modular",), time_limit=limit)
+        for name, build, limit, goal in cases
+    ]
 
 
 def _solvers() -> list[Spec]:

@@ -37,11 +37,14 @@ def suppress(
     Parameters
     ----------
     problem : Problem
-    method : {"auto", "cuts", "branch", "compact", "small"}
+    method : {"auto", "cuts", "branch", "large", "compact", "small"}
         "cuts" solves integer programs and adds cuts in turn (`csp.solve.benders`); "branch" keeps
         one tree and adds cuts at its nodes (`csp.solve.branch`). "auto" is "cuts" for networks
-        (two-way tables, also with one hierarchy), "branch" for all others. "compact" is the
-        readable integer program in PuLP (`csp.solve.ilp`; small tables only), "small" the
+        (two-way tables, also with one hierarchy), "large" for other tables from 5,000 cells on that
+        it takes, "branch" for the rest, which begins with it. "large" finds witnesses in parts of
+        the table (`csp.solve.large`); it takes tables in which every relation runs along one
+        dimension, and seldom proves an optimum. "compact" is the readable integer program in PuLP
+        (`csp.solve.ilp`; small tables only), "small" the
         compiled search over networks of up to 64 cells that need not be published
         (`csp.solve.small`), which pays for many tables (`csp.solve.batch`).
     time_limit : float, optional

@@ -29,6 +29,7 @@ from csp.solve.guide import (
     improved,
     subspaces_lead,
 )
+from csp.solve.large.engine import solve_large, takes
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.rounding import tighten
 from csp.solve.run import Run, answer_pattern, contenders, drive
@@ -39,6 +40,10 @@ __all__ = ["solve_by_cuts"]
 
 # Share of the time for first patterns: the rest must do to audit full suppression.
 _FIRST_PATTERNS = 0.5
+
+# Number of cells from which witnesses in parts of the table come first, and their share of that.
+_LOCAL = 1_000
+_LOCAL_SHARE = 0.7
 
 # Gap at which a search for just any pattern stops.
 _ANY_GAP = 0.9
@@ -185,9 +190,12 @@ def _begin(run: Run) -> None:
     """
     problem = run.problem
     clock = run.clock
+    if run.net is None and problem.table.n_cells >= _LOCAL and takes(problem):
+        with suppress(OutOfTime):
+            _begin_locally(run)
     run.clock = clock.part(_FIRST_PATTERNS)
     with suppress(OutOfTime):
-        if problem.alone.any():
+        if run.best is None and problem.alone.any():
             guard(run, lambda posed, until: _quick(run, posed, until))
         guarded = problem.alone.any() and problem.table.n_cells >= LARGE and run.net is None
         if run.best is None and not guarded:
@@ -202,6 +210,21 @@ def _begin(run: Run) -> None:
             raise unprotectable(problem, result)
     run.master.add(union_cuts_beforehand(problem))
     run.tell("start")
+
+
+def _begin_locally(run: Run) -> None:
+    """Take the pattern and the bound of the engine for large tables."""
+    found = solve_large(
+        run.problem, clock=run.clock.part(_LOCAL_SHARE), gap=run.gap, integer=run.integer,
+        seed=run.seed, progress=run.report,
+    )  # fmt: skip
+    assert found.audit is not None
+    run.take(found.audit)
+    run.master.prefer(found.pattern)
+    run.bound = max(run.bound, found.bound)
+    run.tell("start")
+    if found.stopped == "interrupt":
+        raise KeyboardInterrupt
 
 
 def _quick(run: Run, problem: Problem, clock: Clock) -> NDArray[np.bool_]:
