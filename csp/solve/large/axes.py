@@ -2,7 +2,8 @@
 
 Every relation of a table made by cross-classification runs along one dimension: only the code of
 that dimension differs among its cells. From these relations come the trees of codes, and from the
-trees the part of a table in which a cell can be compensated.
+trees the part of a table in which a cell can be compensated. Where labels do not show dimensions,
+the relations themselves do.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.solve.large.recognition import recognised_codes
 from csp.table import Table
 
 __all__ = ["Axes", "Tops"]
@@ -28,74 +30,95 @@ class Axes:
     Attributes
     ----------
     codes : (n, d) int64
-        Code of each cell in each dimension, numbered by first occurrence.
+        Code of each cell in each dimension, as a number.
     parents, children : list of dict of int to list of int
         For each dimension; a code may have several parents (aggregates that overlap).
     """
 
     def __init__(self, table: Table) -> None:
-        n, d = table.n_cells, len(table.names)
-        self.codes = np.empty((n, d), np.int64)
+        codes = np.empty((table.n_cells, len(table.names)), np.int64)
         for k, column in enumerate(zip(*table.labels, strict=True)):
             number: dict[str, int] = {}
-            self.codes[:, k] = [number.setdefault(code, len(number)) for code in column]
+            codes[:, k] = [number.setdefault(code, len(number)) for code in column]
+        self.regular = self._read(table, codes)
+        if not self.regular or (codes.max(axis=0) > 0).sum() < 2:
+            # With one position labels are numbers of cells, or the table has one dimension indeed.
+            found = recognised_codes(table.relations)
+            if found is not None:
+                self.regular = self._read(table, found)
+        self._subtrees: dict[tuple[int, int], NDArray[np.int64]] = {}
+        self._above: dict[tuple[int, int, int], tuple[int, ...]] = {}
+
+    def _read(self, table: Table, codes: NDArray[np.int64]) -> bool:
+        """Read the trees; False if some relation runs along no single dimension."""
+        matrix, d = table.relations, codes.shape[1]
+        self.codes = codes
+        self._divided = np.zeros(codes.shape, dtype=bool)
         self.parents: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(d)]
         self.children: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(d)]
-        self.regular = self._read(table)
-        self._subtrees: dict[tuple[int, int], NDArray[np.int64]] = {}
-
-    def _read(self, table: Table) -> bool:
-        """Read the trees; False if some relation runs along no single dimension."""
-        matrix = table.relations
         row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        first = matrix.indices[matrix.indptr[:-1]]
-        varies = np.zeros((matrix.shape[0], self.codes.shape[1]), dtype=bool)
-        for k in range(self.codes.shape[1]):
-            code = self.codes[:, k]
-            np.logical_or.at(varies[:, k], row, code[matrix.indices] != code[first[row]])
-        if (varies.sum(axis=1) != 1).any():
-            return False
-        axis = varies.argmax(axis=1)
         total = matrix.data < 0
         if (np.bincount(row[total], minlength=matrix.shape[0]) != 1).any():
             return False
         whole = np.empty(matrix.shape[0], np.int64)
         whole[row[total]] = matrix.indices[total]
-        for k in range(self.codes.shape[1]):
+        varies = np.zeros((matrix.shape[0], d), dtype=bool)
+        for k in range(d):
+            code = codes[:, k]
+            varies[row[code[matrix.indices] != code[whole[row]]], k] = True
+        if (varies.sum(axis=1) != 1).any():
+            return False
+        axis = varies.argmax(axis=1)
+        self._divided[whole, axis] = True
+        for k in range(d):
             inside = ~total & (axis[row] == k)
-            code = self.codes[:, k]
+            code = codes[:, k]
             pairs = np.stack([code[whole[row[inside]]], code[matrix.indices[inside]]])
             for parent, child in np.unique(pairs, axis=1).T.tolist():
                 self.children[k][parent].append(child)
                 self.parents[k][child].append(parent)
         return True
 
-    @cached_property
-    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        sizes = self.codes.max(axis=0) + 1
-        radix = np.concatenate([np.cumprod(sizes[::-1])[::-1][1:], [1]]).astype(np.int64)
-        keys = self.codes @ radix
-        order = np.argsort(keys, kind="stable")
-        return keys[order], order, radix
-
     def cells(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
         """Cells of the table whose code in each dimension is among these, ascending."""
-        keys, order, radix = self._sorted
-        wanted = np.zeros(1, np.int64)
+        inside = np.ones(len(self.codes), dtype=bool)
         for k, some in enumerate(codes):
-            wanted = (wanted[:, None] + some * radix[k]).ravel()
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.sort(order[at[keys[at] == wanted]])
+            wanted = np.zeros(int(self.codes[:, k].max()) + 1, dtype=bool)
+            wanted[some] = True
+            inside &= wanted[self.codes[:, k]]
+        return np.flatnonzero(inside)
 
     def above(self, k: int, code: int, steps: int) -> tuple[int, ...]:
-        """Ancestors of a code so many steps up, or as far up as it goes."""
-        here = {code}
-        for _ in range(steps):
-            up = {parent for c in here for parent in self.parents[k].get(c, ())}
-            if not up:
-                break
-            here = up
-        return tuple(sorted(here))
+        """Ancestors of a code so many steps up, or as far up as it goes.
+
+        Where codes have several tops, the step above tops is to all that have a part in common.
+        """
+        found = self._above.get((k, code, steps))
+        if found is None:
+            here = {code}
+            for _ in range(steps):
+                parents = self.parents[k]
+                up = {parent for c in here for parent in parents.get(c) or (c,)}
+                if up == here:
+                    below = {c for top in here for c in self.subtree(k, top).tolist()}
+                    up = here | {top for c in below for top in self._tops[k].get(c, ())}
+                if up == here:
+                    break
+                here = up
+            found = self._above[k, code, steps] = tuple(sorted(here))
+        return found
+
+    @cached_property
+    def _tops(self) -> list[dict[int, list[int]]]:
+        """In each dimension with several tops, those of every code below them."""
+        found: list[dict[int, list[int]]] = []
+        for k, children in enumerate(self.children):
+            tops = [code for code in children if code not in self.parents[k]]
+            found.append(defaultdict(list))
+            for top in tops if len(tops) > 1 else ():
+                for code in self.subtree(k, top).tolist():
+                    found[k][code].append(top)
+        return found
 
     def subtree(self, k: int, code: int) -> NDArray[np.int64]:
         """Return a code and everything below it, ascending."""
@@ -111,22 +134,32 @@ class Axes:
         return found
 
     def around(self, cell: int, growth: tuple[int, ...]) -> Tops:
-        """Tops of the subtrees round a cell: in each dimension so many steps above its parent."""
-        codes = self.codes[cell].tolist()
-        return tuple(self.above(k, code, 1 + growth[k]) for k, code in enumerate(codes))
+        """Tops of the subtrees round a cell: in each dimension so many steps above its parent.
+
+        In linked tables most cells are at the top of dimensions by which they are not divided: such
+        a code stands alone, given as its complement, until the block grows in that dimension.
+        """
+        divided = self._divided[cell].tolist()
+        return tuple(
+            self.above(k, code, 1 + growth[k])
+            if growth[k] or divided[k] or code in self.parents[k]
+            else (~code,)
+            for k, code in enumerate(self.codes[cell].tolist())
+        )
 
     def within(self, tops: Tops) -> NDArray[np.int64]:
-        """Cells of the product of subtrees."""
+        """Cells of the product of subtrees, and of codes that stand alone."""
         return self.cells(
-            [
-                np.unique(np.concatenate([self.subtree(k, top) for top in some]))
-                for k, some in enumerate(tops)
-            ]
+            [np.concatenate([self._under(k, top) for top in some]) for k, some in enumerate(tops)]
         )
+
+    def _under(self, k: int, top: int) -> NDArray[np.int64]:
+        """Codes of a subtree, or a code that stands alone."""
+        return self.subtree(k, top) if top >= 0 else np.array([~top])
 
     def size(self, tops: Tops) -> int:
         """Count the codes of a product of subtrees, cells that are missing included."""
-        return prod(sum(len(self.subtree(k, t)) for t in some) for k, some in enumerate(tops))
+        return prod(sum(len(self._under(k, t)) for t in some) for k, some in enumerate(tops))
 
     def near(
         self, cell: int, tops: Tops, price: NDArray[np.float64], room: NDArray[np.int64], most: int
@@ -147,7 +180,7 @@ class Axes:
             How far each cell can move.
         most : int
         """
-        sizes = [sum(len(self.subtree(k, top)) for top in some) for k, some in enumerate(tops)]
+        sizes = [sum(len(self._under(k, top)) for top in some) for k, some in enumerate(tops)]
         chosen: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(sizes)
         left, dimensions = float(most), len(sizes)
         for k in sorted(range(len(sizes)), key=sizes.__getitem__):
@@ -158,7 +191,7 @@ class Axes:
                 codes = [code for top in tops[k] for code in self._best(k, top, own, share, worth)]
                 chosen[k] = np.unique(codes)
             else:
-                chosen[k] = np.unique(np.concatenate([self.subtree(k, top) for top in tops[k]]))
+                chosen[k] = np.unique(np.concatenate([self._under(k, top) for top in tops[k]]))
             left, dimensions = left / len(chosen[k]), dimensions - 1
         return self.cells(chosen)
 
