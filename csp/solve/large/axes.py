@@ -79,14 +79,32 @@ class Axes:
                 self.parents[k][child].append(parent)
         return True
 
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+        """Number every cell by its codes; None if such numbers are too large."""
+        sizes = self.codes.max(axis=0) + 1
+        if prod(sizes.tolist()) >= 2**62:
+            return None
+        weights = np.concatenate([np.cumprod(sizes[::-1])[::-1][1:], [1]]).astype(np.int64)
+        numbers = self.codes @ weights
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], order, weights
+
     def cells(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
         """Cells of the table whose code in each dimension is among these, ascending."""
-        inside = np.ones(len(self.codes), dtype=bool)
+        if self._sorted is None or prod(len(some) for some in codes) > len(self.codes):
+            inside = np.ones(len(self.codes), dtype=bool)
+            for k, some in enumerate(codes):
+                wanted = np.zeros(int(self.codes[:, k].max()) + 1, dtype=bool)
+                wanted[some] = True
+                inside &= wanted[self.codes[:, k]]
+            return np.flatnonzero(inside)
+        numbers, order, weights = self._sorted
+        combined = np.zeros(1, np.int64)
         for k, some in enumerate(codes):
-            wanted = np.zeros(int(self.codes[:, k].max()) + 1, dtype=bool)
-            wanted[some] = True
-            inside &= wanted[self.codes[:, k]]
-        return np.flatnonzero(inside)
+            combined = (combined[:, None] + np.unique(some) * weights[k]).ravel()
+        at = np.minimum(np.searchsorted(numbers, combined), len(numbers) - 1)
+        return np.sort(order[at[numbers[at] == combined]])
 
     def above(self, k: int, code: int, steps: int) -> tuple[int, ...]:
         """Ancestors of a code so many steps up, or as far up as it goes.
