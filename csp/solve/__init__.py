@@ -40,13 +40,13 @@ def suppress(
     method : {"auto", "cuts", "branch", "large", "compact", "small"}
         "cuts" solves integer programs and adds cuts in turn (`csp.solve.benders`); "branch" keeps
         one tree and adds cuts at its nodes (`csp.solve.branch`). "auto" is "cuts" for networks
-        (two-way tables, also with one hierarchy), "large" for other tables from 5,000 cells on that
-        it takes, "branch" for the rest, which begins with it. "large" finds witnesses in parts of
-        the table (`csp.solve.large`); it takes tables in which every relation runs along one
-        dimension, and seldom proves an optimum. "compact" is the readable integer program in PuLP
-        (`csp.solve.ilp`; small tables only), "small" the
-        compiled search over networks of up to 64 cells that need not be published
-        (`csp.solve.small`), which pays for many tables (`csp.solve.batch`).
+        (two-way tables, also with one hierarchy), "large" for other labelled tables from 5,000
+        cells on, "branch" for the rest, which begins with it from 1,000 or 2,000 cells on. "large"
+        finds witnesses in parts of the table (`csp.solve.large`); it takes tables in which every
+        relation runs along one dimension, and seldom proves an optimum. "compact" is the readable
+        integer program in PuLP (`csp.solve.ilp`; small tables only), "small" the compiled search
+        over networks of up to 64 cells that need not be published (`csp.solve.small`), which pays
+        for many tables (`csp.solve.batch`).
     time_limit : float, optional
         Wall seconds. At the limit the best audited pattern is returned with its bound; if there is
         none yet, the pattern of everything that may be suppressed.
@@ -174,7 +174,11 @@ def _solve(
 
 def _is_large(problem: Problem) -> bool:
     """Whether the engine for large tables is the one that pays."""
-    from csp.solve.large.engine import LARGE, takes
+    from csp.solve.large.engine import LARGE, begins
     from csp.solve.network import HiddenNetwork
 
-    return problem.table.n_cells >= LARGE and takes(problem) and HiddenNetwork.of(problem) is None
+    return (
+        problem.table.n_cells >= LARGE
+        and begins(problem, integer=False)
+        and HiddenNetwork.of(problem) is None
+    )

@@ -29,7 +29,7 @@ from csp.solve.guide import (
     improved,
     subspaces_lead,
 )
-from csp.solve.large.engine import solve_large, takes
+from csp.solve.large.engine import begins, solve_large
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.rounding import tighten
 from csp.solve.run import Run, answer_pattern, contenders, drive
@@ -41,8 +41,7 @@ __all__ = ["solve_by_cuts"]
 # Share of the time for first patterns: the rest must do to audit full suppression.
 _FIRST_PATTERNS = 0.5
 
-# Number of cells from which witnesses in parts of the table come first, and their share of that.
-_LOCAL = 1_000
+# The share of the time for witnesses in parts of the table, where these come first.
 _LOCAL_SHARE = 0.7
 
 # Gap at which a search for just any pattern stops.
@@ -190,15 +189,16 @@ def _begin(run: Run) -> None:
     """
     problem = run.problem
     clock = run.clock
-    if run.net is None and problem.table.n_cells >= _LOCAL and takes(problem):
+    settled = False
+    if run.net is None and begins(problem, integer=run.integer):
         with suppress(OutOfTime):
-            _begin_locally(run)
+            settled = _begin_locally(run)
     run.clock = clock.part(_FIRST_PATTERNS)
     with suppress(OutOfTime):
-        if run.best is None and problem.alone.any():
+        if not settled and problem.alone.any():
             guard(run, lambda posed, until: _quick(run, posed, until))
         guarded = problem.alone.any() and problem.table.n_cells >= LARGE and run.net is None
-        if run.best is None and not guarded:
+        if not settled and not guarded:
             first_patterns(run)
     run.clock = clock
     if run.best is None:
@@ -212,8 +212,8 @@ def _begin(run: Run) -> None:
     run.tell("start")
 
 
-def _begin_locally(run: Run) -> None:
-    """Take the pattern and the bound of the engine for large tables."""
+def _begin_locally(run: Run) -> bool:
+    """Take the pattern and the bound of the engine for large tables; say if it served all cells."""
     found = solve_large(
         run.problem, clock=run.clock.part(_LOCAL_SHARE), gap=run.gap, integer=run.integer,
         seed=run.seed, progress=run.report,
@@ -225,6 +225,7 @@ def _begin_locally(run: Run) -> None:
     run.tell("start")
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
+    return not found.stats.get("rescued", 1)
 
 
 def _quick(run: Run, problem: Problem, clock: Clock) -> NDArray[np.bool_]:

@@ -33,6 +33,10 @@ class Axes:
         Code of each cell in each dimension, as a number.
     parents, children : list of dict of int to list of int
         For each dimension; a code may have several parents (aggregates that overlap).
+    regular : bool
+        Whether every relation runs along one dimension; nothing else is to be used otherwise.
+    labelled : bool
+        Whether the dimensions are those of the labels, and not recognised from relations alone.
     """
 
     def __init__(self, table: Table) -> None:
@@ -40,10 +44,11 @@ class Axes:
         for k, column in enumerate(zip(*table.labels, strict=True)):
             number: dict[str, int] = {}
             codes[:, k] = [number.setdefault(code, len(number)) for code in column]
-        self.regular = self._read(table, codes)
+        self.regular = self.labelled = self._read(table, codes)
         if not self.regular or (codes.max(axis=0) > 0).sum() < 2:
             # With one position labels are numbers of cells, or the table has one dimension indeed.
             found = recognised_codes(table.relations)
+            self.labelled = False
             if found is not None:
                 self.regular = self._read(table, found)
         self._subtrees: dict[tuple[int, int], NDArray[np.int64]] = {}

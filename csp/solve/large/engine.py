@@ -27,10 +27,15 @@ from csp.solve.large.relaxation import relax
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
 from csp.violations import Violation, largest_levels, short_of_levels
 
-__all__ = ["LARGE", "solve_large", "takes"]
+__all__ = ["LARGE", "begins", "solve_large"]
 
 LARGE = 5_000
 """Number of cells from which branch and cut adds nothing to this engine in a minute."""
+
+# Number of cells from which a search by branch and cut does well to begin with this engine: if
+# cells are whole units, and if they are not.
+_BEGINS_WHOLE = 1_000
+_BEGINS = 2_000
 
 # By how much a cell that the relaxation holds wholly is cheaper.
 _TRUST = 0.95
@@ -40,9 +45,16 @@ _RELAX = 0.3
 _AUDIT = 0.3
 
 
-def takes(problem: Problem) -> bool:
-    """Whether the engine can solve a problem: relations run along dimensions, and no sum rule."""
-    return problem.union_rule is None and Axes(problem.table).regular
+def begins(problem: Problem, *, integer: bool) -> bool:
+    """Whether this engine finds first patterns that other searches are not likely to better.
+
+    Deep hierarchies of few codes whose files have no labels (JJ) are better searched through
+    subspaces in which all primary cells move at once (`csp.solve.neighbourhood`).
+    """
+    least = _BEGINS_WHOLE if integer else _BEGINS
+    if problem.union_rule is not None or problem.table.n_cells < least:
+        return False
+    return Axes(problem.table).labelled
 
 
 @dataclass(repr=False)
@@ -61,6 +73,7 @@ class _Search:
     cost: int | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     audits: int = 0
+    rescued: int = 0
 
     def tell(self, phase: str) -> None:
         """Report progress, and count the time since the last report for the phase."""
@@ -100,7 +113,7 @@ def solve_large(
     Raises
     ------
     InputError
-        If the engine does not take the problem; see `takes`.
+        If relations do not run along dimensions, or there is a rule for sums.
     Unprotectable
         If a primary cell misses its levels even with everything suppressed.
     OutOfTime
@@ -136,7 +149,8 @@ def solve_large(
         pattern=search.best.certificate.pattern, cost=cost, bound=bound,
         gap=(cost - bound) / cost if cost else 0.0, proven=cost == bound, canonical=False,
         seconds=time.monotonic() - search.began, method="large", stopped=stopped,
-        stats={"audits": search.audits}, phases=dict(search.seconds), audit=search.best,
+        stats={"audits": search.audits, "rescued": search.rescued},
+        phases=dict(search.seconds), audit=search.best,
     )  # fmt: skip
 
 
@@ -160,6 +174,7 @@ def _run(search: _Search, seed: int) -> str:
     guide[problem.forced] = 0.0
     builder.clock = late
     failed = builder.serve(book, builder.order(), guide)
+    search.rescued = len(failed)
     _rescue(search, book, failed, late)
     prune(book, arrays.price)
     search.offer(book, late)
