@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -143,9 +144,18 @@ def outcome(call: Callable[[float], Any], seconds: float) -> Any:
         return error
 
 
+def warm(call: Callable[[float], Any]) -> None:
+    """Call until it ends by itself or has had some seconds of CPU, however busy the machine is."""
+    began, busy = time.monotonic(), time.process_time()
+    while time.process_time() - busy < 4:
+        outcome(call, 5)
+        if time.monotonic() - began < 4.5:
+            return
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_long_calls_keep_short_limits(name: str) -> None:
-    outcome(WARM.get(name, CALLS[name]), 5)
+    warm(WARM.get(name, CALLS[name]))
     for seconds in (0.3, 1.0):
         with kept_limit(seconds):
             outcome(CALLS[name], seconds)
