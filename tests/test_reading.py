@@ -546,6 +546,41 @@ def test_layouts_are_bounded(tmp_path: Path, line: str, words: str) -> None:
         read_metadata(put(tmp_path / "a.rda", line + "\n"))
 
 
+def test_headers_are_names_less_the_blanks_around_them(tmp_path: Path) -> None:
+    path = put(tmp_path / "blanks.csv", " r , s\nN,A\nN,B\nN,B\n")
+    assert Table.from_microdata(path, ["r", "s"]).names == ("r", "s")
+    path = put(tmp_path / "lines.csv", '"re\ngion",s\nN,A\n')
+    with pytest.raises(InputError, match="there is no column 'region'"):
+        Table.from_microdata(path, ["region", "s"])
+
+
+def test_long_relations_of_jj_files_are_read_to_their_fault(tmp_path: Path) -> None:
+    lines = ["0", "2", *(f"{i} 1 1 s 0 9 0 0 0" for i in range(2)), "1"]
+    lines.append(f"0 {10**5} : " + "0 (1) " * 10**5)
+    path = put(tmp_path / "long.jj", "\n".join(lines) + "\n")
+    with pytest.raises(InputError, match="id 0 occurs twice in the relation"):
+        read_jj(path)
+
+
+def test_published_values_that_contradict_each_other_are_named(tmp_path: Path) -> None:
+    import hashlib
+
+    from attacks import matching
+    from csp.formats.release import read_release, write_release
+
+    mechanism = Mechanism("FREQ(3)", width=2, margins="publish")
+    table = Table.from_array([[1, 20, 7], [30, 2, 9], [8, 7, 6]])
+    path, cells = write_release(mechanism.protect(table).release, tmp_path / "r.json")
+    text = cells.read_text()
+    changed = text.replace(",28,", ",29,", 1)
+    assert changed != text
+    cells.write_text(changed)
+    sums = (hashlib.sha256(t.encode()).hexdigest() for t in (text, changed))
+    path.write_text(path.read_text().replace(*sums))
+    with pytest.raises(InputError, match="published values of relation .* contradict each other"):
+        matching(read_release(path)[0], mechanism)
+
+
 def test_keys_are_bounded(tmp_path: Path) -> None:
     large = tmp_path / "large.key"
     large.touch(0o600)
