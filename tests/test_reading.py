@@ -577,7 +577,7 @@ def test_published_values_that_contradict_each_other_are_named(tmp_path: Path) -
     cells.write_text(changed)
     sums = (hashlib.sha256(t.encode()).hexdigest() for t in (text, changed))
     path.write_text(path.read_text().replace(*sums))
-    with pytest.raises(InputError, match="published values of relation .* contradict each other"):
+    with pytest.raises(InputError, match=r"published values of relation .* contradict each other"):
         matching(read_release(path)[0], mechanism)
 
 
