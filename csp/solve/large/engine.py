@@ -182,7 +182,9 @@ def _run(search: _Search, seed: int) -> str:
     rng = np.random.default_rng(seed)
     builder.clock = UNLIMITED  # a sweep looks at the clock between cells, and leaves none half done
     while not search.close_enough:
-        reserve = clock.part(1 - _AUDIT).within(_reserved(search))
+        reserve = clock
+        if clock.end < np.inf:
+            reserve = clock.part(1 - _AUDIT).within(_stretch(search))
         if reserve.over or clock.over:
             return "time"
         gained = drop_cells(book, builder, arrays.price, reserve, rng)
@@ -194,8 +196,11 @@ def _run(search: _Search, seed: int) -> str:
     return "done" if search.cost == search.bound else "gap"
 
 
-def _reserved(search: _Search) -> float:
-    """Seconds for a sweep: what is left less the audit, or a stretch after which one is due."""
+def _stretch(search: _Search) -> float:
+    """Seconds after which what a sweep has found is due to be audited, if the time is limited.
+
+    Without a limit sweeps are whole, so that results do not depend on the machine.
+    """
     return max(1.0, 0.5 * (time.monotonic() - search.began))
 
 
