@@ -198,7 +198,7 @@ def _begin(run: Run) -> None:
         if not settled and problem.alone.any():
             guard(run, lambda posed, until: _quick(run, posed, until))
         guarded = problem.alone.any() and problem.table.n_cells >= LARGE and run.net is None
-        if not settled and not guarded:
+        if not settled and not guarded and not run.clock.over:
             first_patterns(run)
     run.clock = clock
     if run.best is None:
@@ -216,7 +216,7 @@ def _begin_locally(run: Run) -> bool:
     """Take the pattern and the bound of the engine for large tables; say if it served all cells."""
     found = solve_large(
         run.problem, clock=run.clock.part(_LOCAL_SHARE), gap=run.gap, integer=run.integer,
-        seed=run.seed, progress=run.report,
+        seed=run.seed, progress=run.report, last=False,
     )  # fmt: skip
     assert found.audit is not None
     run.take(found.audit)

@@ -70,6 +70,8 @@ def first_patterns(run: Run) -> None:
 
 def _subspaces(run: Run, until: Clock, patience: int) -> None:
     """Search subspaces for a while; see `improved`."""
+    if until.over:
+        return  # to set the search up takes a while of its own
     finish = (
         Clock(until.end + _FINISH_SHARE * (run.clock.end - until.end))
         if until < UNLIMITED

@@ -106,9 +106,14 @@ class _Search:
 
 def solve_large(
     problem: Problem, *, clock: Clock, gap: float, integer: bool, seed: int,
-    progress: ProgressCallback | None,
+    progress: ProgressCallback | None, last: bool = True,
 ) -> Suppression:  # fmt: skip
     """Solve a large problem; see `csp.suppress` for the parameters.
+
+    Parameters
+    ----------
+    last : bool
+        Whether nothing else is tried: everything is suppressed then if no pattern was found.
 
     Raises
     ------
@@ -136,10 +141,12 @@ def solve_large(
             raise
         stopped = "interrupt"
     if search.best is None or search.cost is None:
-        everything = everything_suppressed(
-            problem, time_limit=clock.end - search.began, stopped=stopped, began=search.began,
-            method="large", integer=integer,
-        )  # fmt: skip
+        everything = None
+        if last:
+            everything = everything_suppressed(
+                problem, time_limit=clock.end - search.began, stopped=stopped,
+                began=search.began, method="large", integer=integer,
+            )  # fmt: skip
         if everything is not None:
             return everything
         msg = "no safe pattern was found in the time given; allow more time"
