@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,19 @@ from hypothesis import given
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from csp import Audit, InputError, Mechanism, Problem, Table, Unprotectable, audit, suppress
+from csp import (
+    Audit,
+    CertificateError,
+    InputError,
+    Mechanism,
+    Problem,
+    Table,
+    Unprotectable,
+    audit,
+    suppress,
+)
 from csp.clock import UNLIMITED
+from csp.solve.large import engine
 from csp.solve.large.axes import Axes
 from csp.solve.large.field import Field
 from csp.solve.large.relaxation import relax
@@ -171,6 +183,38 @@ def test_an_interrupt_keeps_the_best_pattern_and_a_limit_is_a_limit() -> None:
     assert seen == ["bound", "first pattern"]
     assert found.audit is not None
     assert found.audit.safe
+
+
+def test_a_bound_above_a_safe_pattern_is_an_error_and_never_a_proof(monkeypatch: Any) -> None:
+    true = engine.relax
+
+    def too_high(*args: Any) -> Any:
+        relaxed = true(*args)
+        return replace(relaxed, bound=relaxed.bound + 10**6)
+
+    monkeypatch.setattr(engine, "relax", too_high)
+    found = suppress(office(), method="large", time_limit=10)
+    assert found.stopped == "precision"
+    assert not found.proven
+    assert found.notes == ("a safe pattern costs less than the bound",)
+    assert found.audit is not None
+    assert found.audit.safe
+
+
+def test_a_pattern_without_a_proof_does_not_end_the_run(monkeypatch: Any) -> None:
+    true, calls = engine.judge, []
+
+    def once(*args: Any, **options: Any) -> Audit:
+        calls.append(1)
+        if len(calls) == 1:
+            raise CertificateError("no proof")
+        return true(*args, **options)
+
+    monkeypatch.setattr(engine, "judge", once)
+    found = suppress(office(singletons=False), method="large", time_limit=10, gap=0.99)
+    assert found.audit is not None
+    assert found.audit.safe
+    assert found.notes == ("a pattern was left aside (CertificateError)",)
 
 
 def test_a_cell_that_nothing_protects_is_named() -> None:

@@ -47,7 +47,6 @@ class Book:
         self._through: dict[int, set[int]] = defaultdict(set)
         self._touched: dict[int, frozenset[int]] = {}
         self._kept: dict[int, list[Pair]] = defaultdict(list)
-        self._everybody = frozenset(range(len(attackers.knows))) if attackers else frozenset()
         self._next = 0
 
     def __repr__(self) -> str:

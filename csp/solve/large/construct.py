@@ -131,9 +131,7 @@ class Builder:
                     return one
         return None
 
-    def serve(
-        self, book: Book, rows: Iterable[int], price: NDArray[np.float64]
-    ) -> list[tuple[int, frozenset[int]]]:
+    def serve(self, book: Book, rows: Iterable[int], price: NDArray[np.float64]) -> list[int]:
         """Take witnesses into use until requirements are settled.
 
         Parameters
@@ -146,8 +144,8 @@ class Builder:
 
         Returns
         -------
-        list of (int, frozenset of int)
-            Requirements that no block settles, and the attackers that are left.
+        list of int
+            Requirements that no block settles.
 
         Raises
         ------
@@ -158,7 +156,7 @@ class Builder:
             while (left := book.left(r)) is None or left:
                 one = self._against(book, r, left, price)
                 if one is None:
-                    failed.append((r, left or frozenset()))
+                    failed.append(r)
                     break
                 book.add(one)
                 price[one.cells] = 0.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from csp.auditing import Audit, judge
 from csp.certificate import Certificate, Claim
 from csp.clock import UNLIMITED, Clock
-from csp.errors import InputError, OutOfTime
+from csp.errors import CertificateError, InputError, OutOfTime, SolverError
 from csp.feasibility import as_arrays, interval_claims
 from csp.problem import Problem
 from csp.singletons import Attackers
@@ -74,6 +74,7 @@ class _Search:
     seconds: dict[str, float] = field(default_factory=dict)
     audits: int = 0
     rescued: int = 0
+    notes: list[str] = field(default_factory=list)
 
     def tell(self, phase: str) -> None:
         """Report progress, and count the time since the last report for the phase."""
@@ -96,12 +97,29 @@ class _Search:
             return
         self.audits += 1
         pattern.flags.writeable = False
-        result = judge(
-            self.problem, pattern, integer=self.integer, clock=clock, shown=book.claims()
-        )
+        try:
+            result = judge(
+                self.problem, pattern, integer=self.integer, clock=clock, shown=book.claims()
+            )
+        except (CertificateError, InputError) as error:
+            self.notes.append(f"a pattern was left aside ({type(error).__name__})")
+            return
         if result.safe:
-            self.best, self.cost = result, cost
-            self.bound = min(self.bound, cost)
+            self.take(result)
+
+    def take(self, result: Audit) -> None:
+        """Make an audited pattern the best one.
+
+        Raises
+        ------
+        SolverError
+            If it costs less than the bound; it has been kept.
+        """
+        self.best, self.cost = result, cost_of(self.problem, result.certificate.pattern)
+        if self.bound > self.cost:
+            self.bound = cost_of(self.problem, self.problem.forced)
+            msg = "a safe pattern costs less than the bound"
+            raise SolverError(msg)
 
 
 def solve_large(
@@ -136,6 +154,12 @@ def solve_large(
         stopped = _run(search, seed)
     except OutOfTime:
         stopped = "time"
+    except SolverError as error:
+        # A safe pattern is worth more than the reason why no better one was found.
+        if search.best is None:
+            raise
+        search.notes.append(str(error))
+        stopped = "precision"
     except KeyboardInterrupt:
         if search.best is None:
             raise
@@ -157,7 +181,7 @@ def solve_large(
         gap=(cost - bound) / cost if cost else 0.0, proven=cost == bound, canonical=False,
         seconds=time.monotonic() - search.began, method="large", stopped=stopped,
         stats={"audits": search.audits, "rescued": search.rescued},
-        phases=dict(search.seconds), audit=search.best,
+        phases=dict(search.seconds), notes=tuple(dict.fromkeys(search.notes)), audit=search.best,
     )  # fmt: skip
 
 
@@ -185,6 +209,8 @@ def _run(search: _Search, seed: int) -> str:
     _rescue(search, book, failed, late)
     prune(book, arrays.price)
     search.offer(book, late)
+    if search.best is None:
+        _suppress_everything(search, late)
     search.tell("first pattern")
     rng = np.random.default_rng(seed)
     builder.clock = UNLIMITED  # a sweep looks at the clock between cells, and leaves none half done
@@ -203,6 +229,22 @@ def _run(search: _Search, seed: int) -> str:
     return "done" if search.cost == search.bound else "gap"
 
 
+def _suppress_everything(search: _Search, clock: Clock) -> None:
+    """Take the pattern of everything that may be suppressed.
+
+    Raises
+    ------
+    Unprotectable
+        If not even that is safe.
+    """
+    everything = search.problem.forced | search.problem.free
+    everything.flags.writeable = False
+    result = judge(search.problem, everything, integer=search.integer, clock=clock)
+    if not result.safe:
+        raise unprotectable(search.problem, result)
+    search.take(result)
+
+
 def _stretch(search: _Search) -> float:
     """Seconds after which what a sweep has found is due to be audited, if the time is limited.
 
@@ -211,9 +253,7 @@ def _stretch(search: _Search) -> float:
     return max(1.0, 0.5 * (time.monotonic() - search.began))
 
 
-def _rescue(
-    search: _Search, book: Book, failed: list[tuple[int, frozenset[int]]], clock: Clock
-) -> None:
+def _rescue(search: _Search, book: Book, failed: list[int], clock: Clock) -> None:
     """Settle by programs over the whole table what no block settled.
 
     Raises
@@ -225,15 +265,13 @@ def _rescue(
     everything = problem.forced | problem.free
     everything.flags.writeable = False
     enough = largest_levels(problem)
-    for r, attackers in failed:
+    for r in failed:
         p = int(field_.cell[r])
-        for a in (None,) if book.attackers is None or not attackers else sorted(attackers):
-            left = book.left(r)
-            if left == frozenset() or (a is not None and left is not None and a not in left):
-                continue
+        # First against an outsider, then against one after the other of those who are left.
+        while (left := book.left(r)) is None or left:
             known: tuple[int, ...] = ()
-            if a is not None and book.attackers is not None:
-                known = tuple(book.attackers.knows[a].tolist())
+            if left and book.attackers is not None:
+                known = tuple(book.attackers.knows[min(left)].tolist())
             pair = interval_claims(
                 problem.table, everything, [p], integer=search.integer, known=known, enough=enough,
                 clock=clock,
