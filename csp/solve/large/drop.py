@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import Clock
+from csp.errors import OutOfTime
 from csp.solve.large.book import Book
 from csp.solve.large.construct import Builder
 
@@ -65,7 +66,10 @@ def _without(book: Book, builder: Builder, price: NDArray[np.float64], cell: int
             held = banned
             if left and book.attackers is not None:
                 held = np.unique(np.concatenate([banned, *(book.attackers.knows[a] for a in left)]))
-            one = builder.witness(r, now, held, limit=saved - paid + 1e-9)
+            try:
+                one = builder.witness(r, now, held, limit=saved - paid + 1e-9)
+            except OutOfTime:
+                one = None  # the sweep ends after this cell, which stays
             if one is None:
                 done = False
                 break

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from csp.auditing import Audit, judge
 from csp.certificate import Certificate, Claim
-from csp.clock import UNLIMITED, Clock
+from csp.clock import Clock
 from csp.errors import CertificateError, InputError, OutOfTime, SolverError
 from csp.feasibility import as_arrays, interval_claims
 from csp.problem import Problem
@@ -192,7 +192,11 @@ def _run(search: _Search, seed: int) -> str:
     search.bound = cost_of(problem, problem.forced)
     builder = Builder(arrays, search.axes)
     attackers = Attackers(problem) if problem.alone.any() else None
-    relaxed = relax(arrays, clock.part(_RELAX))
+    try:
+        relaxed = relax(arrays, clock.part(_RELAX))
+    except SolverError as error:  # patterns need no bound
+        relaxed = None
+        search.notes.append(str(error))
     guide = arrays.price.copy()
     if relaxed is not None:
         guide *= 1 - _TRUST * relaxed.x
@@ -213,13 +217,13 @@ def _run(search: _Search, seed: int) -> str:
         _suppress_everything(search, late)
     search.tell("first pattern")
     rng = np.random.default_rng(seed)
-    builder.clock = UNLIMITED  # a sweep looks at the clock between cells, and leaves none half done
     while not search.close_enough:
         reserve = clock
         if clock.end < np.inf:
             reserve = clock.part(1 - _AUDIT).within(_stretch(search))
         if reserve.over or clock.over:
             return "time"
+        builder.clock = reserve
         gained = drop_cells(book, builder, arrays.price, reserve, rng)
         prune(book, arrays.price)
         search.offer(book, late)
