@@ -166,8 +166,17 @@ def warm(call: Callable[[float], Any]) -> None:
 def test_long_calls_keep_short_limits(name: str) -> None:
     warm(WARM.get(name, CALLS[name]))
     for seconds in LIMITS:
-        with kept_limit(seconds):
-            outcome(CALLS[name], seconds)
+        walls = []
+        for _ in range(
+            3
+        ):  # another process may have had the machine, but the first CPU time counts
+            began = time.monotonic()
+            with kept_limit(seconds):
+                outcome(CALLS[name], seconds)
+            walls.append(time.monotonic() - began)
+            if walls[-1] <= 1.5 * seconds + 1:
+                break
+        assert min(walls) <= 1.5 * seconds + 1, f"{walls} s for a limit of {seconds} s"
 
 
 def test_an_attack_cut_short_is_undecided_and_proves_nothing() -> None:
