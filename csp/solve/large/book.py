@@ -83,6 +83,10 @@ class Book:
         for claim in pair:
             self.used[claim.cells.astype(np.int64)] += 1
 
+    def kept(self, p: int) -> tuple[Pair, ...]:
+        """Claims about a cell that are in use for good."""
+        return tuple(self._kept.get(p, ()))
+
     def through(self, cell: int) -> frozenset[int]:
         """Witnesses that move a cell."""
         return frozenset(self._through[cell])
@@ -90,6 +94,10 @@ class Book:
     def meets(self, number: int) -> list[int]:
         """Return the requirements that a witness meets."""
         return self._meets[number]
+
+    def serving(self, r: int) -> frozenset[int]:
+        """Witnesses that meet a requirement."""
+        return frozenset(self._serving[r])
 
     def left(self, r: int, without: frozenset[int] = frozenset()) -> frozenset[int] | None:
         """Attackers against whom a requirement is not settled; None if it is not even met.

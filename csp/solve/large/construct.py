@@ -35,10 +35,14 @@ class Builder:
     axes : Axes
     clock : Clock
         May be changed from search to search.
+    compared : int
+        Blocks that hold a witness, of which the cheapest is taken; likewise.
     """
 
-    def __init__(self, field: Field, axes: Axes, clock: Clock = UNLIMITED) -> None:
-        self._field, self._axes, self.clock = field, axes, clock
+    def __init__(
+        self, field: Field, axes: Axes, clock: Clock = UNLIMITED, *, compared: int = 1
+    ) -> None:
+        self._field, self._axes, self.clock, self.compared = field, axes, clock, compared
         d = axes.codes.shape[1]
         single = [tuple(int(i == k) for i in range(d)) for k in range(d)]
         wider = [tuple(1 + int(i == k) for i in range(d)) for k in range(d)]
@@ -91,7 +95,7 @@ class Builder:
         self, r: int, price: NDArray[np.float64], banned: NDArray[np.int64] | None = None,
         limit: float = np.inf,
     ) -> Witness | None:  # fmt: skip
-        """Cheapest witness of one requirement in the first block that has one.
+        """Cheapest witness of one requirement in the first blocks that have one.
 
         Parameters
         ----------
@@ -122,14 +126,22 @@ class Builder:
             if back and not whole
             else [Way(rises, far, 0)]
         )
+        best: Witness | None = None
+        paid, found = np.inf, 0
         for block in self._blocks_around(p, price, whole=whole):
             for way in ways:
                 self.programs += 1
                 self.clock.check("a pattern was found")
                 one = block.cheapest(p, way, price, self.clock, banned=banned, whole=whole)
                 if one is not None and r in field.served(one):
-                    return one
-        return None
+                    found += 1
+                    cost = float(price[one.cells].sum())
+                    if cost < paid:
+                        best, paid = one, cost
+                    break
+            if best is not None and (found >= self.compared or paid == 0):
+                break
+        return best
 
     def serve(self, book: Book, rows: Iterable[int], price: NDArray[np.float64]) -> list[int]:
         """Take witnesses into use until requirements are settled.

@@ -21,9 +21,10 @@ from csp.solve.fallback import everything_suppressed, grace
 from csp.solve.large.axes import Axes
 from csp.solve.large.book import Book
 from csp.solve.large.construct import Builder, prune
-from csp.solve.large.drop import drop_cells
+from csp.solve.large.exchange import drop_cells
 from csp.solve.large.field import Field
-from csp.solve.large.relaxation import relax
+from csp.solve.large.regions import improve_regions
+from csp.solve.large.relaxation import Relaxed, relax
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
 from csp.violations import Violation, largest_levels, short_of_levels
 
@@ -39,6 +40,9 @@ _BEGINS = 2_000
 
 # By how much a cell that the relaxation holds wholly is cheaper.
 _TRUST = 0.95
+
+# Witnesses compared for each requirement when a second pattern is constructed.
+_COMPARED = 2
 
 # Shares of the time for the relaxation, and of what is left for the audit of a pattern.
 _RELAX = 0.3
@@ -197,18 +201,15 @@ def _run(search: _Search, seed: int) -> str:
     except SolverError as error:  # patterns need no bound
         relaxed = None
         search.notes.append(str(error))
-    guide = arrays.price.copy()
     if relaxed is not None:
-        guide *= 1 - _TRUST * relaxed.x
         step = smallest_step(problem.cost[problem.free])
         search.bound += round_up(relaxed.bound, step)
     search.tell("bound")
     # A first pattern is worth being a little late.
     late = Clock(clock.end + grace(clock.end - search.began)) if clock.end < np.inf else clock
     book = Book(arrays, attackers)
-    guide[problem.forced] = 0.0
     builder.clock = late
-    failed = builder.serve(book, builder.order(), guide)
+    failed = builder.serve(book, builder.order(), _guide(problem, arrays, relaxed))
     search.rescued = len(failed)
     _rescue(search, book, failed, late)
     prune(book, arrays.price)
@@ -216,21 +217,71 @@ def _run(search: _Search, seed: int) -> str:
     if search.best is None:
         _suppress_everything(search, late)
     search.tell("first pattern")
+    book = _again(search, book, builder, relaxed, late)
     rng = np.random.default_rng(seed)
+    whole = True  # regions as long as they gain anything
     while not search.close_enough:
-        reserve = clock
-        if clock.end < np.inf:
-            reserve = clock.part(1 - _AUDIT).within(_stretch(search))
+        reserve = _slice(search)
         if reserve.over or clock.over:
             return "time"
         builder.clock = reserve
-        gained = drop_cells(book, builder, arrays.price, reserve, rng)
+        if whole and attackers is None:
+            gained = improve_regions(book, builder, search.axes, arrays.price, reserve, rng)
+            whole = gained or reserve.over
+            gained = True
+        else:
+            gained = drop_cells(book, builder, arrays.price, reserve, rng)
+            whole = gained
         prune(book, arrays.price)
         search.offer(book, late)
         search.tell("improved")
         if not gained and not reserve.over:
             return "done"
     return "done" if search.cost == search.bound else "gap"
+
+
+def _slice(search: _Search) -> Clock:
+    """Time of a part of the search after which what it has found is due to be audited."""
+    if search.clock.end == np.inf:
+        return search.clock
+    return search.clock.part(1 - _AUDIT).within(_stretch(search))
+
+
+def _again(
+    search: _Search, book: Book, builder: Builder, relaxed: Relaxed | None, late: Clock
+) -> Book:
+    """Construct once more, with a choice among witnesses for each requirement; keep the better."""
+    arrays = book.field
+    if search.close_enough or not arrays.price.any():
+        return book
+    reserve = search.clock if search.clock.end == np.inf else search.clock.part(1 - _AUDIT)
+    other = Book(arrays, book.attackers)
+    builder.clock, builder.compared = reserve, _COMPARED
+    try:
+        failed = builder.serve(other, builder.order(), _guide(search.problem, arrays, relaxed))
+    except OutOfTime:
+        return book
+    finally:
+        builder.compared = 1
+    for r in failed:
+        for claims in book.kept(int(arrays.cell[r])):
+            other.keep(int(arrays.cell[r]), claims)
+    prune(other, arrays.price)
+    cost = cost_of(search.problem, other.pattern())
+    if cost >= cost_of(search.problem, book.pattern()):
+        return book
+    search.offer(other, late)
+    search.tell("second pattern")
+    return other
+
+
+def _guide(problem: Problem, arrays: Field, relaxed: Relaxed | None) -> NDArray[np.float64]:
+    """Prices to construct by: cells that the relaxation holds are cheap."""
+    guide = arrays.price.copy()
+    if relaxed is not None:
+        guide *= 1 - _TRUST * relaxed.x
+    guide[problem.forced] = 0.0
+    return guide
 
 
 def _suppress_everything(search: _Search, clock: Clock) -> None:

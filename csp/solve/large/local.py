@@ -14,7 +14,7 @@ from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.solve.large.field import Field, Witness
 
-__all__ = ["Block", "Way"]
+__all__ = ["Block", "Way", "whole_steps"]
 
 # What a suppressed cell costs in a program: as good as nothing, so that short witnesses win.
 _FREE = 1e-4
@@ -166,17 +166,28 @@ class Block:
     def _exactly(self, z: NDArray[np.float64]) -> Witness | None:
         """Whole numbers along a vertex."""
         at = np.flatnonzero(z)
-        size = np.abs(z[at])
-        part = csr_array(self._matrix[:, at])
-        # A vertex has whole ratios or whole units, over small denominators, and not always both.
-        for unit in (float(size.min()), 1.0):
-            divisor = common_denominator(size / unit)
-            if divisor is None or size.max() / unit * divisor >= 2.0**40:
-                continue
-            steps = np.rint(z[at] / unit * divisor)
-            whole = steps.astype(np.int64)
-            if (whole == 0).any() or (part @ whole).any():
-                continue
-            whole //= np.gcd.reduce(whole)
-            return self._field.along(self.cells[at], whole)
-        return None
+        steps = whole_steps(csr_array(self._matrix[:, at]), z[at])
+        return None if steps is None else self._field.along(self.cells[at], steps)
+
+
+def whole_steps(matrix: csr_array, z: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Whole numbers in proportion to a vertex, checked exactly; None if none of good size are.
+
+    Parameters
+    ----------
+    matrix : (m, k) csr_array of int64
+        Relations among the cells that move.
+    z : (k,) float64
+        Not 0.
+    """
+    size = np.abs(z)
+    # A vertex has whole ratios or whole units, over small denominators, and not always both.
+    for unit in (float(size.min()), 1.0):
+        divisor = common_denominator(size / unit)
+        if divisor is None or size.max() / unit * divisor >= 2.0**40:
+            continue
+        whole = np.rint(z / unit * divisor).astype(np.int64)
+        if (whole == 0).any() or (matrix @ whole).any():
+            continue
+        return np.asarray(whole // np.gcd.reduce(whole))
+    return None

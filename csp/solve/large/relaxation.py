@@ -16,7 +16,7 @@ from csp.clock import Clock
 from csp.highs import Model, Status
 from csp.solve.large.field import Field
 
-__all__ = ["Relaxed", "relax"]
+__all__ = ["Relaxed", "conditions", "least", "relax"]
 
 # A level that any move reaches.
 _ANY = 1e-9
@@ -48,35 +48,12 @@ def relax(field: Field, clock: Clock) -> Relaxed | None:
     clock : Clock
     """
     problem = field.problem
-    n = problem.table.n_cells
-    matrix = field.relations
-    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    cell = matrix.indices
-    live = field.open[cell]
-    row, cell = row[live], cell[live]
-    size = np.bincount(row, minlength=matrix.shape[0])
-    start = np.concatenate([[0], np.cumsum(size)])
-    factor = matrix.data[live]
-    sign = np.sign(factor)
-    own, need, kind = _conditions(field, cell.astype(np.int64))
-    # Each condition is about one cell in one relation: the others in it, less the cell itself.
-    length = size[row[own]]
-    which = np.repeat(np.arange(len(own)), length)
-    first = np.repeat(start[row[own]] - np.cumsum(length) + length, length)
-    at = first + np.arange(len(which))
-    other, with_it = cell[at], sign[at] == sign[own][which]
-    up, down = field.up[other], field.down[other]
-    rises = np.where(with_it, down, up), np.where(with_it, up, down), up + down
-    room = np.choose(kind[which], rises)
-    share = np.abs(factor[at] / factor[own][which])
-    weight = np.minimum(1.0, room * share / need[which])
-    weight[other == cell[own][which]] = -1.0
-    rows = csr_array((weight, (which, other)), shape=(len(own), n))
+    rows = conditions(field, field.relations)
     fixed = problem.forced & field.open
     columns = np.flatnonzero(field.open & ~fixed)
     constant = rows[:, np.flatnonzero(fixed)].sum(axis=1)
     rows = csr_array(rows[:, columns])
-    keep = np.flatnonzero((np.diff(rows.indptr) > 0) & (constant < _most_below(rows)))
+    keep = np.flatnonzero((np.diff(rows.indptr) > 0) & (-constant > least(rows)))
     x = fixed.astype(np.float64)
     if not len(columns):
         return Relaxed(x, 0.0)
@@ -96,6 +73,45 @@ def relax(field: Field, clock: Clock) -> Relaxed | None:
     y = np.maximum(np.asarray(solution.row_dual), 0)
     spare = np.minimum(field.price[columns] - rows.T @ y, 0)
     return Relaxed(x, float(y @ -constant[keep] + spare.sum()))
+
+
+def conditions(field: Field, matrix: csr_array) -> csr_array:
+    """Write what some relations ask of every safe pattern as rows that are at least 0.
+
+    Each row is about one cell in one relation: how far the others that are suppressed can move,
+    as a share of how far it has to, less the cell itself.
+
+    Parameters
+    ----------
+    field : Field
+    matrix : (m, n) csr_array of int64
+        Relations of the problem.
+
+    Returns
+    -------
+    (c, n) csr_array of float64
+    """
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    cell = matrix.indices
+    live = field.open[cell]
+    row, cell = row[live], cell[live]
+    size = np.bincount(row, minlength=matrix.shape[0])
+    start = np.concatenate([[0], np.cumsum(size)])
+    factor = matrix.data[live]
+    sign = np.sign(factor)
+    own, need, kind = _conditions(field, cell.astype(np.int64))
+    length = size[row[own]]
+    which = np.repeat(np.arange(len(own)), length)
+    first = np.repeat(start[row[own]] - np.cumsum(length) + length, length)
+    at = first + np.arange(len(which))
+    other, with_it = cell[at], sign[at] == sign[own][which]
+    up, down = field.up[other], field.down[other]
+    rises = np.where(with_it, down, up), np.where(with_it, up, down), up + down
+    room = np.choose(kind[which], rises)
+    share = np.abs(factor[at] / factor[own][which])
+    weight = np.minimum(1.0, room * share / need[which])
+    weight[other == cell[own][which]] = -1.0
+    return csr_array((weight, (which, other)), shape=(len(own), matrix.shape[1]))
 
 
 def _conditions(
@@ -122,8 +138,17 @@ def _conditions(
     )
 
 
-def _most_below(rows: csr_array) -> NDArray[np.float64]:
-    """Return by how much each row can fall below zero: one that never does is no constraint."""
+def least(rows: csr_array) -> NDArray[np.float64]:
+    """Least value of each row over all patterns, and a little more: more than this it has to ask.
+
+    Parameters
+    ----------
+    rows : (c, n) csr_array
+
+    Returns
+    -------
+    (c,) float64
+    """
     negative = rows.copy()
     negative.data = np.minimum(negative.data, 0)
-    return np.asarray(-negative.sum(axis=1) - 1e-9, dtype=np.float64)
+    return np.asarray(negative.sum(axis=1) + 1e-9, dtype=np.float64)
