@@ -24,7 +24,7 @@ from csp.feasibility import as_arrays, claims_about, interval_claims
 from csp.guarding import settle_singletons
 from csp.patterns import as_pattern
 from csp.problem import Problem
-from csp.violations import Violation, largest_levels, misplaced, short_of_levels
+from csp.violations import Violation, largest_levels, misplaced, shared_levels, short_of_levels
 
 __all__ = ["Audit", "audit", "follow", "judge"]
 
@@ -181,7 +181,7 @@ def judge(
         problem,
         pattern,
         integer=integer,
-        enough=largest_levels(problem),
+        enough=shared_levels(problem),
         clock=clock,
         witnesses=witnesses,
         shown=shown,
@@ -252,7 +252,7 @@ def _audited(
     ends: dict[int, tuple[Claim, Claim]] | None = None,
     shown: Mapping[int, Sequence[tuple[Claim, Claim]]] | None = None,
 ) -> Audit:
-    """Audit one pattern: of primary cells, up to `enough`; or of all cells without it.
+    """Audit one pattern: of primary cells, as far as `enough`; or of all cells without it.
 
     What has been found so far is in `ends` if the time runs out.
     """
@@ -272,6 +272,16 @@ def _audited(
         integer=integer, enough=enough, clock=clock, witnesses=witnesses,
     ):  # fmt: skip
         ends[pair[0].cell] = pair
+    if enough is not None:
+        # Where one side cannot take its share of a sliding level, the other may take more.
+        again = [
+            p for p in np.flatnonzero(targets & (problem.spl > 0)).tolist()
+            if short_of_levels(problem, p, *ends[p])
+        ]  # fmt: skip
+        ends |= interval_claims(
+            table, pattern, again,
+            integer=integer, enough=largest_levels(problem), clock=clock, witnesses=witnesses,
+        )  # fmt: skip
     for p in np.flatnonzero(problem.primary & pattern).tolist():
         violations += short_of_levels(problem, p, *ends[p])
     claims = [claim for pair in ends.values() for claim in pair]

@@ -135,12 +135,20 @@ class Certificate:
 
         up, down = room(self.table)
         columns = csc_array(self.table.relations)
+        # Claims share witnesses; what is wrong with one is found once.
+        witnesses: dict[tuple[Any, ...], str | None] = {}
         # Most claims are found true all at once; the others are judged one by one.
         for i in doubtful(self.claims, self.table, self.pattern, up, down):
             claim = self.claims[i]
             fault = _fault_of_form(claim, self.pattern, self.table.relations.shape[0])
             if fault is None:
-                fault = _fault_of_witness(claim, columns, self.pattern, up, down)
+                key = (
+                    id(claim.cells), id(claim.steps), claim.denominator, claim.known,
+                    claim.integer, claim.reach is None,
+                )  # fmt: skip
+                if key not in witnesses:
+                    witnesses[key] = _fault_of_witness(claim, columns, self.pattern, up, down)
+                fault = witnesses[key] or _fault_of_reach(claim)
             if fault is None and claim.exact:
                 fault = _fault_of_proof(claim, self.table, self.pattern, up, down)
             if fault is not None:
@@ -162,24 +170,29 @@ def _fault_of_form(claim: Claim, pattern: NDArray[np.bool_], rows: int) -> str |
         isinstance(claim.reach, Fraction | int) and claim.reach >= 0
     ):
         return "its reach is not a distance"
-    for places, numbers, most in (
-        (claim.cells, claim.steps, n),
-        (claim.rows, claim.multipliers, rows),
-    ):
-        if len(places) != len(numbers) or len(set(places.tolist())) != len(places):
-            return "its entries do not match or occur twice"
-        if len(places) and not (places.min() >= 0 and places.max() < most):
-            return "it names cells or relations that do not exist"
-        if not all(isinstance(v, int) for v in numbers.tolist()):
-            return "its numerators are not whole numbers"
     if claim.exact and claim.reach is None:
         return "an endless interval has no exact end"
+    return _fault_of_entries(claim.rows, claim.multipliers, rows)
+
+
+def _fault_of_entries(places: NDArray[np.int64], numbers: NDArray[Any], most: int) -> str | None:
+    """Whatever makes a sparse vector of whole numbers none."""
+    if len(places) != len(numbers) or len(set(places.tolist())) != len(places):
+        return "its entries do not match or occur twice"
+    if len(places) and not (places.min() >= 0 and places.max() < most):
+        return "it names cells or relations that do not exist"
+    if not all(isinstance(v, int) for v in numbers.tolist()):
+        return "its numerators are not whole numbers"
     return None
 
 
 def _fault_of_witness(
     claim: Claim, columns: Any, pattern: NDArray[np.bool_], up: Any, down: Any
 ) -> str | None:
+    """Whatever makes the witness of a claim no deviation, wherever it moves the claim's cell."""
+    fault = _fault_of_entries(claim.cells, claim.steps, len(pattern))
+    if fault is not None:
+        return fault
     if claim.integer and claim.denominator != 1:
         return "its witness is not a table of whole units"
     cells = claim.cells.astype(np.int64)
@@ -201,7 +214,12 @@ def _fault_of_witness(
     np.add.at(balance, order, columns.data[where] * np.repeat(steps, lengths))
     if np.any(balance != 0):
         return "its witness breaks a relation"
-    at = claim.sign * sum(int(v) for v in steps[cells == claim.cell])
+    return None
+
+
+def _fault_of_reach(claim: Claim) -> str | None:
+    """Whether the witness of a claim moves its cell too little."""
+    at = claim.sign * sum(int(v) for v in claim.steps[claim.cells == claim.cell])
     if at <= 0 if claim.reach is None else at < claim.reach * claim.denominator:
         return "its witness does not reach the end"
     return None

@@ -166,8 +166,8 @@ def interval_claims(
     integer : bool
     known : tuple of int
         Suppressed cells whose value this attacker knows.
-    enough : (n,) int64, optional
-        Units after which an end need not be followed further.
+    enough : (n,) or (2, n) int64, optional
+        Units after which an end need not be followed further; one row for either side.
     clock : Clock
     witnesses : sequence of ((n,) int64, int)
         See `audit`.
@@ -204,7 +204,7 @@ def claims_about(
             continue
         clock.check("the pattern was judged")
         known_tables = [(z[view.cells], scale) for z, scale in witnesses if not z[~pattern].any()]
-        attacker = engine(view, known_tables)
+        attacker = engine(view, known_tables, whole=integer)
         # Deviations that are enough serve many cells; ends are followed one by one, and those
         # that are found before the time runs out are kept.
         width = len(here)
@@ -213,7 +213,10 @@ def claims_about(
         for first in range(0, len(here), width):
             part = here[first : first + width]
             ends, signs = np.tile(part, 2), np.repeat([-1, 1], len(part))
-            limits = None if enough is None else enough[view.cells[ends]]
+            limits = None
+            if enough is not None:
+                sides = np.broadcast_to(enough, (2, table.n_cells))
+                limits = sides[(signs > 0).astype(np.int64), view.cells[ends]]
             answers = attacker.ends(ends, signs, limits, clock)
             if integer:
                 for t, (j, sign) in enumerate(zip(ends.tolist(), signs.tolist(), strict=True)):

@@ -19,6 +19,7 @@ from csp.certificate import (
     Claim,
     _fault_of_form,
     _fault_of_proof,
+    _fault_of_reach,
     _fault_of_witness,
 )
 from csp.errors import CertificateError
@@ -34,6 +35,7 @@ def fault(claim: Claim, table: Table, pattern: np.ndarray) -> str | None:
     up, down = room(table)
     found = _fault_of_form(claim, pattern, table.relations.shape[0])
     found = found or _fault_of_witness(claim, csc_array(table.relations), pattern, up, down)
+    found = found or _fault_of_reach(claim)
     return found or (_fault_of_proof(claim, table, pattern, up, down) if claim.exact else None)
 
 

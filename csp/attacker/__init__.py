@@ -58,7 +58,9 @@ class Engine(Protocol):
         ...
 
 
-def engine(view: View, witnesses: Sequence[tuple[NDArray[np.int64], int]] = ()) -> Engine:
+def engine(
+    view: View, witnesses: Sequence[tuple[NDArray[np.int64], int]] = (), *, whole: bool = False
+) -> Engine:
     """Pick the engine for a part of a pattern: flows for a network, else linear programming.
 
     Parameters
@@ -67,6 +69,8 @@ def engine(view: View, witnesses: Sequence[tuple[NDArray[np.int64], int]] = ()) 
     witnesses : sequence of ((k,) int64, int)
         Numerators on the cells of the view, and their denominator, of vectors that may be
         deviations far enough for some targets.
+    whole : bool
+        Whether deviations that serve many targets should be in whole units.
     """
     network = as_network(view)
-    return LpEngine(view, witnesses) if network is None else FlowEngine(view, network)
+    return LpEngine(view, witnesses, whole=whole) if network is None else FlowEngine(view, network)

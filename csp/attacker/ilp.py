@@ -13,7 +13,10 @@ from csp.errors import CertificateError, InputError, argument
 from csp.highs import Model, Status
 from csp.numbers import UNBOUNDED
 
-__all__ = ["integer_extreme"]
+__all__ = ["FURTHEST", "integer_extreme"]
+
+FURTHEST = 10**9
+"""Units beyond which integer programs are refused: tolerances are absolute, and so are floats."""
 
 _NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -55,7 +58,7 @@ def integer_extreme(
         return Extreme(None, relaxed.moved, relaxed.steps, 1, *_NOTHING, 1, exact=False)
     # Integers above 2**53 are not floats, and tolerances are absolute: refuse rather than round.
     finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
-    if finite.max(initial=0) > 10**9:
+    if finite.max(initial=0) > FURTHEST:
         msg = (
             "a suppressed cell can move by more than 10**9 units, which is too far for intervals "
             f"over whole numbers only; use {argument('integer', value=False)}, or a table in a "

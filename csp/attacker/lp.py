@@ -18,9 +18,10 @@ from csp.attacker.exact import (
     is_deviation,
     rationalise,
 )
+from csp.attacker.ilp import FURTHEST
 from csp.attacker.view import Extreme, View
 from csp.clock import UNLIMITED, Clock
-from csp.errors import CertificateError
+from csp.errors import CertificateError, OutOfTime
 from csp.highs import Model, Status
 from csp.numbers import UNBOUNDED
 
@@ -29,6 +30,23 @@ __all__ = ["LpEngine"]
 # How often a basis is refined, and the unit of a refinement in units of the one before.
 _REFINEMENTS = 4
 _FINER = 2.0**-20
+
+# The share of open ends that a program for many has to leave at most, and how few are followed one
+# by one.
+_GOOD = 0.85
+_FEW = 3
+
+# Number of cells from which the simplex method does not begin on its own: on 6,546 of a deep
+# hierarchy it takes 14 s from scratch, where an interior-point method takes 0.7. From the vertex of
+# the last program it takes less still, if it does not take more steps than this.
+_LARGE = 1000
+_MOST_STEPS = 3000
+_ENDLESS = 2**31 - 1
+
+# Seconds and gap of an integer program for many targets: most of them are served by any good table
+# (one for 700 cells of 3,000 takes 0.05 s).
+_WHOLE_SECONDS = 2.0
+_WHOLE_GAP = 0.3
 
 _NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -48,6 +66,15 @@ class _Table:
         return Fraction(sign * int(self.steps[at]), self.denominator)
 
 
+def _table(numerators: NDArray[Any], denominator: int) -> _Table:
+    """Keep the cells that move, in machine integers where these do."""
+    moved = np.flatnonzero(numerators)
+    steps = numerators[moved]
+    if steps.dtype == object and max((abs(v) for v in steps.tolist()), default=0) < 2**62:
+        steps = steps.astype(np.int64)
+    return _Table(moved, steps, denominator)
+
+
 class LpEngine:
     """Interval ends of the cells of any part of a pattern.
 
@@ -56,14 +83,19 @@ class LpEngine:
     meaningful for large totals.
     """
 
-    def __init__(self, view: View, witnesses: Sequence[tuple[NDArray[np.int64], int]] = ()) -> None:
-        self._view, self._witnesses = view, witnesses
+    def __init__(
+        self, view: View, witnesses: Sequence[tuple[NDArray[np.int64], int]] = (), *,
+        whole: bool = False,
+    ) -> None:  # fmt: skip
+        self._view, self._witnesses, self._whole = view, witnesses, whole
         finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
         largest = float(finite.max(initial=1))
         self._unit = 2.0 ** max(0, int(np.ceil(np.log2(max(largest, 1.0)))) - 20)
-        self._low, self._high = -_float(view.down, self._unit), _float(view.up, self._unit)
-        self._model = self._loaded(self._low, self._high)
-        self._priced = np.empty(0, np.int32)
+        # Rooms as they stand in the program: some cells are held to what is enough.
+        self._top, self._bottom = view.up.copy(), view.down.copy()
+        self._model = self._loaded(-_float(view.down, self._unit), _float(view.up, self._unit))
+        self._warm = False
+        self._priced, self._prices = np.empty(0, np.int32), np.empty(0)
         self._capped = np.empty(0, np.int32)
 
     def ends(
@@ -76,12 +108,16 @@ class LpEngine:
         """Furthest deviation of each target in its direction; see `csp.attacker.Engine`."""
         found: list[Extreme | None] = [None] * len(targets)
         if enough is not None:
+            # A cell that moves as far as its own bound lets it has reached its end as well.
+            room = np.where(signs > 0, self._view.up[targets], self._view.down[targets])
+            enough = np.minimum(enough, room)
+            nothing = _Table(*_NOTHING, 1)
+            for t in np.flatnonzero(enough == 0).tolist():
+                found[t] = self._reached(nothing, int(targets[t]), int(signs[t]))
             for steps, scale in self._witnesses:
                 clock.check()
                 if is_deviation(self._view, steps, scale):
-                    moved = np.flatnonzero(steps)
-                    table = _Table(moved, steps[moved], scale)
-                    self._share(found, table, targets, signs, enough)
+                    self._share(found, _table(steps, scale), targets, signs, enough)
             self._together(found, targets, signs, enough, clock)
         # All of one direction first: neighbouring objectives keep the simplex warm.
         for sign in (-1, 1):
@@ -109,9 +145,7 @@ class LpEngine:
         CertificateError
             If no exact witness can be made of the solver's answer.
         """
-        where = np.array([j], dtype=np.int32)
-        need = None if enough is None else np.array([enough])
-        word = self._solve(where, np.array([sign]), need, clock)
+        word = self._solve(j, sign, enough, clock)
         if word == Status.UNBOUNDED:
             ray = LpEngine(self._view.recession()).extreme(j, sign)
             return Extreme(None, ray.moved, ray.steps, ray.denominator, *_NOTHING, 1, exact=False)
@@ -148,35 +182,45 @@ class LpEngine:
         self, found: list[Extreme | None], targets: NDArray[np.int64],
         signs: NDArray[np.int64], enough: NDArray[np.int64], clock: Clock,
     ) -> None:  # fmt: skip
-        """Move many targets in one table, again until that no longer serves a good part."""
-        turn, stalled = 0, 0
-        while stalled < 2:
-            left = [t for t, e in enumerate(found) if e is None]
-            if len(left) <= 3:
+        """Move many targets in one table, again until that no longer serves a good part.
+
+        Each program moves every cell that lacks an end one way or the other, as drawn: it
+        maximises the sum of the shares of what is enough. Some ten such tables serve thousands of
+        cells, and their opposites, where bounds allow them, the other ends.
+        """
+        rng = np.random.default_rng(0)
+        bounded = False
+        while True:
+            left = rng.permutation([t for t, e in enumerate(found) if e is None])
+            if len(left) <= _FEW:
                 return
             clock.check()
-            # A cell that lacks both ends goes up in one turn and down in the next; neighbours
-            # go opposite ways, since what one gains another in its relation must lose.
-            choice: dict[int, int] = {}
-            for t in left:
-                j, s = int(targets[t]), int(signs[t])
-                if j not in choice or s == (1 if (j + turn) % 2 else -1):
-                    choice[j] = t
-            chosen = np.fromiter(choice.values(), dtype=np.int64)
-            where = targets[chosen].astype(np.int32)
-            word = self._solve(where, signs[chosen], enough[chosen], clock)
-            if word != Status.OPTIMAL:
+            if not bounded:
+                self._bound(targets[left].astype(np.int32), enough[left])
+                self._warm = False
+            # The first of the two ends of a cell in this order.
+            chosen = left[np.unique(targets[left], return_index=True)[1]]
+            self._price(targets[chosen].astype(np.int32), signs[chosen], enough[chosen])
+            if self._run(clock) != Status.OPTIMAL:
                 return
             table = self._exact(self._model.values * self._unit)
             if table is None:
-                return
-            self._share(found, table, targets, signs, enough)
-            other = self._mirrored(table)
-            if other is not None:
-                self._share(found, other, targets, signs, enough)
+                table = self._eliminated(self._model.basis, clock)
+            if self._whole and table is not None and table.denominator > 1:
+                table = self._in_whole_units(clock)
+            if table is not None:
+                self._share(found, table, targets, signs, enough)
+                other = self._mirrored(table)
+                if other is not None:
+                    self._share(found, other, targets, signs, enough)
             rest = sum(e is None for e in found)
-            stalled = stalled + 1 if rest > 0.85 * len(left) else 0
-            turn += 1
+            if rest <= _GOOD * len(left):
+                bounded = True
+            elif bounded:
+                # Cells that are served need no bounds on their steps any more.
+                bounded = False
+            else:
+                return
 
     def _share(
         self, found: list[Extreme | None], table: _Table, targets: NDArray[np.int64],
@@ -192,8 +236,9 @@ class LpEngine:
 
     def _reached(self, table: _Table, j: int, sign: int) -> Extreme:
         reach = table.reach(j, sign)
+        room = int((self._view.up if sign > 0 else self._view.down)[j])
         return Extreme(
-            reach, table.moved, table.steps, table.denominator, *_NOTHING, 1, exact=False
+            reach, table.moved, table.steps, table.denominator, *_NOTHING, 1, exact=reach == room
         )
 
     def _mirrored(self, table: _Table) -> _Table | None:
@@ -207,34 +252,87 @@ class LpEngine:
 
     # ---- the model -----------------------------------------------------------------------------
 
-    def _solve(
-        self, where: NDArray[np.int32], signs: NDArray[np.int64], need: NDArray[np.int64] | None,
-        clock: Clock,
-    ) -> Status:  # fmt: skip
-        """Move some cells as far as they go together, each no further than its need."""
-        model = self._model
+    def _solve(self, j: int, sign: int, need: int | None, clock: Clock) -> Status:
+        """Move one cell as far as it goes, but no further than its need."""
+        where, some = np.array([j], np.int32), np.array([0 if need is None else need])
+        self._bound(where[: 0 if need is None else 1], some[: 0 if need is None else 1])
+        self._price(where, np.array([sign]), None)
+        return self._run(clock, endless=need is None)
+
+    def _bound(self, where: NDArray[np.int32], need: NDArray[np.int64]) -> None:
+        """Let these cells move no further than their needs, and all others as far as they can."""
+        view, old = self._view, self._capped
+        self._top[old], self._bottom[old] = view.up[old], view.down[old]
+        self._top[where] = np.minimum(self._top[where], need)
+        self._bottom[where] = np.minimum(self._bottom[where], need)
+        changed = np.union1d(old, where).astype(np.int32)
+        if len(changed):
+            low = -_float(self._bottom[changed], self._unit)
+            self._model.set_bounds(changed, low, _float(self._top[changed], self._unit))
+        self._capped = where
+
+    def _price(
+        self, where: NDArray[np.int32], signs: NDArray[np.int64], need: NDArray[np.int64] | None
+    ) -> None:
+        """Let the objective be the sum of some steps, or of their shares of the needs."""
         if len(self._priced):
-            model.set_costs(self._priced, np.zeros(len(self._priced)))
-        if len(self._capped):
-            old = self._capped
-            model.set_bounds(old, self._low[old], self._high[old])
-            self._capped = np.empty(0, np.int32)
+            self._model.set_costs(self._priced, np.zeros(len(self._priced)))
         price = -signs.astype(np.float64)
         if need is not None:
-            cap = need / self._unit
-            low = np.where(signs < 0, np.maximum(self._low[where], -cap), self._low[where])
-            high = np.where(signs > 0, np.minimum(self._high[where], cap), self._high[where])
-            model.set_bounds(where, low, high)
-            self._capped = where
-            if len(where) > 1:
-                price *= float(need.max(initial=1)) / np.maximum(need, 1)
-        model.set_costs(where, price)
-        self._priced = where
-        word = model.solve(clock)
+            price *= float(need.max(initial=1)) / np.maximum(need, 1)
+        self._model.set_costs(where, price)
+        self._priced, self._prices = where, price
+
+    def _run(self, clock: Clock, *, endless: bool = False) -> Status:
+        """Solve the program as it stands."""
+        model = self._model
+        if endless or len(self._view.cells) < _LARGE:
+            word = model.solve(clock)
+        else:
+            word = Status.LIMIT
+            if self._warm:
+                model.set_option("simplex_iteration_limit", _MOST_STEPS)
+                word = model.solve(clock)
+                model.set_option("simplex_iteration_limit", _ENDLESS)
+            if word == Status.LIMIT and not clock.over:
+                word = self._interior(clock)
+                self._warm = word == Status.OPTIMAL
         if word == Status.INFEASIBLE:
             # It never is; on large degenerate parts the solver has been seen to lose its way.
             model.forget()
             word = model.solve(clock)
+        if word == Status.LIMIT:
+            msg = "the time limit passed before there was an answer; allow more time"
+            raise OutOfTime(msg)
+        return word
+
+    def _in_whole_units(self, clock: Clock) -> _Table | None:
+        """Solve the program as it stands in whole units, with a gap."""
+        view = self._view
+        for side in (view.up, view.down):
+            if side[side < UNBOUNDED].max(initial=0) > FURTHEST:
+                return None
+        low, high = -_float(self._bottom, 1.0), _float(self._top, 1.0)
+        cost = np.zeros(len(view.cells))
+        cost[self._priced] = self._prices
+        zero = np.zeros(len(view.rows))
+        model = Model(mip_rel_gap=_WHOLE_GAP).load(
+            cost=cost, lower=low, upper=high, rows=view.matrix, row_lower=zero, row_upper=zero,
+            integer=True,
+        )  # fmt: skip
+        model.solve(clock.within(_WHOLE_SECONDS), interruptible=True)
+        numerators = np.rint(model.values).astype(np.int64)
+        if len(numerators) != len(view.cells):
+            return None
+        return _table(numerators, 1) if is_deviation(view, numerators, 1) else None
+
+    def _interior(self, clock: Clock) -> Status:
+        """Solve the program by an interior-point method, which ends at a vertex all the same."""
+        model = self._model
+        model.forget()
+        model.set_option("solver", "ipm")
+        word = model.solve(clock)
+        model.set_option("solver", "simplex")
         return word
 
     def _exact(self, z: NDArray[np.float64]) -> _Table | None:
@@ -242,16 +340,32 @@ class LpEngine:
             clipped = np.minimum(numerators, _times(self._view.up, denominator))
             clipped = np.maximum(clipped, -_times(self._view.down, denominator))
             if is_deviation(self._view, clipped, denominator):
-                moved = np.flatnonzero(clipped)
-                return _Table(moved, clipped[moved], denominator)
+                return _table(clipped, denominator)
         divisor = common_denominator(z)
         if divisor is None or np.abs(z).max(initial=0.0) * divisor >= 2.0**62:
             return None
         numerators = np.rint(z * divisor).astype(np.int64)
         if not is_deviation(self._view, numerators, divisor):
             return None
-        moved = np.flatnonzero(numerators)
-        return _Table(moved, numerators[moved], divisor)
+        return _table(numerators, divisor)
+
+    def _eliminated(self, basis: Any, clock: Clock) -> _Table | None:
+        """Find the deviation of a basis by sparse elimination, whatever its denominators."""
+        import highspy
+
+        kind = highspy.HighsBasisStatus
+        states = list(basis.col_status)
+        others = np.array([i for i, s in enumerate(states) if s != kind.kBasic], np.int64)
+        at = np.array([[0]] * len(others), dtype=object).reshape(-1, 1)
+        for place, i in enumerate(others.tolist()):
+            if states[i] == kind.kUpper:
+                at[place, 0] = int(self._top[i])
+            elif states[i] == kind.kLower:
+                at[place, 0] = -int(self._bottom[i])
+        found = determined(self._view.matrix, others, at, clock)
+        if found is None or not is_deviation(self._view, found[0][:, 0], found[1]):
+            return None
+        return _table(found[0][:, 0], found[1])
 
     def _proof(
         self, j: int, sign: int, g: NDArray[np.float64], reach: Fraction
@@ -274,10 +388,7 @@ class LpEngine:
 
         kind = highspy.HighsBasisStatus
         basis, unit = self._model.basis, self._unit
-        up, down = self._view.up.astype(object), self._view.down.astype(object)
-        if enough is not None:
-            side = up if sign > 0 else down
-            side[j] = min(side[j], enough)
+        up, down = self._top.astype(object), self._bottom.astype(object)
         for _ in range(_REFINEMENTS):
             columns, rows = list(basis.col_status), list(basis.row_status)
             at = np.array([0] * len(columns), dtype=object)
@@ -286,21 +397,16 @@ class LpEngine:
             basic = np.array([i for i, s in enumerate(columns) if s == kind.kBasic], np.int64)
             if enough is not None:
                 # The deviation alone will do, and sparse elimination finds it far sooner.
-                others = np.setdiff1d(np.arange(len(columns)), basic)
-                found = determined(self._view.matrix, others, at[others, None], clock)
-                if found is not None and is_deviation(self._view, found[0][:, 0], found[1]):
-                    moved = np.flatnonzero(found[0][:, 0])
-                    better = _Table(moved, found[0][moved, 0], found[1])
-                    if better.reach(j, sign) >= enough:
-                        return better, None
+                better = self._eliminated(basis, clock)
+                if better is not None and better.reach(j, sign) >= enough:
+                    return better, None
             tight = np.array([i for i, s in enumerate(rows) if s != kind.kBasic], np.int64)
             answer = basic_solution(self._view, basic, at, tight, j, sign, clock)
             if answer is None:
                 break
             numerators, denominator, multipliers, divisor = answer
             if is_deviation(self._view, numerators, denominator):
-                moved = np.flatnonzero(numerators)
-                return _Table(moved, numerators[moved], denominator), (multipliers, divisor)
+                return _table(numerators, denominator), (multipliers, divisor)
             unit = max(unit * _FINER, _FINER)
             low = _distance(-down, numerators, denominator, unit)
             high = _distance(up, numerators, denominator, unit)
