@@ -135,6 +135,27 @@ class LpEngine:
                     self._share(found, table, targets, signs, enough)
         return [e for e in found if e is not None]
 
+    def shared(
+        self, targets: NDArray[np.int64], signs: NDArray[np.int64], enough: NDArray[np.int64],
+        clock: Clock = UNLIMITED,
+    ) -> list[Extreme]:  # fmt: skip
+        """Deviations that few programs find, each of which moves many targets far enough.
+
+        Parameters
+        ----------
+        targets, signs, enough : (t,) int64
+            As in `ends`.
+        clock : Clock
+
+        Returns
+        -------
+        list of Extreme
+            One for each deviation, about some target that it serves.
+        """
+        found: list[Extreme | None] = [None] * len(targets)
+        self._together(found, targets, signs, enough, clock)
+        return list({id(e.steps): e for e in found if e is not None}.values())
+
     def extreme(
         self, j: int, sign: int, enough: int | None = None, clock: Clock = UNLIMITED
     ) -> Extreme:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.lp import LpEngine
+from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
 from csp.solve.large.axes import Axes, Tops
 from csp.solve.large.book import Book
 from csp.solve.large.field import Field, Witness
 from csp.solve.large.local import Block, Way
 
-__all__ = ["Builder", "prune"]
+__all__ = ["Builder", "prune", "serve_together"]
 
 # Blocks kept: neighbours in the order of work share them.
 _BLOCKS = 64
@@ -187,6 +190,41 @@ class Builder:
             one = next((w for k in knows if (w := self.witness(r, price, k)) is not None), None)
         return one
 
+
+def serve_together(book: Book, clock: Clock) -> None:
+    """Take witnesses that move only cells of every pattern, each of which meets many requirements.
+
+    They cost nothing and stay whatever else is published. Where most cells are sensitive, few
+    programs settle nearly all of a table.
+
+    Parameters
+    ----------
+    book : Book
+    clock : Clock
+
+    Raises
+    ------
+    OutOfTime
+    """
+    field = book.field
+    for part in components(field.problem.table, field.problem.forced & field.open):
+        if len(part.cells) < _CYCLE:
+            continue
+        at = np.minimum(np.searchsorted(part.cells, field.cell), len(part.cells) - 1)
+        here = np.flatnonzero(part.cells[at] == field.cell)
+        if not len(here):
+            continue
+        view = replace(part, up=field.up[part.cells], down=field.down[part.cells])
+        signs = np.where(field.kind[here] == 0, 1, -1)
+        engine = LpEngine(view, whole=field.integer)
+        for found in engine.shared(at[here], signs, field.need[here], clock):
+            if found.steps.dtype != object:  # else beyond machine integers
+                steps = found.steps // np.gcd.reduce(found.steps)
+                book.add(field.along(part.cells[found.moved], steps))
+
+
+# Cells of the smallest cycle through two relations either way.
+_CYCLE = 4
 
 _ALL = 64
 """Steps upwards after which a block is the whole table."""

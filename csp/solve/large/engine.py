@@ -20,9 +20,9 @@ from csp.solve.explain import unprotectable
 from csp.solve.fallback import everything_suppressed, grace
 from csp.solve.large.axes import Axes
 from csp.solve.large.book import Book
-from csp.solve.large.construct import Builder, prune
+from csp.solve.large.construct import Builder, prune, serve_together
 from csp.solve.large.exchange import drop_cells
-from csp.solve.large.field import Field
+from csp.solve.large.field import Field, Witness
 from csp.solve.large.regions import improve_regions
 from csp.solve.large.relaxation import Relaxed, relax
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
@@ -41,8 +41,10 @@ _BEGINS = 2_000
 # By how much a cell that the relaxation holds wholly is cheaper.
 _TRUST = 0.95
 
-# Witnesses compared for each requirement when a second pattern is constructed.
+# Witnesses compared for each requirement when a second pattern is constructed, and the time for
+# that, if time is limited, in times of what has passed. (It takes twice as long as the first.)
 _COMPARED = 2
+_AGAIN = 4
 
 # Shares of the time for the relaxation, and of what is left for the audit of a pattern.
 _RELAX = 0.3
@@ -209,6 +211,8 @@ def _run(search: _Search, seed: int) -> str:
     late = Clock(clock.end + grace(clock.end - search.began)) if clock.end < np.inf else clock
     book = Book(arrays, attackers)
     builder.clock = late
+    serve_together(book, late)
+    beforehand = dict(book.witnesses)
     failed = builder.serve(book, builder.order(), _guide(problem, arrays, relaxed))
     search.rescued = len(failed)
     _rescue(search, book, failed, late)
@@ -217,26 +221,31 @@ def _run(search: _Search, seed: int) -> str:
     if search.best is None:
         _suppress_everything(search, late)
     search.tell("first pattern")
-    book = _again(search, book, builder, relaxed, late)
+    book = _again(search, book, beforehand, builder, relaxed, late)
     rng = np.random.default_rng(seed)
-    whole = True  # regions as long as they gain anything
+    # Regions know nothing of lone contributors.
+    ways = ["regions", "cells"] if attackers is None else ["cells"]
+    idle: set[str] = set()
     while not search.close_enough:
         reserve = _slice(search)
         if reserve.over or clock.over:
             return "time"
         builder.clock = reserve
-        if whole and attackers is None:
+        if ways[0] == "regions":
             gained = improve_regions(book, builder, search.axes, arrays.price, reserve, rng)
-            whole = gained or reserve.over
-            gained = True
         else:
             gained = drop_cells(book, builder, arrays.price, reserve, rng)
-            whole = gained
         prune(book, arrays.price)
         search.offer(book, late)
         search.tell("improved")
-        if not gained and not reserve.over:
+        if gained:
+            idle.clear()
+            continue
+        if not reserve.over:
+            idle.add(ways[0])
+        if idle == set(ways):
             return "done"
+        ways.append(ways.pop(0))
     return "done" if search.cost == search.bound else "gap"
 
 
@@ -248,14 +257,20 @@ def _slice(search: _Search) -> Clock:
 
 
 def _again(
-    search: _Search, book: Book, builder: Builder, relaxed: Relaxed | None, late: Clock
-) -> Book:
+    search: _Search, book: Book, beforehand: dict[int, Witness], builder: Builder,
+    relaxed: Relaxed | None, late: Clock,
+) -> Book:  # fmt: skip
     """Construct once more, with a choice among witnesses for each requirement; keep the better."""
     arrays = book.field
     if search.close_enough or not arrays.price.any():
         return book
-    reserve = search.clock if search.clock.end == np.inf else search.clock.part(1 - _AUDIT)
+    reserve = search.clock
+    if reserve.end < np.inf:
+        spent = time.monotonic() - search.began
+        reserve = reserve.part(1 - _AUDIT).within(_AGAIN * spent)
     other = Book(arrays, book.attackers)
+    for witness in beforehand.values():
+        other.add(witness)
     builder.clock, builder.compared = reserve, _COMPARED
     try:
         failed = builder.serve(other, builder.order(), _guide(search.problem, arrays, relaxed))
