@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csp.codes import Labels
 from csp.errors import InputError
 from csp.hierarchy import Hierarchy
 
@@ -32,9 +32,9 @@ def check_size(cells: int) -> None:
         raise InputError(msg)
 
 
-def cube_labels(hierarchies: Sequence[Hierarchy]) -> tuple[tuple[str, ...], ...]:
+def cube_labels(hierarchies: Sequence[Hierarchy]) -> Labels:
     """Labels of all cells, in C order of the code positions."""
-    return tuple(product(*(h.codes for h in hierarchies)))
+    return Labels.product([h.codes for h in hierarchies])
 
 
 def cube_relations(hierarchies: Sequence[Hierarchy]) -> csr_array:

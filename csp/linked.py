@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.calls import expect
+from csp.codes import Labels
 from csp.contributors import Contributors
 from csp.errors import InputError
 from csp.numbers import MAX_VALUE, UNBOUNDED
@@ -70,9 +71,8 @@ def link(*tables: Table) -> Table:
     scale = max(table.scale for table in tables)
     scaled = [_rescale(table, scale, number) for number, table in enumerate(tables, start=1)]
     placed = [_labels(table, names, roots, number) for number, table in enumerate(scaled, start=1)]
-    labels = tuple(sorted({label for part in placed for label in part}))
-    position = {label: i for i, label in enumerate(labels)}
-    places = [np.array([position[label] for label in part], np.int64) for part in placed]
+    labels = Labels.union(placed)
+    places = [labels.places(part) for part in placed]
     owners = _owners(places, len(labels))
     shown = _Shown(names, labels)
 
@@ -116,7 +116,7 @@ class _Shown:
     """Names of the union's cells, for messages."""
 
     names: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
+    labels: Labels
 
     def __call__(self, index: int) -> str:
         codes = zip(self.names, self.labels[index], strict=True)
@@ -141,9 +141,7 @@ def _roots(tables: Sequence[Table]) -> dict[str, str]:
     return roots
 
 
-def _labels(
-    table: Table, names: tuple[str, ...], roots: dict[str, str], number: int
-) -> list[tuple[str, ...]]:
+def _labels(table: Table, names: tuple[str, ...], roots: dict[str, str], number: int) -> Labels:
     """Labels over the union's dimensions; a dimension the table lacks is at its root."""
     lacking = [name for name in names if name not in table.names and not roots[name]]
     if lacking:
@@ -152,12 +150,16 @@ def _labels(
             "of it; set roots when making those tables"
         )
         raise InputError(msg)
-    order = [table.names.index(name) if name in table.names else -1 for name in names]
-    fixed = [roots[name] for name in names]
-    return [
-        tuple(label[i] if i >= 0 else root for i, root in zip(order, fixed, strict=True))
-        for label in table.labels
-    ]
+    given = Labels.of(table.labels)
+    codes = np.zeros((len(given), len(names)), np.int32, order="F")
+    categories: list[tuple[str, ...]] = []
+    for k, name in enumerate(names):
+        if name in table.names:
+            codes[:, k] = given.codes[:, table.names.index(name)]
+            categories.append(given.categories[table.names.index(name)])
+        else:
+            categories.append((roots[name],))
+    return Labels(codes, categories)
 
 
 def _rescale(table: Table, scale: int, number: int) -> Table:
