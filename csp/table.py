@@ -251,6 +251,7 @@ class Table:
         hierarchies: Mapping[str, Hierarchy] | None = None, negative: str = "error",
         top: int | None = None, decimals: int | None = None,
         total: str | Mapping[str, str] | None = None, missing: str | None = None,
+        empty: str | None = None,
     ) -> Table:  # fmt: skip
         """Table of counts or sums of microdata; parameters as in `csp.tabulate.tabulate`."""
         from csp.tabulate import tabulate
@@ -258,6 +259,7 @@ class Table:
         return tabulate(
             data, by, value, contributor=contributor, weight=weight, hierarchies=hierarchies,
             negative=negative, top=top, decimals=decimals, total=total, missing=missing,
+            empty=empty,
         )  # fmt: skip
 
     @classmethod

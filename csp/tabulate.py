@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.columns import Columns, read_columns, text_codes
-from csp.cube import check_size, cube_labels, cube_relations
+from csp.columns import Columns, numbered_codes, numbered_owners, read_columns
+from csp.contributors import Contributors
+from csp.cube import (
+    check_size,
+    cube_labels,
+    cube_relations,
+    sparse_labels,
+    sparse_relations,
+)
 from csp.errors import InputError, argument
-from csp.grouping import Records, group
+from csp.grouping import Grouped, Records, check_combinations, group
 from csp.hierarchy import Hierarchy
 from csp.numbers import UNBOUNDED
 from csp.table import Table
@@ -22,6 +29,9 @@ __all__ = ["NEGATIVE", "tabulate"]
 
 # So many records without two of one category are no table of categories.
 _MANY = 1000
+
+_FEW = 2**20
+"""Combinations of codes up to which empty ones are cells of a table of values by default."""
 
 NEGATIVE = ("error", "abs", "shift", "split")
 """Modes for negative contributions."""
@@ -40,6 +50,7 @@ def tabulate(
     decimals: int | None = None,
     total: str | Mapping[str, str] | None = None,
     missing: str | None = None,
+    empty: str | None = None,
 ) -> Table:
     """Tabulate microdata, one record a row.
 
@@ -79,6 +90,14 @@ def tabulate(
         is named in a mapping is not searched for a category that is the sum of the others.
     missing : str, optional
         Code for records whose code is missing; without it they are refused.
+    empty : {"keep", "drop"}, optional
+        Whether combinations of codes without any record are cells of the table. "drop" leaves them
+        out, so that the table costs memory for the cells that exist; relations run over these only,
+        and everybody knows that a cell that is not shown is 0. In a table of values this changes no
+        pattern, since cells without records are structural. In a table of counts a zero may
+        otherwise be suppressed, or be sensitive, so there "drop" is for you to choose. By default
+        empty cells are kept, unless a table of values has more than a million combinations of which
+        fewer than one in four has a record; `Table.notes` says so.
 
     Returns
     -------
@@ -94,8 +113,8 @@ def tabulate(
         For unknown columns, no records, missing or infinite values (row and column named; rows
         count from 1, without a header), negative values where they are refused, weights that
         are not positive or differ within a contributor, codes that are missing, not in their
-        hierarchy, or not at its lowest level, a category that is the sum of all others, and
-        values beyond 2**53 units.
+        hierarchy, or not at its lowest level, a category that is the sum of all others,
+        values beyond 2**53 units, and a table that needs more memory than there is.
 
     Examples
     --------
@@ -106,7 +125,7 @@ def tabulate(
     ((('a',), ('b',), ('Total',)), [55, 20, 75], 1)
     """
     names = (by,) if isinstance(by, str) else tuple(by)
-    keep = _check_options(names, negative, top)
+    keep = _check_options(names, negative, top, empty)
     roots, told = total_codes(total, names)
     notes = _unused(data, contributor, weight)
     data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
@@ -128,10 +147,10 @@ def tabulate(
 
     positions, trees = [], []
     for name in names:
-        codes = _codes(found[name], name, missing)
-        _check_repeats(codes, name)
-        tree = hierarchies.get(name) or Hierarchy.flat(sorted(set(codes)), roots[name])
-        positions.append(_leaf_positions(codes, tree, name))
+        texts, number = _codes(found[name], name, missing)
+        _check_repeats(len(texts), n, name)
+        tree = hierarchies.get(name) or Hierarchy.flat(sorted(texts), roots[name])
+        positions.append(_leaf_positions(texts, number, tree, name))
         trees.append(tree)
     amount, scale = _numbers(found[value], value, decimals) if value else (np.ones(n, np.int64), 0)
     if negative == "error" and (amount < 0).any():
@@ -150,52 +169,134 @@ def tabulate(
         if weight is not None:
             _check_owner_weights(owner, weights, contributor, weight)
     records = Records(tuple(positions), amount, weights, weight_scale, owner)
-    table = _assemble(records, trees, names, columns.library, negative, keep, scale, value)
-    table = table.replace(notes=notes) if notes else table
+    counts = value is None and owner is None and bool((weights == 10**weight_scale).all())
+    counts = counts and weight_scale == 0
+    _check_combinations(trees, value, 0 if counts else keep, empty)
+    grouped = group(records, trees, negative=negative, top=0 if counts else keep)
+    library = columns.library
+    del records, positions, found, columns, amount, weights, owner
+    table = assemble(
+        grouped, trees, names, library=library, value=value, scale=scale + weight_scale,
+        signed=negative != "error", empty=empty, notes=notes,
+    )  # fmt: skip
     doubtful = [name not in hierarchies and name not in told for name in names]
     check_leaves(table, trees, doubtful)
     return table
 
 
-def _assemble(
-    records: Records,
+def _check_combinations(
+    trees: Sequence[Hierarchy], value: str | None, top: int, empty: str | None
+) -> None:
+    """Refuse a table of all combinations that is too large, before anything is summed."""
+    combinations = check_combinations(trees)
+    if empty == "keep" or (empty is None and (value is None or combinations <= _FEW)):
+        check_size(combinations, len(trees), top, mend=_mend(empty))
+
+
+def _mend(empty: str | None) -> str:
+    if empty == "drop":
+        return ""
+    return f", or leave cells without records out ({argument('empty', 'drop')})"
+
+
+def assemble(
+    grouped: Grouped,
     trees: Sequence[Hierarchy],
     names: tuple[str, ...],
+    *,
     library: str,
-    negative: str,
-    keep: int,
-    scale: int,
     value: str | None,
+    scale: int,
+    signed: bool,
+    empty: str | None,
+    notes: tuple[str, ...],
 ) -> Table:
-    cells = 1
-    for tree in trees:
-        cells *= len(tree.codes)
-    check_size(cells)
-    values, rows, contributors = group(records, trees, negative=negative, top=keep)
-    counts = value is None and records.contributor is None and records.weight_scale == 0
-    counts = counts and bool((records.weight == 1).all())
-    signed = value is not None and negative != "error"
+    """Table of cells with records; see `tabulate` for what is not said here.
+
+    Parameters
+    ----------
+    grouped : Grouped
+    trees : sequence of Hierarchy
+    names : tuple of str
+    library : str
+        Of the caller's frame.
+    value : str or None
+    scale : int
+    signed : bool
+        Whether negative values are allowed.
+    empty : {"keep", "drop"} or None
+    notes : tuple of str
+    """
+    combinations, n = check_combinations(trees), len(grouped.places)
+    people = grouped.contributors
+    top = people.top.shape[1] if people is not None else 0
+    few = value is not None and combinations > _FEW and 4 * n < combinations
+    drop = empty == "drop" or (empty is None and few)
+    cells = n if drop else combinations
+    check_size(cells, len(trees), top, mend="" if drop else _mend(empty))
+    if drop and empty is None:
+        notes = (
+            *notes,
+            f"of {combinations} combinations of codes {n} have records and are cells of the table; "
+            "all others are empty, are not shown and are known to be 0",
+        )
+    if drop or n == combinations:
+        values, rows = grouped.values, grouped.rows
+    else:
+        values, rows = (_spread(a, grouped.places, cells) for a in (grouped.values, grouped.rows))
+        people = _spread_people(people, grouped.places, cells)
+    whole = not drop or n == combinations
     return Table(
         values=values,
-        relations=cube_relations(trees),
-        lower=np.full(cells, -UNBOUNDED if signed else 0, np.int64),
+        relations=cube_relations(trees) if whole else sparse_relations(grouped.places, trees),
+        lower=np.full(cells, -UNBOUNDED if signed and value is not None else 0, np.int64),
         upper=np.full(cells, UNBOUNDED, np.int64),
-        labels=cube_labels(trees),
-        scale=scale + records.weight_scale,
-        contributors=None if counts else contributors,
+        labels=cube_labels(trees) if whole else sparse_labels(grouped.places, trees),
+        scale=scale,
+        contributors=people,
         names=names,
         roots=tuple(tree.root for tree in trees),
         structural=None if value is None else rows == 0,
         frame=library,
+        notes=notes,
     )
 
 
-def _check_options(names: tuple[str, ...], negative: str, top: int | None) -> int:
+def _spread(
+    array: NDArray[np.int64], places: NDArray[np.int64], cells: int, fill: int = 0
+) -> NDArray[np.int64]:
+    """Put numbers of some cells in their places among all cells."""
+    found = np.full((cells, *array.shape[1:]), fill, np.int64)
+    found[places] = array
+    return found
+
+
+def _spread_people(
+    people: Contributors | None, places: NDArray[np.int64], cells: int
+) -> Contributors | None:
+    if people is None:
+        return None
+    return Contributors(
+        count=_spread(people.count, places, cells),
+        total=_spread(people.total, places, cells),
+        top=_spread(people.top, places, cells),
+        ids=None if people.ids is None else _spread(people.ids, places, cells, -1),
+        opposite=_spread_people(people.opposite, places, cells),
+        weighted=None if people.weighted is None else _spread(people.weighted, places, cells),
+    )
+
+
+def _check_options(
+    names: tuple[str, ...], negative: str, top: int | None, empty: str | None
+) -> int:
     if not names or len(set(names)) < len(names):
         msg = f"by must name at least one column and none twice; got {list(names)}"
         raise InputError(msg)
     if negative not in NEGATIVE:
         msg = f"negative must be one of {', '.join(NEGATIVE)}; got {negative!r}"
+        raise InputError(msg)
+    if empty not in (None, "keep", "drop"):
+        msg = f"empty must be 'keep' or 'drop'; got {empty!r}"
         raise InputError(msg)
     keep = 5 if top is None else top
     if keep < 1:
@@ -262,38 +363,50 @@ def _check_length(columns: Columns) -> int:
     return n
 
 
-def _codes(column: NDArray[Any], name: str, missing: str | None) -> list[str]:
-    codes = text_codes(column)
-    if "" in codes:
+def _codes(
+    column: NDArray[Any], name: str, missing: str | None
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Codes of a column, each once, and which of them each row has."""
+    found, number = numbered_codes(column)
+    texts = list(found)
+    if "" in texts:
         if missing is None or not missing.strip():
-            row = codes.index("") + 1
+            row = _first_row(number, texts.index(""))
             msg = (
                 f"row {row}: the code in column {name!r} is missing; fill it, drop the record, or "
                 f"give {argument('missing')} a code for such records"
             )
             raise InputError(msg)
-        if missing.strip() in codes:
+        if missing.strip() in texts:
+            row = _first_row(number, texts.index(missing.strip()))
             msg = (
                 f"column {name!r} has the code {missing.strip()!r} already (row "
-                f"{codes.index(missing.strip()) + 1}); give {argument('missing')} another one, or "
+                f"{row}); give {argument('missing')} another one, or "
                 "records without a code would be counted there"
             )
             raise InputError(msg)
-        codes = [code or missing.strip() for code in codes]
-    return codes
+        texts = [text or missing.strip() for text in texts]
+    return texts, number
 
 
-def _leaf_positions(codes: list[str], tree: Hierarchy, name: str) -> NDArray[np.int64]:
+def _first_row(number: NDArray[np.int64], wanted: int) -> int:
+    """First row of a code, from 1."""
+    return int(np.argmax(number == wanted)) + 1
+
+
+def _leaf_positions(
+    texts: Sequence[str], number: NDArray[np.int64], tree: Hierarchy, name: str
+) -> NDArray[np.int64]:
     known: dict[str, int] = {}
-    for code in set(codes):
+    for code in texts:
         try:
             known[code] = tree.position(code)
         except InputError:
             known[code] = -1
-    wrong = {c for c, p in known.items() if p < 0 or tree.children(p)}
-    if wrong:
-        row = next(i for i, code in enumerate(codes) if code in wrong)
-        code = codes[row]
+    wrong = np.array([known[c] < 0 or bool(tree.children(known[c])) for c in texts], dtype=bool)
+    if wrong.any():
+        row = int(np.argmax(wrong[number]))
+        code = texts[int(number[row])]
         if known[code] >= 0:
             what = (
                 "adds up other codes of the hierarchy; records need a code of its lowest level "
@@ -308,7 +421,7 @@ def _leaf_positions(codes: list[str], tree: Hierarchy, name: str) -> NDArray[np.
             what += f" ({hint})" if hint else ""
         msg = f"row {row + 1}: code {code!r} of column {name!r} {what}"
         raise InputError(msg)
-    return np.fromiter((known[code] for code in codes), np.int64, len(codes))
+    return np.array([known[code] for code in texts], np.int64)[number]
 
 
 def _numbers(
@@ -332,11 +445,11 @@ def _weights(column: NDArray[Any], name: str) -> tuple[NDArray[np.int64], int]:
     return weights, scale
 
 
-def _check_repeats(codes: list[str], name: str) -> None:
+def _check_repeats(codes: int, records: int, name: str) -> None:
     """Refuse an identifier in the place of a dimension, before a table of its size is made."""
-    if len(codes) >= _MANY and len(set(codes)) == len(codes):
+    if records >= _MANY and codes == records:
         msg = (
-            f"column {name!r} has another code in each of the {len(codes)} records, so it tells "
+            f"column {name!r} has another code in each of the {records} records, so it tells "
             f"records apart and makes no dimension of a table; leave it out of {argument('by')}"
         )
         raise InputError(msg)
@@ -344,15 +457,14 @@ def _check_repeats(codes: list[str], name: str) -> None:
 
 def _owners(column: NDArray[Any], name: str) -> NDArray[np.int64]:
     """Give contributors numbers, in the sorted order of their identifiers."""
-    codes = text_codes(column)
-    if "" in codes:
+    _, number, gap = numbered_owners(column)
+    if gap >= 0:
         msg = (
-            f"row {codes.index('') + 1}: the contributor in column {name!r} is missing; give each "
+            f"row {gap + 1}: the contributor in column {name!r} is missing; give each "
             "record the identifier of its contributor"
         )
         raise InputError(msg)
-    number = {code: i for i, code in enumerate(sorted(set(codes)))}
-    return np.fromiter((number[code] for code in codes), np.int64, len(codes))
+    return number
 
 
 def _check_owner_weights(
