@@ -31,9 +31,13 @@ __all__ = [
     "LIBRARIES",
     "Columns",
     "TextFile",
+    "check_names",
     "column_names",
+    "file_note",
+    "is_relation",
     "numbered_codes",
     "numbered_owners",
+    "plain_relation",
     "read_columns",
     "text_codes",
 ]
@@ -93,13 +97,13 @@ def read_columns(
         arrays, note = _from_file(data, names, numbers)
         return Columns(arrays, "", note)
     if isinstance(data, Mapping):
-        _check_names(names, list(data))
+        check_names(names, list(data))
         arrays = tuple(_object_array(data[name]) for name in names)
         if len({len(array) for array in arrays}) > 1:
             msg = "the columns have different lengths; every column needs one entry for each row"
             raise InputError(msg)
         return Columns(arrays, "")
-    if _is_relation(data):
+    if is_relation(data):
         import duckdb
 
         try:
@@ -129,7 +133,7 @@ def column_names(data: Any) -> tuple[str, ...]:
         return _file_names(data)
     if isinstance(data, Mapping):
         return tuple(data)
-    if _is_relation(data):
+    if is_relation(data):
         return tuple(data.columns)
     return tuple(_frame_of(data).collect_schema().names())
 
@@ -263,7 +267,20 @@ def _object_array(column: Any) -> NDArray[Any]:
     return array
 
 
-def _check_names(names: Sequence[str], known: Sequence[str], *, title: bool = False) -> None:
+def check_names(names: Sequence[str], known: Sequence[str], *, title: bool = False) -> None:
+    """Refuse names that no column has.
+
+    Parameters
+    ----------
+    names, known : sequence of str
+    title : bool
+        Whether line 1 of the file looks like a title above its header.
+
+    Raises
+    ------
+    InputError
+        Naming the first, with names near to it.
+    """
     for name in names:
         if not isinstance(name, str):
             msg = f"columns are named by text, not {name!r}; rename the column"
@@ -280,7 +297,8 @@ def _check_names(names: Sequence[str], known: Sequence[str], *, title: bool = Fa
             raise InputError(msg)
 
 
-def _is_relation(data: Any) -> bool:
+def is_relation(data: Any) -> bool:
+    """Whether data is a DuckDB relation."""
     library = type(data).__module__.split(".")[0]
     return library in {"duckdb", "_duckdb"} and hasattr(data, "fetchnumpy")
 
@@ -307,7 +325,7 @@ def _from_frame(data: Any, names: Sequence[str]) -> Columns:
     unreadable = nw.exceptions.NarwhalsError
     frame = _frame_of(data)
     try:
-        _check_names(names, frame.collect_schema().names())
+        check_names(names, frame.collect_schema().names())
         wanted = frame.select(list(dict.fromkeys(names)))
         eager = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
     except unreadable as error:
@@ -357,7 +375,7 @@ def _from_file(
         connected(file.path, "csv") as connection,
         open_text(connection, file) as opened,
     ):
-        _check_names(names, opened.names, title=opened.title)
+        check_names(names, opened.names, title=opened.title)
         places = [f"c{opened.names.index(name)}" for name in names]
         columns = dict(zip(names, _from_relation(opened.relation, places), strict=True))
     found = opened.file
@@ -366,10 +384,10 @@ def _from_file(
         pointed, mark = with_points({n: columns[n] for n in names if n in numbers}, opened)
         columns |= pointed
         found = replace(found, decimal=mark)
-    return tuple(columns[name] for name in names), _note(file, found)
+    return tuple(columns[name] for name in names), file_note(file, found)
 
 
-def _note(asked: TextFile, found: TextFile) -> str:
+def file_note(asked: TextFile, found: TextFile) -> str:
     """Sentence that says what was not declared and is not the rule."""
     parts = []
     if asked.separator is None and found.separator not in (None, ","):
@@ -383,7 +401,19 @@ def _note(asked: TextFile, found: TextFile) -> str:
 
 def _from_relation(relation: Any, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
     """Columns of a DuckDB relation; types numpy has no exact match for come as text."""
-    _check_names(names, relation.columns)
+    found = plain_relation(relation, names).fetchnumpy()
+    return tuple(unmasked(found[f"c{i}"]) for i in range(len(names)))
+
+
+def plain_relation(relation: Any, names: Sequence[str]) -> Any:
+    """Columns c0, c1, ... of a DuckDB relation: whole numbers, DOUBLE, and all else as text.
+
+    Raises
+    ------
+    InputError
+        If a column is unknown.
+    """
+    check_names(names, relation.columns)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     exact = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
     terms = []
@@ -393,5 +423,4 @@ def _from_relation(relation: Any, names: Sequence[str]) -> tuple[NDArray[Any], .
             column = f"decode({column})"
         kept = types[name] in exact or types[name] == "DOUBLE"
         terms.append(f"{column} AS c{i}" if kept else f"CAST({column} AS VARCHAR) AS c{i}")
-    found = relation.project(", ".join(terms)).fetchnumpy()
-    return tuple(unmasked(found[f"c{i}"]) for i in range(len(names)))
+    return relation.project(", ".join(terms))

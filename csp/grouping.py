@@ -421,6 +421,8 @@ class Tally:
     ----------
     hierarchies, negative, top
         See `group`.
+    pairs : int, optional
+        Pairs of a cell and a contributor, about, that are summed at once.
 
     Raises
     ------
@@ -428,7 +430,10 @@ class Tally:
         If there are more than 2**40 combinations of codes.
     """
 
-    def __init__(self, hierarchies: Sequence[Hierarchy], negative: str, top: int) -> None:
+    def __init__(
+        self, hierarchies: Sequence[Hierarchy], negative: str, top: int, pairs: int | None = None
+    ) -> None:
+        self._pairs = _MOST_PAIRS if pairs is None else min(pairs, _MOST_PAIRS)
         self._combinations = check_combinations(hierarchies)
         self._shape = tuple(len(tree.codes) for tree in hierarchies)
         self._axes = _axes(hierarchies)
@@ -482,6 +487,11 @@ class Tally:
         for block in self._blocks(parts.take(~single)):
             self._contribute(self._spread(block), inner=False)
 
+    @property
+    def unweighted(self) -> bool:
+        """Whether every weight was one so far."""
+        return self._size.unweighted
+
     def result(self) -> Grouped:
         """All cells with records, margins included.
 
@@ -530,7 +540,7 @@ class Tally:
             pairs *= axis.length[axis.code(parts.places)]
         before = np.cumsum(pairs) - pairs
         start = _starts(parts.owner)
-        block = before[start] // _MOST_PAIRS
+        block = before[start] // self._pairs
         edges = [*start[_starts(block)].tolist(), len(parts.places)]
         for begin, end in pairwise(edges):
             yield parts.take(np.arange(begin, end))

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
 from csp.errors import InputError
 
-__all__ = ["available_memory", "check_memory", "size_text"]
+__all__ = ["available_memory", "check_memory", "memory_size", "size_text", "taken_memory"]
 
 _MEMINFO = Path("/proc/meminfo")
 _STATM = Path("/proc/self/statm")
 _GROUP = Path("/sys/fs/cgroup")
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT]i?[bB])")
+_UNITS = {
+    f"{letter}{kind}": base**power
+    for power, letter in enumerate("KMGT", start=1)
+    for kind, base in (("B", 1000), ("IB", 1024))
+}
 
 
 def available_memory() -> int | None:
@@ -56,6 +64,34 @@ def size_text(size: int) -> str:
     if size < 10**9:
         return f"{size / 10**6:.0f} MB"
     return f"{size / 10**9:.1f} GB"
+
+
+def memory_size(text: str | int) -> int:
+    """Bytes of a text such as "2GB", "500 MB" or "1.5GiB".
+
+    Raises
+    ------
+    InputError
+        If it is not such a text or a positive number.
+    """
+    if isinstance(text, int) and not isinstance(text, bool):
+        found = text
+    else:
+        match = _SIZE.fullmatch(str(text).strip())
+        found = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
+    if found <= 0:
+        msg = f"memory {text!r} is not a size such as '2GB' or '500MB'"
+        raise InputError(msg)
+    return found
+
+
+def taken_memory() -> int:
+    """Bytes of memory that this process holds; 0 where the system does not say."""
+    try:
+        pages = int(_STATM.read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0
 
 
 def _of_machine() -> int | None:

@@ -6,7 +6,7 @@ attribute identities and cluster totals are all relations ``M a = 0`` over one v
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from csp.patterns import as_flags
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from csp.aggregation import Stage
     from csp.hierarchy import Hierarchy
     from csp.rules.base import Number
 
@@ -251,7 +252,8 @@ class Table:
         hierarchies: Mapping[str, Hierarchy] | None = None, negative: str = "error",
         top: int | None = None, decimals: int | None = None,
         total: str | Mapping[str, str] | None = None, missing: str | None = None,
-        empty: str | None = None,
+        empty: str | None = None, memory: str | int | None = None,
+        progress: Callable[[Stage], None] | None = None,
     ) -> Table:  # fmt: skip
         """Table of counts or sums of microdata; parameters as in `csp.tabulate.tabulate`."""
         from csp.tabulate import tabulate
@@ -259,7 +261,7 @@ class Table:
         return tabulate(
             data, by, value, contributor=contributor, weight=weight, hierarchies=hierarchies,
             negative=negative, top=top, decimals=decimals, total=total, missing=missing,
-            empty=empty,
+            empty=empty, memory=memory, progress=progress,
         )  # fmt: skip
 
     @classmethod

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.columns import Columns, numbered_codes, numbered_owners, read_columns
+from csp.aggregation import Found, Stage, Wanted, aggregated
+from csp.coding import check_repeats, leaf_positions, negative_value, read_codes
+from csp.columns import Columns, is_relation, numbered_owners, read_columns
 from csp.contributors import Contributors
 from csp.cube import (
     check_size,
@@ -18,17 +20,15 @@ from csp.cube import (
     sparse_relations,
 )
 from csp.errors import InputError, argument
-from csp.grouping import Grouped, Records, check_combinations, group
+from csp.grouping import Records, check_combinations, group
 from csp.hierarchy import Hierarchy
+from csp.memory import memory_size
 from csp.numbers import UNBOUNDED
 from csp.table import Table
 from csp.totals import check_leaves, total_codes
 from csp.units import NotUnits, to_units
 
 __all__ = ["NEGATIVE", "tabulate"]
-
-# So many records without two of one category are no table of categories.
-_MANY = 1000
 
 _FEW = 2**20
 """Combinations of codes up to which empty ones are cells of a table of values by default."""
@@ -51,6 +51,8 @@ def tabulate(
     total: str | Mapping[str, str] | None = None,
     missing: str | None = None,
     empty: str | None = None,
+    memory: str | int | None = None,
+    progress: Callable[[Stage], None] | None = None,
 ) -> Table:
     """Tabulate microdata, one record a row.
 
@@ -98,6 +100,13 @@ def tabulate(
         otherwise be suppressed, or be sensitive, so there "drop" is for you to choose. By default
         empty cells are kept, unless a table of values has more than a million combinations of which
         fewer than one in four has a record; `Table.notes` says so.
+    memory : str or int, optional
+        Memory that the whole process may take, such as "2GB" or a number of bytes, for records that
+        do not fit into it: those of a .csv or .parquet file or a DuckDB relation are then added up
+        by DuckDB batch by batch, with copies of the columns on disk in the folder for temporary
+        files, which are deleted at the end. The table is the same.
+    progress : callable, optional
+        Called with a `csp.aggregation.Stage` while records are added up within `memory`.
 
     Returns
     -------
@@ -140,6 +149,27 @@ def tabulate(
             f"{argument('contributor')} out"
         )
         raise InputError(msg)
+    wanted = Wanted(
+        names, value, contributor, weight, hierarchies, roots, negative, keep, decimals, missing,
+        lambda trees, top: _check_combinations(trees, value, top, empty),
+    )  # fmt: skip
+    if memory is not None or is_relation(data):
+        limit = None if memory is None else memory_size(memory)
+        found = aggregated(data, wanted, limit, progress)
+    else:
+        found = _in_memory(data, wanted)
+    table = assemble(
+        found, names, value=value, signed=negative != "error", empty=empty, notes=notes
+    )
+    doubtful = [name not in hierarchies and name not in told for name in names]
+    check_leaves(table, found.trees, doubtful)
+    return table
+
+
+def _in_memory(data: Any, wanted: Wanted) -> Found:
+    """Cells of records that are read as a whole."""
+    names, value = wanted.names, wanted.value
+    contributor, weight = wanted.contributor, wanted.weight
     extra = [name for name in (value, contributor, weight) if name is not None]
     columns = read_columns(data, [*names, *extra], [n for n in (value, weight) if n])
     found = dict(zip([*names, *extra], columns.arrays, strict=True))
@@ -147,19 +177,16 @@ def tabulate(
 
     positions, trees = [], []
     for name in names:
-        texts, number = _codes(found[name], name, missing)
-        _check_repeats(len(texts), n, name)
-        tree = hierarchies.get(name) or Hierarchy.flat(sorted(texts), roots[name])
-        positions.append(_leaf_positions(texts, number, tree, name))
+        texts, number = read_codes(found[name], name, wanted.missing)
+        check_repeats(len(texts), n, name)
+        tree = wanted.tree(name, texts)
+        positions.append(leaf_positions(texts, number, tree, name))
         trees.append(tree)
-    amount, scale = _numbers(found[value], value, decimals) if value else (np.ones(n, np.int64), 0)
-    if negative == "error" and (amount < 0).any():
-        row = int(np.argmax(amount < 0)) + 1
-        msg = (
-            f"row {row}: the value in column {value!r} is negative; correct it or choose "
-            f"{argument('negative', 'abs')}, 'shift' or 'split'"
-        )
-        raise InputError(msg)
+    amount, scale = np.ones(n, np.int64), 0
+    if value is not None:
+        amount, scale = _numbers(found[value], value, wanted.decimals)
+    if wanted.negative == "error" and (amount < 0).any():
+        raise negative_value(int(np.argmax(amount < 0)) + 1, value)
     weights, weight_scale = np.ones(n, np.int64), 0
     if weight is not None:
         weights, weight_scale = _weights(found[weight], weight)
@@ -169,19 +196,11 @@ def tabulate(
         if weight is not None:
             _check_owner_weights(owner, weights, contributor, weight)
     records = Records(tuple(positions), amount, weights, weight_scale, owner)
-    counts = value is None and owner is None and bool((weights == 10**weight_scale).all())
-    counts = counts and weight_scale == 0
-    _check_combinations(trees, value, 0 if counts else keep, empty)
-    grouped = group(records, trees, negative=negative, top=0 if counts else keep)
-    library = columns.library
-    del records, positions, found, columns, amount, weights, owner
-    table = assemble(
-        grouped, trees, names, library=library, value=value, scale=scale + weight_scale,
-        signed=negative != "error", empty=empty, notes=notes,
-    )  # fmt: skip
-    doubtful = [name not in hierarchies and name not in told for name in names]
-    check_leaves(table, trees, doubtful)
-    return table
+    counts = value is None and owner is None and weight_scale == 0 and bool((weights == 1).all())
+    top = 0 if counts else wanted.top
+    wanted.check(trees, top)
+    grouped = group(records, trees, negative=wanted.negative, top=top)
+    return Found(grouped, tuple(trees), scale + weight_scale, columns.library)
 
 
 def _check_combinations(
@@ -200,13 +219,10 @@ def _mend(empty: str | None) -> str:
 
 
 def assemble(
-    grouped: Grouped,
-    trees: Sequence[Hierarchy],
+    found: Found,
     names: tuple[str, ...],
     *,
-    library: str,
     value: str | None,
-    scale: int,
     signed: bool,
     empty: str | None,
     notes: tuple[str, ...],
@@ -215,18 +231,15 @@ def assemble(
 
     Parameters
     ----------
-    grouped : Grouped
-    trees : sequence of Hierarchy
+    found : Found
     names : tuple of str
-    library : str
-        Of the caller's frame.
     value : str or None
-    scale : int
     signed : bool
         Whether negative values are allowed.
     empty : {"keep", "drop"} or None
     notes : tuple of str
     """
+    grouped, trees = found.grouped, found.trees
     combinations, n = check_combinations(trees), len(grouped.places)
     people = grouped.contributors
     top = people.top.shape[1] if people is not None else 0
@@ -252,12 +265,12 @@ def assemble(
         lower=np.full(cells, -UNBOUNDED if signed and value is not None else 0, np.int64),
         upper=np.full(cells, UNBOUNDED, np.int64),
         labels=cube_labels(trees) if whole else sparse_labels(grouped.places, trees),
-        scale=scale,
+        scale=found.scale,
         contributors=people,
         names=names,
         roots=tuple(tree.root for tree in trees),
         structural=None if value is None else rows == 0,
-        frame=library,
+        frame=found.library,
         notes=notes,
     )
 
@@ -363,67 +376,6 @@ def _check_length(columns: Columns) -> int:
     return n
 
 
-def _codes(
-    column: NDArray[Any], name: str, missing: str | None
-) -> tuple[list[str], NDArray[np.int64]]:
-    """Codes of a column, each once, and which of them each row has."""
-    found, number = numbered_codes(column)
-    texts = list(found)
-    if "" in texts:
-        if missing is None or not missing.strip():
-            row = _first_row(number, texts.index(""))
-            msg = (
-                f"row {row}: the code in column {name!r} is missing; fill it, drop the record, or "
-                f"give {argument('missing')} a code for such records"
-            )
-            raise InputError(msg)
-        if missing.strip() in texts:
-            row = _first_row(number, texts.index(missing.strip()))
-            msg = (
-                f"column {name!r} has the code {missing.strip()!r} already (row "
-                f"{row}); give {argument('missing')} another one, or "
-                "records without a code would be counted there"
-            )
-            raise InputError(msg)
-        texts = [text or missing.strip() for text in texts]
-    return texts, number
-
-
-def _first_row(number: NDArray[np.int64], wanted: int) -> int:
-    """First row of a code, from 1."""
-    return int(np.argmax(number == wanted)) + 1
-
-
-def _leaf_positions(
-    texts: Sequence[str], number: NDArray[np.int64], tree: Hierarchy, name: str
-) -> NDArray[np.int64]:
-    known: dict[str, int] = {}
-    for code in texts:
-        try:
-            known[code] = tree.position(code)
-        except InputError:
-            known[code] = -1
-    wrong = np.array([known[c] < 0 or bool(tree.children(known[c])) for c in texts], dtype=bool)
-    if wrong.any():
-        row = int(np.argmax(wrong[number]))
-        code = texts[int(number[row])]
-        if known[code] >= 0:
-            what = (
-                "adds up other codes of the hierarchy; records need a code of its lowest level "
-                "(or leave rows that are totals out)"
-            )
-        else:
-            try:
-                tree.position(code)
-            except InputError as error:
-                hint = str(error).partition("; ")[2]
-            what = "is not in its hierarchy; add it there or correct the record"
-            what += f" ({hint})" if hint else ""
-        msg = f"row {row + 1}: code {code!r} of column {name!r} {what}"
-        raise InputError(msg)
-    return np.array([known[code] for code in texts], np.int64)[number]
-
-
 def _numbers(
     column: NDArray[Any], name: str, decimals: int | None
 ) -> tuple[NDArray[np.int64], int]:
@@ -443,16 +395,6 @@ def _weights(column: NDArray[Any], name: str) -> tuple[NDArray[np.int64], int]:
         )
         raise InputError(msg)
     return weights, scale
-
-
-def _check_repeats(codes: int, records: int, name: str) -> None:
-    """Refuse an identifier in the place of a dimension, before a table of its size is made."""
-    if records >= _MANY and codes == records:
-        msg = (
-            f"column {name!r} has another code in each of the {records} records, so it tells "
-            f"records apart and makes no dimension of a table; leave it out of {argument('by')}"
-        )
-        raise InputError(msg)
 
 
 def _owners(column: NDArray[Any], name: str) -> NDArray[np.int64]:
