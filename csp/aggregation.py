@@ -66,11 +66,14 @@ class Stage:
     words : str
     done, total : int
         Batches that are done, of how many; 0 of 0 where nothing is counted.
+    note : str
+        How a text file was read, where that was found from the file; see `csp.columns.Columns`.
     """
 
     words: str
     done: int = 0
     total: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,7 @@ def aggregated(
     names = list(dict.fromkeys([*wanted.names, *_others(wanted)]))
     numbers = {n for n in (wanted.value, wanted.weight) if n is not None}
     with _opened(data, names, numbers, memory) as source:
-        say(Stage("reading codes"))
+        say(Stage("reading codes", note=source.note))
         n = source.count()
         if not n:
             msg = "the data has no records; a table needs at least one"
@@ -220,8 +223,9 @@ def _others(wanted: Wanted) -> list[str]:
 
 
 def _check_weights(owner: NDArray[np.int64], weight: NDArray[np.int64], wanted: Wanted) -> None:
-    same = (owner[1:] != owner[:-1]) | (weight[1:] == weight[:-1])
-    if not same.all():
+    last = np.zeros(int(owner.max()) + 1, np.int64)
+    last[owner] = weight
+    if (last[owner] != weight).any():
         msg = (
             f"one contributor (column {wanted.contributor!r}) has two weights (column "
             f"{wanted.weight!r}); give it one"
@@ -507,7 +511,9 @@ class _Source:
             # To strip every text takes longer than all else, and hardly any needs it.
             first, last = f"ord({column})", f"ord(right({column}, 1))"
             bare = f"({first} BETWEEN 33 AND 127 AND {last} BETWEEN 33 AND 127)"
-            term = _trimmed(column) if self.any(f"NOT {bare}") else column
+            if not self.any(f"{column} IS NULL OR NOT {bare}"):
+                return column
+            term = _trimmed(column)
             missing = f"{column} IS NULL OR {term} = ''"
         elif kind == "DOUBLE":
             odd = f"{column} <> trunc({column}) OR abs({column}) >= 1e{_DIGITS}"
@@ -592,12 +598,10 @@ class _Source:
     def batch(self, where: str, *, owned: bool) -> dict[str, NDArray[Any]]:
         """Columns of a batch: leaf, and x, w and owner as far as they are there.
 
-        Contributors are numbered from 0 in the order of their identifiers, which is that of the
-        records.
+        Contributors are numbered from 0 in the order of their identifiers.
         """
         columns = "* EXCLUDE (owner, part), dense_rank() OVER (ORDER BY owner) - 1 AS owner"
-        query = f"SELECT {columns if owned else '*'} FROM {self.table} WHERE {where}"
-        return self.ask(query + (" ORDER BY owner" if owned else ""))
+        return self.ask(f"SELECT {columns if owned else '*'} FROM {self.table} WHERE {where}")
 
 
 class _Units:

@@ -33,8 +33,14 @@ MAX_BATCH = 2**22
 _MOST_COMBINATIONS = 2**40
 """Most combinations of codes: with a number below `MAX_BATCH` they stay inside int64."""
 
+_MOST_FLOORS = 2**22
+"""Combinations up to which the least of the largest contributions is kept for each."""
+
 _KEYS = 2**62
 """Numbers made of a place and something else stay below it."""
+
+_DENSE = 2**16
+"""Places up to which an array of one number for each is taken without looking at how many occur."""
 
 _MOST_PAIRS = 2**22
 """Pairs of a cell and a contributor, about, that are summed at once."""
@@ -240,12 +246,31 @@ class _Sums:
     @classmethod
     def of(cls, places: NDArray[np.int64], columns: NDArray[np.int64]) -> _Sums:
         """Sum columns by place."""
+        if len(places) and int(places.max()) < min(_DENSE + 2 * len(places), 2**27):
+            return cls._counted(places, columns)
         order = np.argsort(places, kind="stable")
         ordered = places[order]
         start = _starts(ordered)
         if not len(start):
             return cls(ordered, columns)
         return cls(ordered[start], np.add.reduceat(columns[:, order], start, axis=1))
+
+    @classmethod
+    def _counted(cls, places: NDArray[np.int64], columns: NDArray[np.int64]) -> _Sums:
+        """Sum columns by place without a sort, where places are not much more than numbers.
+
+        Floats add whole numbers below 2**53 without error, so high and low bits are added apart:
+        there are fewer than 2**27 numbers of 26 low bits, and the high ones of sums below 2**62
+        have 36.
+        """
+        there = np.flatnonzero(np.bincount(places))
+        sums = np.empty((len(columns), len(there)), np.int64)
+        for k, column in enumerate(columns):
+            high, low = column >> 26, column & (2**26 - 1)
+            for shift, part in ((26, high), (0, low)):
+                found = np.bincount(places, weights=part)[there].astype(np.int64) << shift
+                sums[k] = found if shift else sums[k] + found
+        return cls(there, sums)
 
     def plus(self, other: _Sums) -> _Sums:
         """Sum of both."""
@@ -396,8 +421,10 @@ class _Side:
         The largest of both.
     """
 
-    def __init__(self, top: int) -> None:
-        self._top = top
+    def __init__(self, top: int, combinations: int) -> None:
+        self._top, self._combinations = top, combinations
+        # By place the least of the largest contributions known, below which others do not count.
+        self._floor: dict[bool, NDArray[np.int64]] = {}
         self.inner = self.apart = _Sums.none(3)
         self.inner_largest = self.apart_largest = _Largest.none()
 
@@ -405,13 +432,21 @@ class _Side:
         """Add contributions, each of another contributor within its cell."""
         ones = np.ones(len(found.places), np.int64)
         columns = np.stack([ones, found.weight, found.weight * found.amount])
-        sums, largest = _Sums.of(found.places, columns), found.best(self._top)
+        sums, floor = _Sums.of(found.places, columns), self._floor.get(inner)
+        if floor is not None:
+            found = found.take(found.amount >= floor[found.places])
+        largest = found.best(self._top)
         if inner:
             self.inner = self.inner.plus(sums)
-            self.inner_largest = self.inner_largest.plus(largest, self._top)
+            self.inner_largest = largest = self.inner_largest.plus(largest, self._top)
         else:
             self.apart = self.apart.plus(sums)
-            self.apart_largest = self.apart_largest.plus(largest, self._top)
+            self.apart_largest = largest = self.apart_largest.plus(largest, self._top)
+        if self._combinations <= _MOST_FLOORS:
+            floor = np.full(self._combinations, np.iinfo(np.int64).min)
+            last = largest.places[self._top - 1 :] == largest.places[: -self._top + 1 or None]
+            floor[largest.places[self._top - 1 :][last]] = largest.amount[self._top - 1 :][last]
+            self._floor[inner] = floor
 
 
 class Tally:
@@ -440,7 +475,7 @@ class Tally:
         self._negative, self._top = negative, top
         self._sums = _Sums.none(2)
         sides = 0 if not top else 2 if negative == "split" else 1
-        self._sides = [_Side(top) for _ in range(sides)]
+        self._sides = [_Side(top, self._combinations) for _ in range(sides)]
         self._smallest = 0
         self._size = _Size()
         self._owned = False
@@ -470,16 +505,19 @@ class Tally:
         if owner is None:
             self._contribute(_Largest(leaf, amount, np.full_like(leaf, -1), weight), inner=True)
             return
-        order = np.lexsort((leaf, owner))
-        leaf, owner = leaf[order], owner[order]
+        if (int(owner.max()) + 1) * self._combinations < _KEYS:
+            order = np.argsort(owner * self._combinations + leaf)
+        else:
+            order = np.lexsort((leaf, owner))
+        leaf, owner, amount, weight = leaf[order], owner[order], amount[order], weight[order]
         start = np.flatnonzero(
             np.concatenate([[True], (leaf[1:] != leaf[:-1]) | (owner[1:] != owner[:-1])])
         )
         parts = _Largest(
             leaf[start],
-            np.add.reduceat(amount[order], start),
+            np.add.reduceat(amount, start),
             owner[start],
-            np.minimum.reduceat(weight[order], start),
+            np.minimum.reduceat(weight, start),
         )
         change = parts.owner[1:] != parts.owner[:-1]
         single = np.concatenate([[True], change]) & np.concatenate([change, [True]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,8 @@ def link(*tables: Table) -> Table:
     ------
     InputError
         If no table is given, the roots of one dimension differ, a dimension without a root is
-        lacking in a table, a shared cell has different values, contributors or structure in two
+        lacking in a table, the hierarchies of a dimension give one code different parts (code and
+        tables named), a shared cell has different values, contributors or structure in two
         tables (cell and tables named), or only some of the tables have contributors.
 
     Examples
@@ -68,6 +69,7 @@ def link(*tables: Table) -> Table:
         expect(table, Table, f"table {number}")
     roots = _roots(tables)
     names = tuple(sorted(roots))
+    _check_hierarchies(tables)
     scale = max(table.scale for table in tables)
     scaled = [_rescale(table, scale, number) for number, table in enumerate(tables, start=1)]
     placed = [_labels(table, names, roots, number) for number, table in enumerate(scaled, start=1)]
@@ -139,6 +141,81 @@ def _roots(tables: Sequence[Table]) -> dict[str, str]:
                 )
                 raise InputError(msg)
     return roots
+
+
+def _check_hierarchies(tables: Sequence[Table]) -> None:
+    """Refuse a code that stands for other codes in one table than in another.
+
+    Several hierarchies over one dimension may add up the same codes in different ways, and one may
+    end where another goes on. But a code that two of them break down to codes they share must come
+    to the same ones.
+    """
+    parts: dict[str, dict[str, list[tuple[int, frozenset[str]]]]] = {}
+    for number, table in enumerate(tables, start=1):
+        for name, children in _children(table).items():
+            for code, below in children.items():
+                parts.setdefault(name, {}).setdefault(code, []).append((number, below))
+    for name, known in parts.items():
+        for code, given in known.items():
+            first, below = given[0]
+            for number, other in given[1:]:
+                one, two = _ground(below, known), _ground(other, known)
+                if one != two and one & two:
+                    odd = min(one ^ two)
+                    has, lacks = (first, number) if odd in one else (number, first)
+                    msg = (
+                        f"the hierarchies of dimension {name!r} do not agree: code {code!r} holds "
+                        f"{odd!r} in table {has} and not in table {lacks}; use one hierarchy for "
+                        f"both tables, or give {code!r} another name in one of them if it means "
+                        "something else there"
+                    )
+                    raise InputError(msg)
+
+
+def _ground(
+    codes: frozenset[str], known: Mapping[str, Sequence[tuple[int, frozenset[str]]]]
+) -> frozenset[str]:
+    """Codes that no table breaks down, to which some codes come in the end."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    stack = list(codes)
+    while stack:
+        code = stack.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        if code in known:
+            stack.extend(known[code][0][1])
+        else:
+            found.add(code)
+    return frozenset(found)
+
+
+def _children(table: Table) -> dict[str, dict[str, frozenset[str]]]:
+    """For each dimension, the parts of its codes that relations along it show."""
+    labels, matrix = Labels.of(table.labels), table.relations
+    m = matrix.shape[0]
+    row = np.repeat(np.arange(m), np.diff(matrix.indptr))
+    total = matrix.data < 0
+    plain = np.bincount(row[total], minlength=m) == 1
+    whole = np.zeros(m, np.int64)
+    whole[row[total]] = matrix.indices[total]
+    varies = np.zeros((m, len(table.names)), dtype=bool)
+    for k in range(len(table.names)):
+        code = labels.codes[:, k]
+        varies[row[code[matrix.indices] != code[whole[row]]], k] = True
+    plain &= varies.sum(axis=1) == 1
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for k, name in enumerate(table.names):
+        texts, size = labels.categories[k], len(labels.categories[k])
+        inside = ~total & plain[row] & varies[row, k]
+        above = labels.codes[whole[row[inside]], k].astype(np.int64)
+        pairs = np.unique(above * size + labels.codes[matrix.indices[inside], k])
+        below: dict[str, set[str]] = {}
+        for pair in pairs.tolist():
+            below.setdefault(texts[pair // size], set()).add(texts[pair % size])
+        found[name] = {code: frozenset(codes) for code, codes in below.items()}
+    return found
 
 
 def _labels(table: Table, names: tuple[str, ...], roots: dict[str, str], number: int) -> Labels:

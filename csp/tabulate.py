@@ -215,7 +215,9 @@ def _check_combinations(
 def _mend(empty: str | None) -> str:
     if empty == "drop":
         return ""
-    return f", or leave cells without records out ({argument('empty', 'drop')})"
+    return (
+        f", or leave cells without records out ({argument('empty', 'drop', option='--drop-empty')})"
+    )
 
 
 def assemble(

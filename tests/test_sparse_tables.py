@@ -80,6 +80,9 @@ def test_batches_do_not_show(data, options, batch, pairs, keys):
         patch.setattr(csp.grouping, "MAX_BATCH", batch)
         patch.setattr(csp.grouping, "_MOST_PAIRS", pairs)
         patch.setattr(csp.grouping, "_KEYS", keys)
+        if keys == 1:
+            patch.setattr(csp.grouping, "_DENSE", -100)
+            patch.setattr(csp.grouping, "_MOST_FLOORS", 0)
         assert everything(tabulated(data, **options)) == whole
 
 

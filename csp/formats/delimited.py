@@ -160,12 +160,19 @@ def connected(
     }
     if memory is not None:
         alone["memory_limit"] = f"{memory // 10**6}MB"
+        # The database lives for one run: to pack it takes longer than to write it.
+        alone["force_compression"] = "uncompressed"
     place = ":memory:" if folder is None else str(Path(folder) / "records.duckdb")
     with duckdb.connect(place, config=alone) as connection:
         try:
             yield connection
         except (duckdb.OutOfMemoryException, MemoryError) as error:
-            msg = f"{str(path)!r} does not fit into memory; read fewer columns or records"
+            mend = "read fewer columns or records"
+            if folder is None:
+                mend += f", or give {argument('memory', '2GB')} to tabulate within so much"
+            else:
+                mend = f"give more of it ({argument('memory')})"
+            msg = f"{str(path)!r} does not fit into memory; {mend}"
             raise InputError(msg) from error
         except duckdb.Error as error:
             line = re.search(r"Line: *([0-9]+)", str(error))
