@@ -28,7 +28,7 @@ class Labels(Sequence[tuple[str, ...]]):
     """Labels of cells: a sequence of tuples of text, kept as integer columns.
 
     It equals, and can stand for, a tuple of tuples of the same texts. A label is made when it is
-    asked for; whoever needs all of them reads `codes` and `categories` instead.
+    asked for; code that needs all of them reads `codes` and `categories` instead.
 
     Attributes
     ----------

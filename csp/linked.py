@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["link"]
+
+_ENTRY = np.dtype([("cell", ">u8"), ("sign", ">u8")])
 
 
 def link(*tables: Table) -> Table:
@@ -349,14 +352,22 @@ def _relations(tables: Sequence[Table], places: Sequence[NDArray[np.int64]], n: 
     """Relations of all tables over the union's cells, each once, in an order of their own."""
     from scipy.sparse import csr_array
 
-    rows: set[tuple[tuple[int, int], ...]] = set()
+    # Bytes of big-endian numbers compare like the numbers, so rows are told apart and sorted as
+    # bytes: the cells of each ascend.
+    rows: set[bytes] = set()
     for table, place in zip(tables, places, strict=True):
         matrix = table.relations
-        for start, stop in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
-            cells = place[matrix.indices[start:stop]].tolist()
-            rows.add(tuple(sorted(zip(cells, matrix.data[start:stop].tolist(), strict=True))))
+        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        cells = place[matrix.indices]
+        order = np.lexsort((cells, row))
+        entries = np.empty(len(order), _ENTRY)
+        entries["cell"] = cells[order]
+        entries["sign"] = matrix.data[order].astype(np.uint64) + np.uint64(2**63)
+        text, ends = entries.tobytes(), (matrix.indptr * _ENTRY.itemsize).tolist()
+        rows.update(text[a:b] for a, b in pairwise(ends))
     ordered = sorted(rows)
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in ordered])]).astype(np.int64)
-    indices = np.array([cell for row in ordered for cell, _ in row], np.int64)
-    data = np.array([sign for row in ordered for _, sign in row], np.int64)
-    return csr_array((data, indices, indptr), shape=(len(ordered), n))
+    found = np.frombuffer(b"".join(ordered), _ENTRY)
+    lengths = [len(row) // _ENTRY.itemsize for row in ordered]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    signs = (found["sign"].astype(np.uint64) - np.uint64(2**63)).astype(np.int64)
+    return csr_array((signs, found["cell"].astype(np.int64), indptr), shape=(len(ordered), n))

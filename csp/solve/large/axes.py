@@ -76,8 +76,11 @@ class Axes:
         for k in range(d):
             inside = ~total & (axis[row] == k)
             code = codes[:, k]
-            pairs = np.stack([code[whole[row[inside]]], code[matrix.indices[inside]]])
-            for parent, child in np.unique(pairs, axis=1).T.tolist():
+            size = int(code.max()) + 1
+            pairs = np.unique(code[whole[row[inside]]] * size + code[matrix.indices[inside]])
+            for parent, child in zip(
+                *(part.tolist() for part in np.divmod(pairs, size)), strict=True
+            ):
                 self.children[k][parent].append(child)
                 self.parents[k][child].append(parent)
         return True
