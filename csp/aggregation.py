@@ -38,6 +38,9 @@ from csp.units import NotUnits, to_units, unmasked
 
 __all__ = ["Found", "Stage", "Wanted", "aggregated"]
 
+_NAME = "cellveil_source"
+"""What the records are called in queries; a relation may be about a table of any other name."""
+
 _LEAST = 300 * 2**20
 """Bytes beyond what the process holds already without which nothing can be done."""
 
@@ -398,17 +401,19 @@ class _Source:
         return replace(self, relation=self.relation.project(listed))
 
     def ask(self, query: str) -> dict[str, Any]:
-        """Run a query; the records are the table "source"."""
-        found: dict[str, Any] = self.relation.query("source", query).fetchnumpy()
+        """Run a query; the records are the table `_NAME`."""
+        found: dict[str, Any] = self.relation.query(_NAME, query).fetchnumpy()
         return {name: unmasked(column) for name, column in found.items()}
 
     def count(self) -> int:
         """Count the records."""
-        return int(self.ask("SELECT count(*) AS n FROM source")["n"][0])
+        return int(self.ask(f"SELECT count(*) AS n FROM {_NAME}")["n"][0])
 
     def distinct(self, name: str) -> NDArray[Any]:
         """Different entries of a column; None for missing ones."""
-        found: NDArray[Any] = self.ask(f"SELECT DISTINCT {self.column(name)} AS c FROM source")["c"]
+        found: NDArray[Any] = self.ask(f"SELECT DISTINCT {self.column(name)} AS c FROM {_NAME}")[
+            "c"
+        ]
         return found
 
     def first_row(self, condition: str) -> int:
@@ -416,13 +421,13 @@ class _Source:
         # A scan without a sort keeps the order of the rows.
         found = self.ask(
             f"SELECT coalesce(min(row), 0) AS row FROM (SELECT row_number() OVER () AS row, "
-            f"{', '.join(self.columns)} FROM source) WHERE {condition}"
+            f"{', '.join(self.columns)} FROM {_NAME}) WHERE {condition}"
         )
         return int(found["row"][0])
 
     def any(self, condition: str) -> bool:
         """Whether a condition holds for some record."""
-        found = self.ask(f"SELECT coalesce(bool_or({condition}), false) AS found FROM source")
+        found = self.ask(f"SELECT coalesce(bool_or({condition}), false) AS found FROM {_NAME}")
         return bool(found["found"][0])
 
     def finder(
@@ -450,7 +455,7 @@ class _Source:
         row = "row_number() OVER ()" if rows else "0"
         found = self.ask(
             f"SELECT arg_min(c, row) AS text, min(row) AS row FROM (SELECT {column} AS c, {row} AS "
-            f"row FROM source WHERE {column} IS NOT NULL) GROUP BY translate(c, '23456789', "
+            f"row FROM {_NAME} WHERE {column} IS NOT NULL) GROUP BY translate(c, '23456789', "
             "'11111111')"
         )
         order = np.argsort(found["row"], kind="stable")
@@ -490,8 +495,8 @@ class _Source:
             columns.append(f"{self._part(owner, n)} AS part")
         kind = "TEMP TABLE" if self.table.startswith("temp.") else "TABLE"
         self.relation.query(
-            "source",
-            f"CREATE {kind} {self.table} AS SELECT {', '.join(columns)} FROM source "
+            _NAME,
+            f"CREATE OR REPLACE {kind} {self.table} AS SELECT {', '.join(columns)} FROM {_NAME} "
             f"{' '.join(joins)}",
         )
 
@@ -500,7 +505,7 @@ class _Source:
         import duckdb
 
         try:
-            self.relation.query("source", f"DROP TABLE IF EXISTS {self.table}")
+            self.relation.query(_NAME, f"DROP TABLE IF EXISTS {self.table}")
         except duckdb.Error:
             return  # the connection is closed, and the table with it
 
@@ -527,7 +532,7 @@ class _Source:
             term = f"CAST(CAST({column} AS BIGINT) AS VARCHAR)"
         else:
             missing = f"{column} IS NULL"
-            ends = self.ask(f"SELECT min({column}) AS low, max({column}) AS high FROM source")
+            ends = self.ask(f"SELECT min({column}) AS low, max({column}) AS high FROM {_NAME}")
             term = f"CAST({column} AS VARCHAR)"
             low, high = ends["low"][0], ends["high"][0]
             if low is not None and low >= 0 and high < 10**_DIGITS:
@@ -554,7 +559,7 @@ class _Source:
             return "0"
         sample = sorted(
             self.ask(
-                f"SELECT owner FROM (SELECT {owner} AS owner FROM source) USING SAMPLE "
+                f"SELECT owner FROM (SELECT {owner} AS owner FROM {_NAME}) USING SAMPLE "
                 f"reservoir({_SAMPLE} ROWS) REPEATABLE (1)"
             )["owner"].tolist()
         )
@@ -660,9 +665,11 @@ class _Units:
             for d in range(10)
         )
         places = f"CASE WHEN {column} IS NULL OR NOT isfinite({column}) THEN 0 {cases} END"
-        found = source.ask(f"SELECT max({places}) AS most FROM source")["most"][0]
+        found = source.ask(f"SELECT max({places}) AS most FROM {_NAME}")["most"][0]
         # What is longer is looked at one by one, as a decimal text.
-        odd = source.ask(f"SELECT DISTINCT {column} AS c FROM source WHERE ({places}) IS NULL")["c"]
+        odd = source.ask(f"SELECT DISTINCT {column} AS c FROM {_NAME} WHERE ({places}) IS NULL")[
+            "c"
+        ]
         return max(0 if found is None else int(found), self._scale(name, odd) if len(odd) else 0)
 
     def _scale(self, name: str, entries: NDArray[Any]) -> int:

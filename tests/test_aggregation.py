@@ -86,11 +86,10 @@ def outcome(data, options):
         return str(error)
 
 
-@pytest.mark.parametrize("batch", [4, 2**22])
-def test_parquet_and_relations_give_the_table_of_memory(batch, monkeypatch, tmp_path):
-    monkeypatch.setattr(csp.aggregation, "MAX_BATCH", batch)
+def test_parquet_and_relations_give_the_table_of_memory(monkeypatch, tmp_path):
     tables = 0
-    for seed in range(40):
+    for seed in range(30):
+        monkeypatch.setattr(csp.aggregation, "MAX_BATCH", 2**22 if seed % 5 == 0 else 8)
         data, options = drawn(seed)
         path = tmp_path / "a.parquet"
         pq.write_table(pa.table(data), path)
@@ -101,13 +100,13 @@ def test_parquet_and_relations_give_the_table_of_memory(batch, monkeypatch, tmp_
             assert outcome(relation, options) == wanted, seed
             assert not connection.execute("SELECT * FROM duckdb_tables()").fetchall()
         tables += not isinstance(wanted, str)
-    assert tables > 30
+    assert tables > 22
 
 
 def test_text_files_give_the_table_of_memory(monkeypatch, tmp_path):
     monkeypatch.setattr(csp.aggregation, "MAX_BATCH", 8)
     tables = 0
-    for seed in range(30):
+    for seed in range(20):
         data, options = drawn(seed)
         r = random.Random(seed)
         separator, comma = r.choice([(",", False), (";", True), (";", False)])
@@ -125,7 +124,7 @@ def test_text_files_give_the_table_of_memory(monkeypatch, tmp_path):
         wanted = outcome(file, options)
         assert outcome(file, options | {"memory": "4GB"}) == wanted, seed
         tables += not isinstance(wanted, str)
-    assert tables > 15
+    assert tables > 10
 
 
 @pytest.mark.parametrize(
@@ -253,3 +252,20 @@ def test_paths_are_taken_as_they_are(tmp_path):
     pq.write_table(pa.table({"it's": ["a", "b'"]}), path)
     table = Table.from_microdata(path, ["it's"], memory="4GB")
     assert table.labels == (("a",), ("b'",), ("Total",))
+
+
+def test_a_relation_may_be_about_a_table_of_any_name():
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE source AS SELECT 'a' AS g, 5 AS n UNION ALL VALUES ('b', 6)"
+        )
+        connection.execute("CREATE VIEW records AS SELECT * FROM source")
+        for name in ("source", "records"):
+            for _ in range(2):
+                table = Table.from_microdata(connection.table(name), ["g"], "n")
+                assert table.values.tolist() == [5, 6, 11]
+        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [
+            ("source",)
+        ]
+        views = "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        assert connection.execute(views).fetchall() == [("records",)]
