@@ -247,14 +247,15 @@ def _opened(
     import duckdb
 
     if is_relation(data):
-        source = _Source(plain_relation(data, names), names, "temp.cellveil_records")
         try:
-            yield source
+            source = _Source(plain_relation(data, names), names, "temp.cellveil_records")
+            try:
+                yield source
+            finally:
+                source.drop()
         except duckdb.Error as error:
             msg = "the DuckDB relation cannot be read; is its connection open, its query right?"
             raise InputError(msg) from error
-        finally:
-            source.drop()
         return
     if not isinstance(data, (str, os.PathLike, TextFile)):
         msg = (

@@ -282,7 +282,7 @@ def test_an_interrupt_keeps_the_best_pattern(folder, monkeypatch):
 def test_an_interrupt_before_any_pattern_writes_nothing(folder, monkeypatch):
     from cellveil import inputs
 
-    def interrupt(source):
+    def interrupt(source, progress):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(inputs, "read_table", interrupt)
@@ -564,7 +564,7 @@ def test_an_unforeseen_error_does_not_quote_data(folder, monkeypatch):
     kinds = ((KeyError, "KeyError", 1), (csp.CertificateError, "nothing is released", 3))
     for kind, words, code in kinds:
 
-        def broken(source, kind=kind):
+        def broken(source, progress, kind=kind):
             msg = "7777777"
             raise kind(msg)
 
