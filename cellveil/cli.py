@@ -188,6 +188,23 @@ def protect(
     decimal: Decimal = None,
     encoding: Encoding = None,
     na: Missing = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory the program may take, such as 2GB, for records that do not fit into it; "
+            "copies go to the folder for temporary files.",
+        ),
+    ] = None,
+    drop_empty: Annotated[
+        bool | None,
+        typer.Option(
+            "--drop-empty/--keep-empty",
+            help="Leave combinations of codes without records out; everybody knows that they are "
+            "0.",
+            show_default="kept, but for large tables of values",
+        ),
+    ] = None,
     method: Method = "auto",
     time_limit: TimeLimit = TIME_LIMIT,
     gap: Gap = 0.0,
@@ -229,6 +246,7 @@ def protect(
         data, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
         split_names(top, "--top") if top else (), str(negative), decimals, tuple(total or ()),
         missing, looked_at, text_file(data, sep, decimal, encoding, na), absent_zero, tolerance,
+        memory, None if drop_empty is None else "drop" if drop_empty else "keep",
     )  # fmt: skip
     mechanism = Mechanism(
         rule, width=width, strict=strict, cost=str(cost), margins=str(margins),
@@ -257,7 +275,7 @@ def protect(
     )  # fmt: skip
     with Meter("tabulating") as meter:
         earlier = None if keep is None else read_release(keep)[0]
-        table = read_table(source)
+        table = read_table(source, meter.phase)
         clock.check("the table was made")
         meter.phase("finding sensitive cells")
         with explained(table, reveal=reveal, defended=mechanism.defence is not None):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.front import say
+from csp.aggregation import Stage
 from csp.columns import TextFile, read_columns, text_codes
 from csp.errors import InputError
 from csp.formats.delimited import is_parquet
@@ -60,6 +61,8 @@ class Source:
     text: TextFile | None = None
     absent_zero: bool = False
     tolerance: str = "0"
+    memory: str | None = None
+    empty: str | None = None
 
     def __post_init__(self) -> None:
         clash = [name for name in self.by if name in RESERVED]
@@ -73,6 +76,7 @@ class Source:
             micro = {
                 "--contributor": self.contributor, "--weight": self.weight,
                 "--missing": self.missing, "--negative": self.negative != "error",
+                "--memory": self.memory, "--drop-empty or --keep-empty": self.empty,
             }  # fmt: skip
             self._refuse(micro, "--aggregated data has one row a cell, not one a record; leave out")
             if self.value is None:
@@ -93,6 +97,9 @@ class Source:
         if self.rda is not None and self.text is not None and not self.text.plain:
             msg = "--rda says how the data is written; leave out --sep, --decimal, --encoding, --na"
             raise InputError(msg)
+        if self.rda is not None and self.memory is not None:
+            msg = "--memory is for .csv and .parquet files; convert the data, or leave it out"
+            raise InputError(msg)
         if self.rda is None and self.data.name.lower().endswith((".asc", ".asc.gz")):
             msg = f"{str(self.data)!r} has fixed columns; name its record layout with --rda"
             raise InputError(msg)
@@ -105,8 +112,14 @@ class Source:
             raise InputError(msg)
 
 
-def read_table(source: Source) -> Table:
+def read_table(source: Source, progress: Callable[[str], None] | None = None) -> Table:
     """Table of a file.
+
+    Parameters
+    ----------
+    source : Source
+    progress : callable, optional
+        Called with what is being done to records that are read within ``--memory``.
 
     Raises
     ------
@@ -129,7 +142,7 @@ def read_table(source: Source) -> Table:
             for name in wanted:
                 hierarchies |= argus.hierarchies(layout, columns, [name], roots[name])
             data = columns
-    else:
+    elif source.memory is None:
         data = _said(source, data)
     if source.aggregated:
         assert source.value is not None
@@ -141,8 +154,17 @@ def read_table(source: Source) -> Table:
     return Table.from_microdata(
         data, source.by, source.value, contributor=source.contributor, weight=source.weight,
         hierarchies=hierarchies, negative=source.negative, top=source.keep,
-        decimals=source.decimals, total=total, missing=source.missing,
+        decimals=source.decimals, total=total, missing=source.missing, empty=source.empty,
+        memory=source.memory, progress=lambda stage: _told(stage, progress),
     )  # fmt: skip
+
+
+def _told(stage: Stage, progress: Callable[[str], None] | None) -> None:
+    if stage.note:
+        say(stage.note)
+    if progress is not None:
+        counted = f", batch {stage.done + 1} of {stage.total}" if stage.total else ""
+        progress(f"tabulating: {stage.words}{counted}")
 
 
 def text_file(

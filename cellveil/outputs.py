@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.auditing import Audit
+from csp.codes import Labels
 from csp.errors import InputError
 from csp.formats.files import Together, check_writable, csv_writer, joined
 from csp.numbers import units_text
@@ -116,7 +117,7 @@ def result_columns(
     ]
     status = _status(protected.problem, release.pattern, reveal=reveal)
     columns: Columns = {
-        name: [label[d] for label in release.labels] for d, name in enumerate(release.names)
+        name: Labels.of(release.labels).column(d) for d, name in enumerate(release.names)
     }
     columns |= {"value": shown, "status": status, "published": (~release.pattern).tolist()}
     if intervals:
@@ -129,7 +130,7 @@ def pattern_columns(
 ) -> Columns:
     """Columns id and status of a pattern for a problem from a JJ file."""
     return {
-        "id": [label[0] for label in problem.table.labels],
+        "id": Labels.of(problem.table.labels).column(0),
         "status": _status(problem, pattern, reveal=reveal),
     }
 

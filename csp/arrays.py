@@ -54,11 +54,11 @@ def table_from_array(
     if array.ndim == 0 or array.size == 0:
         msg = f"an array of shape {array.shape} has no cells; give at least one along each axis"
         raise InputError(msg)
-    check_size(array.size)
+    check_size(array.size, array.ndim)
     axes = _names(names, array.ndim)
     asked, margins = margins, margins is not False
     trees = _hierarchies(array.shape, axes, codes, hierarchies or {}, margins=margins)
-    check_size(math.prod(len(tree.codes) for tree in trees))
+    check_size(math.prod(len(tree.codes) for tree in trees), len(trees))
     units, scale = _units(array, decimals)
     if asked is None:
         _check_margins(units, axes, trees, codes, hierarchies or {})

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.codes import Labels
 from csp.table import Table
 
 __all__ = ["Boxes"]
@@ -37,16 +38,14 @@ class Boxes:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        d = len(table.labels[0])
-        columns = [
-            np.unique([label[k] for label in table.labels], return_inverse=True) for k in range(d)
-        ]
-        self._shape = [len(codes) for codes, _ in columns]
+        labels = Labels.of(table.labels).in_order()
+        d = len(labels.categories)
+        self._shape = [len(codes) for codes in labels.categories]
         places = reduce(lambda a, b: a * b, self._shape, 1)
         self._usable = 1 <= d <= _MOST_DIMENSIONS and places <= _MOST_PLACES
         if not self._usable:
             return
-        self._code = np.stack([code for _, code in columns], axis=1).astype(np.int64)
+        self._code = labels.codes.astype(np.int64)
         self._stride = np.cumprod([1, *self._shape[:-1]]).astype(np.int64)
         self._at = np.full(places, -1, np.int64)
         self._at[self._code @ self._stride] = np.arange(table.n_cells)

@@ -27,7 +27,20 @@ from csp.formats.delimited import (
 from csp.formats.reading import encoding_name
 from csp.units import is_missing, unmasked
 
-__all__ = ["LIBRARIES", "Columns", "TextFile", "column_names", "read_columns", "text_codes"]
+__all__ = [
+    "LIBRARIES",
+    "Columns",
+    "TextFile",
+    "check_names",
+    "column_names",
+    "file_note",
+    "is_relation",
+    "numbered_codes",
+    "numbered_owners",
+    "plain_relation",
+    "read_columns",
+    "text_codes",
+]
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 """Libraries whose frames come back to their caller."""
@@ -84,13 +97,13 @@ def read_columns(
         arrays, note = _from_file(data, names, numbers)
         return Columns(arrays, "", note)
     if isinstance(data, Mapping):
-        _check_names(names, list(data))
+        check_names(names, list(data))
         arrays = tuple(_object_array(data[name]) for name in names)
         if len({len(array) for array in arrays}) > 1:
             msg = "the columns have different lengths; every column needs one entry for each row"
             raise InputError(msg)
         return Columns(arrays, "")
-    if _is_relation(data):
+    if is_relation(data):
         import duckdb
 
         try:
@@ -120,7 +133,7 @@ def column_names(data: Any) -> tuple[str, ...]:
         return _file_names(data)
     if isinstance(data, Mapping):
         return tuple(data)
-    if _is_relation(data):
+    if is_relation(data):
         return tuple(data.columns)
     return tuple(_frame_of(data).collect_schema().names())
 
@@ -130,22 +143,106 @@ def text_codes(column: NDArray[Any]) -> list[str]:
 
     Whole floats lose their point, since a column of integers with gaps becomes floats in pandas.
     """
+    texts, number = numbered_codes(column)
+    return [texts[i] for i in number.tolist()]
+
+
+def numbered_codes(column: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Codes of a column as `text_codes` gives them, each once in sorted order, and whose they are.
+
+    Returns
+    -------
+    texts : tuple of str
+        Sorted; "" for missing codes, if there are any.
+    number : (n,) int64
+        Position of each row's code in `texts`.
+    """
     if column.dtype.kind in "iu":
-        return [str(code) for code in column.tolist()]
-    known: dict[tuple[type, Any], str] = {}
-    codes = []
+        found, number = _numbered_whole(column)
+        return tuple(map(str, found.tolist())), number
+    items = column.tolist()
+    first: dict[Any, int] = {}
+    if column.dtype.kind == "U":
+        for item in dict.fromkeys(items):
+            first[item] = len(first)
+        number = np.fromiter(map(first.__getitem__, items), np.int64, len(items))
+        codes = [item.strip() for item in first]
+    else:
+        number, codes = _numbered_objects(items)
+    texts = sorted(set(codes))
+    place = {text: i for i, text in enumerate(texts)}
+    rank = np.array([place[code] for code in codes], np.int64)
+    return tuple(texts), rank[number]
+
+
+def numbered_owners(column: NDArray[Any]) -> tuple[int, NDArray[np.int64], int]:
+    """Give the identifiers of a column numbers, in the sorted order of their texts.
+
+    Returns
+    -------
+    n : int
+        How many different ones there are.
+    number : (n,) int64
+    missing : int
+        First row without an identifier; -1 if every row has one.
+    """
+    if column.dtype.kind in "iu":
+        found, number = _numbered_whole(column)
+        return len(found), number, -1
+    texts, number = numbered_codes(column)
+    gap = int(np.argmax(number == 0)) if texts and not texts[0] else -1
+    return len(texts), number, gap
+
+
+def _numbered_whole(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Different whole numbers in the order of their texts, and the position of each row's."""
+    found, number = np.unique(column, return_inverse=True)
+    order = _text_order(found)
+    rank = np.empty(len(found), np.int64)
+    rank[order] = np.arange(len(found))
+    return found[order], rank[number.ravel()]
+
+
+def _numbered_objects(items: list[Any]) -> tuple[NDArray[np.int64], list[str]]:
+    """Give objects numbers; also returns the code of each number."""
     try:
-        for item in column.tolist():
+        kinds = {type(item) for item in items}
+        if kinds <= {str, type(None)}:  # equal objects are one code then
+            seen: dict[Any, int] = {}
+            for item in dict.fromkeys(items):
+                seen[item] = len(seen)
+            number = np.fromiter(map(seen.__getitem__, items), np.int64, len(items))
+            return number, [_code(item) for item in seen]
+        # 1 and True and 1.0 are equal and not one code.
+        known: dict[tuple[type, Any], int] = {}
+        codes: list[str] = []
+        places = np.empty(len(items), np.int64)
+        for i, item in enumerate(items):
             key = (type(item), item)
-            code = known.get(key)
-            if code is None:
-                code = known[key] = _code(item)
-            codes.append(code)
+            place = known.get(key)
+            if place is None:
+                codes.append(_code(item))
+                place = known[key] = len(known)
+            places[i] = place
     except TypeError as error:  # bytes, or not hashable: a list, a dict, an array
         kind = type(item).__name__
-        msg = f"row {len(codes) + 1}: a code is a {kind}; codes must be text or numbers"
+        msg = f"row {i + 1}: a code is a {kind}; codes must be text or numbers"
         raise InputError(msg) from error
-    return codes
+    return places, codes
+
+
+def _text_order(whole: NDArray[Any]) -> NDArray[np.int64]:
+    """Order of different whole numbers as texts: 10 before 9."""
+    most = int(whole.max(initial=0))
+    digits = len(str(most))
+    if int(whole.min(initial=0)) < 0 or 10**digits * (digits + 1) >= 2**62:
+        texts = list(map(str, whole.tolist()))
+        return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+    # With zeros after its digits a number sorts like its text; of equal ones the shorter is first.
+    values = whole.astype(np.int64)
+    powers = 10 ** np.arange(digits + 1, dtype=np.int64)
+    length = np.maximum(np.searchsorted(powers, values, side="right"), 1)
+    return np.argsort(values * powers[digits - length] * (digits + 1) + length)
 
 
 def _code(item: Any) -> str:
@@ -161,7 +258,7 @@ def _code(item: Any) -> str:
 def _object_array(column: Any) -> NDArray[Any]:
     if isinstance(column, np.ndarray) and column.ndim == 1:
         kept: NDArray[Any] = unmasked(column)
-        if kept.dtype.kind in "iufO":
+        if kept.dtype.kind in "iufOU":
             return kept
         column = kept.tolist()
     items = list(column)
@@ -170,7 +267,20 @@ def _object_array(column: Any) -> NDArray[Any]:
     return array
 
 
-def _check_names(names: Sequence[str], known: Sequence[str], *, title: bool = False) -> None:
+def check_names(names: Sequence[str], known: Sequence[str], *, title: bool = False) -> None:
+    """Refuse names that no column has.
+
+    Parameters
+    ----------
+    names, known : sequence of str
+    title : bool
+        Whether line 1 of the file looks like a title above its header.
+
+    Raises
+    ------
+    InputError
+        Naming the first, with names near to it.
+    """
     for name in names:
         if not isinstance(name, str):
             msg = f"columns are named by text, not {name!r}; rename the column"
@@ -187,7 +297,8 @@ def _check_names(names: Sequence[str], known: Sequence[str], *, title: bool = Fa
             raise InputError(msg)
 
 
-def _is_relation(data: Any) -> bool:
+def is_relation(data: Any) -> bool:
+    """Whether data is a DuckDB relation."""
     library = type(data).__module__.split(".")[0]
     return library in {"duckdb", "_duckdb"} and hasattr(data, "fetchnumpy")
 
@@ -214,7 +325,7 @@ def _from_frame(data: Any, names: Sequence[str]) -> Columns:
     unreadable = nw.exceptions.NarwhalsError
     frame = _frame_of(data)
     try:
-        _check_names(names, frame.collect_schema().names())
+        check_names(names, frame.collect_schema().names())
         wanted = frame.select(list(dict.fromkeys(names)))
         eager = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
     except unreadable as error:
@@ -264,7 +375,7 @@ def _from_file(
         connected(file.path, "csv") as connection,
         open_text(connection, file) as opened,
     ):
-        _check_names(names, opened.names, title=opened.title)
+        check_names(names, opened.names, title=opened.title)
         places = [f"c{opened.names.index(name)}" for name in names]
         columns = dict(zip(names, _from_relation(opened.relation, places), strict=True))
     found = opened.file
@@ -273,10 +384,10 @@ def _from_file(
         pointed, mark = with_points({n: columns[n] for n in names if n in numbers}, opened)
         columns |= pointed
         found = replace(found, decimal=mark)
-    return tuple(columns[name] for name in names), _note(file, found)
+    return tuple(columns[name] for name in names), file_note(file, found)
 
 
-def _note(asked: TextFile, found: TextFile) -> str:
+def file_note(asked: TextFile, found: TextFile) -> str:
     """Sentence that says what was not declared and is not the rule."""
     parts = []
     if asked.separator is None and found.separator not in (None, ","):
@@ -290,7 +401,19 @@ def _note(asked: TextFile, found: TextFile) -> str:
 
 def _from_relation(relation: Any, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
     """Columns of a DuckDB relation; types numpy has no exact match for come as text."""
-    _check_names(names, relation.columns)
+    found = plain_relation(relation, names).fetchnumpy()
+    return tuple(unmasked(found[f"c{i}"]) for i in range(len(names)))
+
+
+def plain_relation(relation: Any, names: Sequence[str]) -> Any:
+    """Columns c0, c1, ... of a DuckDB relation: whole numbers, DOUBLE, and all else as text.
+
+    Raises
+    ------
+    InputError
+        If a column is unknown.
+    """
+    check_names(names, relation.columns)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     exact = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
     terms = []
@@ -300,5 +423,4 @@ def _from_relation(relation: Any, names: Sequence[str]) -> tuple[NDArray[Any], .
             column = f"decode({column})"
         kept = types[name] in exact or types[name] == "DOUBLE"
         terms.append(f"{column} AS c{i}" if kept else f"CAST({column} AS VARCHAR) AS c{i}")
-    found = relation.project(", ".join(terms)).fetchnumpy()
-    return tuple(unmasked(found[f"c{i}"]) for i in range(len(names)))
+    return relation.project(", ".join(terms))

@@ -118,7 +118,7 @@ def table_from_frame(
     roots, told = total_codes(total, names)
     trees, positions = _dimensions(found, names, given, roots)
     shape = tuple(len(tree.codes) for tree in trees)
-    check_size(math.prod(shape))
+    check_size(math.prod(shape), len(shape), len(top))
     labels = cube_labels(trees)
     cells = np.ravel_multi_index(tuple(positions), shape)
     _check_duplicates(cells, names, labels)

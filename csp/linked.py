@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.calls import expect
+from csp.codes import Labels
 from csp.contributors import Contributors
 from csp.errors import InputError
 from csp.numbers import MAX_VALUE, UNBOUNDED
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["link"]
+
+_ENTRY = np.dtype([("cell", ">u8"), ("sign", ">u8")])
 
 
 def link(*tables: Table) -> Table:
@@ -47,7 +51,8 @@ def link(*tables: Table) -> Table:
     ------
     InputError
         If no table is given, the roots of one dimension differ, a dimension without a root is
-        lacking in a table, a shared cell has different values, contributors or structure in two
+        lacking in a table, the hierarchies of a dimension give one code different parts (code and
+        tables named), a shared cell has different values, contributors or structure in two
         tables (cell and tables named), or only some of the tables have contributors.
 
     Examples
@@ -67,12 +72,12 @@ def link(*tables: Table) -> Table:
         expect(table, Table, f"table {number}")
     roots = _roots(tables)
     names = tuple(sorted(roots))
+    _check_hierarchies(tables)
     scale = max(table.scale for table in tables)
     scaled = [_rescale(table, scale, number) for number, table in enumerate(tables, start=1)]
     placed = [_labels(table, names, roots, number) for number, table in enumerate(scaled, start=1)]
-    labels = tuple(sorted({label for part in placed for label in part}))
-    position = {label: i for i, label in enumerate(labels)}
-    places = [np.array([position[label] for label in part], np.int64) for part in placed]
+    labels = Labels.union(placed)
+    places = [labels.places(part) for part in placed]
     owners = _owners(places, len(labels))
     shown = _Shown(names, labels)
 
@@ -116,7 +121,7 @@ class _Shown:
     """Names of the union's cells, for messages."""
 
     names: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
+    labels: Labels
 
     def __call__(self, index: int) -> str:
         codes = zip(self.names, self.labels[index], strict=True)
@@ -141,9 +146,82 @@ def _roots(tables: Sequence[Table]) -> dict[str, str]:
     return roots
 
 
-def _labels(
-    table: Table, names: tuple[str, ...], roots: dict[str, str], number: int
-) -> list[tuple[str, ...]]:
+def _check_hierarchies(tables: Sequence[Table]) -> None:
+    """Refuse a code that stands for other codes in one table than in another.
+
+    Several hierarchies over one dimension may add up the same codes in different ways, and one may
+    end where another goes on. But a code that two of them break down to codes they share must come
+    to the same ones.
+    """
+    parts: dict[str, dict[str, list[tuple[int, frozenset[str]]]]] = {}
+    for number, table in enumerate(tables, start=1):
+        for name, children in _children(table).items():
+            for code, below in children.items():
+                parts.setdefault(name, {}).setdefault(code, []).append((number, below))
+    for name, known in parts.items():
+        for code, given in known.items():
+            first, below = given[0]
+            for number, other in given[1:]:
+                one, two = _ground(below, known), _ground(other, known)
+                if one != two and one & two:
+                    odd = min(one ^ two)
+                    has, lacks = (first, number) if odd in one else (number, first)
+                    msg = (
+                        f"the hierarchies of dimension {name!r} do not agree: code {code!r} holds "
+                        f"{odd!r} in table {has} and not in table {lacks}; use one hierarchy for "
+                        f"both tables, or give {code!r} another name in one of them if it means "
+                        "something else there"
+                    )
+                    raise InputError(msg)
+
+
+def _ground(
+    codes: frozenset[str], known: Mapping[str, Sequence[tuple[int, frozenset[str]]]]
+) -> frozenset[str]:
+    """Codes that no table breaks down, to which some codes come in the end."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    stack = list(codes)
+    while stack:
+        code = stack.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        if code in known:
+            stack.extend(known[code][0][1])
+        else:
+            found.add(code)
+    return frozenset(found)
+
+
+def _children(table: Table) -> dict[str, dict[str, frozenset[str]]]:
+    """For each dimension, the parts of its codes that relations along it show."""
+    labels, matrix = Labels.of(table.labels), table.relations
+    m = matrix.shape[0]
+    row = np.repeat(np.arange(m), np.diff(matrix.indptr))
+    total = matrix.data < 0
+    plain = np.bincount(row[total], minlength=m) == 1
+    whole = np.zeros(m, np.int64)
+    whole[row[total]] = matrix.indices[total]
+    varies = np.zeros((m, len(table.names)), dtype=bool)
+    for k in range(len(table.names)):
+        code = labels.codes[:, k]
+        varies[row[code[matrix.indices] != code[whole[row]]], k] = True
+    plain &= varies.sum(axis=1) == 1
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for k, name in enumerate(table.names):
+        texts, size = labels.categories[k], len(labels.categories[k])
+        inside = ~total & plain[row] & varies[row, k]
+        above = labels.codes[whole[row[inside]], k].astype(np.int64)
+        pairs = np.unique(above * size + labels.codes[matrix.indices[inside], k])
+        below: dict[str, set[str]] = {}
+        for pair in pairs.tolist():
+            below.setdefault(texts[pair // size], set()).add(texts[pair % size])
+        found[name] = {code: frozenset(codes) for code, codes in below.items()}
+    return found
+
+
+def _labels(table: Table, names: tuple[str, ...], roots: dict[str, str], number: int) -> Labels:
     """Labels over the union's dimensions; a dimension the table lacks is at its root."""
     lacking = [name for name in names if name not in table.names and not roots[name]]
     if lacking:
@@ -152,12 +230,16 @@ def _labels(
             "of it; set roots when making those tables"
         )
         raise InputError(msg)
-    order = [table.names.index(name) if name in table.names else -1 for name in names]
-    fixed = [roots[name] for name in names]
-    return [
-        tuple(label[i] if i >= 0 else root for i, root in zip(order, fixed, strict=True))
-        for label in table.labels
-    ]
+    given = Labels.of(table.labels)
+    codes = np.zeros((len(given), len(names)), np.int32, order="F")
+    categories: list[tuple[str, ...]] = []
+    for k, name in enumerate(names):
+        if name in table.names:
+            codes[:, k] = given.codes[:, table.names.index(name)]
+            categories.append(given.categories[table.names.index(name)])
+        else:
+            categories.append((roots[name],))
+    return Labels(codes, categories)
 
 
 def _rescale(table: Table, scale: int, number: int) -> Table:
@@ -270,14 +352,22 @@ def _relations(tables: Sequence[Table], places: Sequence[NDArray[np.int64]], n: 
     """Relations of all tables over the union's cells, each once, in an order of their own."""
     from scipy.sparse import csr_array
 
-    rows: set[tuple[tuple[int, int], ...]] = set()
+    # Bytes of big-endian numbers compare like the numbers, so rows are told apart and sorted as
+    # bytes: the cells of each ascend.
+    rows: set[bytes] = set()
     for table, place in zip(tables, places, strict=True):
         matrix = table.relations
-        for start, stop in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
-            cells = place[matrix.indices[start:stop]].tolist()
-            rows.add(tuple(sorted(zip(cells, matrix.data[start:stop].tolist(), strict=True))))
+        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        cells = place[matrix.indices]
+        order = np.lexsort((cells, row))
+        entries = np.empty(len(order), _ENTRY)
+        entries["cell"] = cells[order]
+        entries["sign"] = matrix.data[order].astype(np.uint64) + np.uint64(2**63)
+        text, ends = entries.tobytes(), (matrix.indptr * _ENTRY.itemsize).tolist()
+        rows.update(text[a:b] for a, b in pairwise(ends))
     ordered = sorted(rows)
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in ordered])]).astype(np.int64)
-    indices = np.array([cell for row in ordered for cell, _ in row], np.int64)
-    data = np.array([sign for row in ordered for _, sign in row], np.int64)
-    return csr_array((data, indices, indptr), shape=(len(ordered), n))
+    found = np.frombuffer(b"".join(ordered), _ENTRY)
+    lengths = [len(row) // _ENTRY.itemsize for row in ordered]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    signs = (found["sign"].astype(np.uint64) - np.uint64(2**63)).astype(np.int64)
+    return csr_array((signs, found["cell"].astype(np.int64), indptr), shape=(len(ordered), n))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from csp.auditing import Audit, follow, judge
 from csp.calls import expect, named_errors
 from csp.clock import Clock
+from csp.codes import Labels
 from csp.decoys import Decoys
 from csp.defending import Defended, defend
 from csp.errors import CertificateError, InputError, argument
@@ -122,7 +123,7 @@ class Protected:
             msg = f"dimension {min(taken)!r} has the name of a result column; rename it"
             raise InputError(msg)
         columns: dict[str, Any] = {
-            name: [label[d] for label in table.labels] for d, name in enumerate(table.names)
+            name: Labels.of(table.labels).column(d) for d, name in enumerate(table.names)
         }
         numbers = units_to_numbers(table.values, table.scale).tolist()
         open_values = [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.codes import Labels
 from csp.errors import InputError
 from csp.patterns import as_pattern
 from csp.table import Table
@@ -32,7 +34,8 @@ class Release:
     relations : (m, n) csr_array of int64
     lower, upper : (n,) int64
         What any outsider knows of each cell beforehand.
-    labels : tuple of tuple of str
+    labels : sequence of tuple of str
+        Kept as `csp.codes.Labels`, like those of a table.
     scale : int
     names, roots : tuple of str
         Dimensions and the codes of their totals.
@@ -45,11 +48,14 @@ class Release:
     relations: csr_array
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
-    labels: tuple[tuple[str, ...], ...]
+    labels: Sequence[tuple[str, ...]]
     scale: int
     names: tuple[str, ...]
     roots: tuple[str, ...]
     structural: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", Labels.of(self.labels))
 
     @classmethod
     def of(cls, table: Table, pattern: ArrayLike) -> Release:
@@ -123,18 +129,19 @@ class Release:
             )
             raise InputError(msg)
         order = [self.names.index(name) for name in table.names]
-        place = {label: i for i, label in enumerate(table.labels)}
+        hidden = Labels.of(self.labels).take(self.pattern)
+        turned = Labels(hidden.codes[:, order], [hidden.categories[d] for d in order])
+        places = Labels.of(table.labels).places(turned)
+        if (places < 0).any():
+            label = turned[int(np.argmax(places < 0))]
+            shown = ", ".join(f"{n}={c}" for n, c in zip(table.names, label, strict=True))
+            msg = (
+                f"cell ({shown}) was suppressed in the earlier release and the table has no "
+                "such cell; keep the categories of the earlier release, or add it with value 0"
+            )
+            raise InputError(msg)
         marks = np.zeros(table.n_cells, dtype=bool)
-        for i in np.flatnonzero(self.pattern).tolist():
-            label = tuple(self.labels[i][d] for d in order)
-            if label not in place:
-                shown = ", ".join(f"{n}={c}" for n, c in zip(table.names, label, strict=True))
-                msg = (
-                    f"cell ({shown}) was suppressed in the earlier release and the table has no "
-                    "such cell; keep the categories of the earlier release, or add it with value 0"
-                )
-                raise InputError(msg)
-            marks[place[label]] = True
+        marks[places] = True
         return marks
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ attribute identities and cluster totals are all relations ``M a = 0`` over one v
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.calls import named_errors
+from csp.codes import Labels
 from csp.contributors import Contributors
 from csp.errors import InputError, NotAdditive, phrase
 from csp.numbers import MAX_VALUE, UNBOUNDED, most_text, units_text
@@ -22,6 +23,7 @@ from csp.patterns import as_flags
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from csp.aggregation import Stage
     from csp.hierarchy import Hierarchy
     from csp.rules.base import Number
 
@@ -40,8 +42,9 @@ class Table:
         Every row sums to zero over the cells. In a margin the total carries -1, its parts +1.
     lower, upper : (n,) int64
         What any outsider knows of each cell beforehand; `csp.UNBOUNDED` stands for no bound.
-    labels : tuple of tuple of str
-        One tuple of codes for each cell; unique.
+    labels : sequence of tuple of str
+        One tuple of codes for each cell; unique. Kept as `csp.codes.Labels`, integer columns that
+        equal a tuple of tuples: a label is made when it is asked for.
     scale : int
         Decimal places of the unit: value 1234 with scale 2 means 12.34.
     contributors : Contributors or None
@@ -73,7 +76,7 @@ class Table:
     relations: csr_array
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
-    labels: tuple[tuple[str, ...], ...]
+    labels: Sequence[tuple[str, ...]]
     scale: int = 0
     contributors: Contributors | None = None
     names: tuple[str, ...] = ()
@@ -88,6 +91,7 @@ class Table:
         if n == 0:
             msg = "the table has no cells; give at least one record or one cell"
             raise InputError(msg)
+        object.__setattr__(self, "labels", Labels.of(self.labels))
         for name in ("values", "lower", "upper"):
             given = np.asarray(getattr(self, name))
             if given.dtype.kind == "f" and not np.isfinite(given).all():
@@ -161,11 +165,11 @@ class Table:
             If no cell has the label.
         """
         wanted = tuple(str(code) for code in label)
-        try:
-            return self.labels.index(wanted)
-        except ValueError:
+        found = Labels.of(self.labels).find(wanted)
+        if found < 0:
             msg = f"no cell {_cell_name(self.names, wanted)}; codes are compared as text"
-            raise InputError(msg) from None
+            raise InputError(msg)
+        return found
 
     def replace(self, **changes: Any) -> Table:
         """Return a copy with some attributes changed, checked like a new table."""
@@ -248,6 +252,8 @@ class Table:
         hierarchies: Mapping[str, Hierarchy] | None = None, negative: str = "error",
         top: int | None = None, decimals: int | None = None,
         total: str | Mapping[str, str] | None = None, missing: str | None = None,
+        empty: str | None = None, memory: str | int | None = None,
+        progress: Callable[[Stage], None] | None = None,
     ) -> Table:  # fmt: skip
         """Table of counts or sums of microdata; parameters as in `csp.tabulate.tabulate`."""
         from csp.tabulate import tabulate
@@ -255,6 +261,7 @@ class Table:
         return tabulate(
             data, by, value, contributor=contributor, weight=weight, hierarchies=hierarchies,
             negative=negative, top=top, decimals=decimals, total=total, missing=missing,
+            empty=empty, memory=memory, progress=progress,
         )  # fmt: skip
 
     @classmethod
@@ -300,15 +307,10 @@ def _check_labels(table: Table) -> None:
     if len(table.labels) != table.n_cells:
         msg = f"{len(table.labels)} labels for {table.n_cells} cells"
         raise InputError(msg)
-    if len(set(table.labels)) < table.n_cells:
-        seen: set[tuple[str, ...]] = set()
-        for label in table.labels:
-            if label in seen:
-                msg = (
-                    f"cell {_cell_name(table.names, label)} occurs twice; each cell may occur once"
-                )
-                raise InputError(msg)
-            seen.add(label)
+    again = Labels.of(table.labels).repeated()
+    if again >= 0:
+        msg = f"cell {table.cell(again)} occurs twice; each cell may occur once"
+        raise InputError(msg)
 
 
 def _check_bounds(table: Table) -> None:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.columns import Columns, read_columns, text_codes
-from csp.cube import check_size, cube_labels, cube_relations
+from csp.aggregation import Found, Stage, Wanted, aggregated
+from csp.coding import check_repeats, leaf_positions, negative_value, read_codes
+from csp.columns import Columns, is_relation, numbered_owners, read_columns
+from csp.contributors import Contributors
+from csp.cube import (
+    check_size,
+    cube_labels,
+    cube_relations,
+    sparse_labels,
+    sparse_relations,
+)
 from csp.errors import InputError, argument
-from csp.grouping import Records, group
+from csp.grouping import Records, check_combinations, group
 from csp.hierarchy import Hierarchy
+from csp.memory import memory_size
 from csp.numbers import UNBOUNDED
 from csp.table import Table
 from csp.totals import check_leaves, total_codes
@@ -20,8 +30,8 @@ from csp.units import NotUnits, to_units
 
 __all__ = ["NEGATIVE", "tabulate"]
 
-# So many records without two of one category are no table of categories.
-_MANY = 1000
+_FEW = 2**20
+"""Combinations of codes up to which empty ones are cells of a table of values by default."""
 
 NEGATIVE = ("error", "abs", "shift", "split")
 """Modes for negative contributions."""
@@ -40,6 +50,9 @@ def tabulate(
     decimals: int | None = None,
     total: str | Mapping[str, str] | None = None,
     missing: str | None = None,
+    empty: str | None = None,
+    memory: str | int | None = None,
+    progress: Callable[[Stage], None] | None = None,
 ) -> Table:
     """Tabulate microdata, one record a row.
 
@@ -79,6 +92,21 @@ def tabulate(
         is named in a mapping is not searched for a category that is the sum of the others.
     missing : str, optional
         Code for records whose code is missing; without it they are refused.
+    empty : {"keep", "drop"}, optional
+        Whether combinations of codes without any record are cells of the table. "drop" leaves them
+        out, so that the table costs memory for the cells that exist; relations run over these only,
+        and everybody knows that a cell that is not shown is 0. In a table of values this changes no
+        pattern, since cells without records are structural. In a table of counts a zero may
+        otherwise be suppressed, or be sensitive, so there "drop" is for you to choose. By default
+        empty cells are kept, unless a table of values has more than a million combinations of which
+        fewer than one in four has a record; `Table.notes` says so.
+    memory : str or int, optional
+        Memory that the whole process may take, such as "2GB" or a number of bytes, for records that
+        do not fit into it: those of a .csv or .parquet file or a DuckDB relation are then added up
+        by DuckDB batch by batch, with copies of the columns on disk in the folder for temporary
+        files, which are deleted at the end. The table is the same.
+    progress : callable, optional
+        Called with a `csp.aggregation.Stage` while records are added up within `memory`.
 
     Returns
     -------
@@ -94,8 +122,8 @@ def tabulate(
         For unknown columns, no records, missing or infinite values (row and column named; rows
         count from 1, without a header), negative values where they are refused, weights that
         are not positive or differ within a contributor, codes that are missing, not in their
-        hierarchy, or not at its lowest level, a category that is the sum of all others, and
-        values beyond 2**53 units.
+        hierarchy, or not at its lowest level, a category that is the sum of all others,
+        values beyond 2**53 units, and a table that needs more memory than there is.
 
     Examples
     --------
@@ -106,7 +134,7 @@ def tabulate(
     ((('a',), ('b',), ('Total',)), [55, 20, 75], 1)
     """
     names = (by,) if isinstance(by, str) else tuple(by)
-    keep = _check_options(names, negative, top)
+    keep = _check_options(names, negative, top, empty)
     roots, told = total_codes(total, names)
     notes = _unused(data, contributor, weight)
     data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
@@ -121,6 +149,27 @@ def tabulate(
             f"{argument('contributor')} out"
         )
         raise InputError(msg)
+    wanted = Wanted(
+        names, value, contributor, weight, hierarchies, roots, negative, keep, decimals, missing,
+        lambda trees, top: _check_combinations(trees, value, top, empty),
+    )  # fmt: skip
+    if memory is not None or is_relation(data):
+        limit = None if memory is None else memory_size(memory)
+        found = aggregated(data, wanted, limit, progress)
+    else:
+        found = _in_memory(data, wanted)
+    table = assemble(
+        found, names, value=value, signed=negative != "error", empty=empty, notes=notes
+    )
+    doubtful = [name not in hierarchies and name not in told for name in names]
+    check_leaves(table, found.trees, doubtful)
+    return table
+
+
+def _in_memory(data: Any, wanted: Wanted) -> Found:
+    """Cells of records that are read as a whole."""
+    names, value = wanted.names, wanted.value
+    contributor, weight = wanted.contributor, wanted.weight
     extra = [name for name in (value, contributor, weight) if name is not None]
     columns = read_columns(data, [*names, *extra], [n for n in (value, weight) if n])
     found = dict(zip([*names, *extra], columns.arrays, strict=True))
@@ -128,19 +177,16 @@ def tabulate(
 
     positions, trees = [], []
     for name in names:
-        codes = _codes(found[name], name, missing)
-        _check_repeats(codes, name)
-        tree = hierarchies.get(name) or Hierarchy.flat(sorted(set(codes)), roots[name])
-        positions.append(_leaf_positions(codes, tree, name))
+        texts, number = read_codes(found[name], name, wanted.missing)
+        check_repeats(len(texts), n, name)
+        tree = wanted.tree(name, texts)
+        positions.append(leaf_positions(texts, number, tree, name))
         trees.append(tree)
-    amount, scale = _numbers(found[value], value, decimals) if value else (np.ones(n, np.int64), 0)
-    if negative == "error" and (amount < 0).any():
-        row = int(np.argmax(amount < 0)) + 1
-        msg = (
-            f"row {row}: the value in column {value!r} is negative; correct it or choose "
-            f"{argument('negative', 'abs')}, 'shift' or 'split'"
-        )
-        raise InputError(msg)
+    amount, scale = np.ones(n, np.int64), 0
+    if value is not None:
+        amount, scale = _numbers(found[value], value, wanted.decimals)
+    if wanted.negative == "error" and (amount < 0).any():
+        raise negative_value(int(np.argmax(amount < 0)) + 1, value)
     weights, weight_scale = np.ones(n, np.int64), 0
     if weight is not None:
         weights, weight_scale = _weights(found[weight], weight)
@@ -150,52 +196,122 @@ def tabulate(
         if weight is not None:
             _check_owner_weights(owner, weights, contributor, weight)
     records = Records(tuple(positions), amount, weights, weight_scale, owner)
-    table = _assemble(records, trees, names, columns.library, negative, keep, scale, value)
-    table = table.replace(notes=notes) if notes else table
-    doubtful = [name not in hierarchies and name not in told for name in names]
-    check_leaves(table, trees, doubtful)
-    return table
+    counts = value is None and owner is None and weight_scale == 0 and bool((weights == 1).all())
+    top = 0 if counts else wanted.top
+    wanted.check(trees, top)
+    grouped = group(records, trees, negative=wanted.negative, top=top)
+    return Found(grouped, tuple(trees), scale + weight_scale, columns.library)
 
 
-def _assemble(
-    records: Records,
-    trees: Sequence[Hierarchy],
-    names: tuple[str, ...],
-    library: str,
-    negative: str,
-    keep: int,
-    scale: int,
-    value: str | None,
-) -> Table:
-    cells = 1
-    for tree in trees:
-        cells *= len(tree.codes)
-    check_size(cells)
-    values, rows, contributors = group(records, trees, negative=negative, top=keep)
-    counts = value is None and records.contributor is None and records.weight_scale == 0
-    counts = counts and bool((records.weight == 1).all())
-    signed = value is not None and negative != "error"
-    return Table(
-        values=values,
-        relations=cube_relations(trees),
-        lower=np.full(cells, -UNBOUNDED if signed else 0, np.int64),
-        upper=np.full(cells, UNBOUNDED, np.int64),
-        labels=cube_labels(trees),
-        scale=scale + records.weight_scale,
-        contributors=None if counts else contributors,
-        names=names,
-        roots=tuple(tree.root for tree in trees),
-        structural=None if value is None else rows == 0,
-        frame=library,
+def _check_combinations(
+    trees: Sequence[Hierarchy], value: str | None, top: int, empty: str | None
+) -> None:
+    """Refuse a table of all combinations that is too large, before anything is summed."""
+    combinations = check_combinations(trees)
+    if empty == "keep" or (empty is None and (value is None or combinations <= _FEW)):
+        check_size(combinations, len(trees), top, mend=_mend(empty))
+
+
+def _mend(empty: str | None) -> str:
+    if empty == "drop":
+        return ""
+    return (
+        f", or leave cells without records out ({argument('empty', 'drop', option='--drop-empty')})"
     )
 
 
-def _check_options(names: tuple[str, ...], negative: str, top: int | None) -> int:
+def assemble(
+    found: Found,
+    names: tuple[str, ...],
+    *,
+    value: str | None,
+    signed: bool,
+    empty: str | None,
+    notes: tuple[str, ...],
+) -> Table:
+    """Table of cells with records; see `tabulate` for what is not said here.
+
+    Parameters
+    ----------
+    found : Found
+    names : tuple of str
+    value : str or None
+    signed : bool
+        Whether negative values are allowed.
+    empty : {"keep", "drop"} or None
+    notes : tuple of str
+    """
+    grouped, trees = found.grouped, found.trees
+    combinations, n = check_combinations(trees), len(grouped.places)
+    people = grouped.contributors
+    top = people.top.shape[1] if people is not None else 0
+    few = value is not None and combinations > _FEW and 4 * n < combinations
+    drop = empty == "drop" or (empty is None and few)
+    cells = n if drop else combinations
+    check_size(cells, len(trees), top, mend="" if drop else _mend(empty))
+    if drop and empty is None:
+        notes = (
+            *notes,
+            f"of {combinations} combinations of codes {n} have records and are cells of the table; "
+            "all others are empty, are not shown and are known to be 0",
+        )
+    if drop or n == combinations:
+        values, rows = grouped.values, grouped.rows
+    else:
+        values, rows = (_spread(a, grouped.places, cells) for a in (grouped.values, grouped.rows))
+        people = _spread_people(people, grouped.places, cells)
+    whole = not drop or n == combinations
+    return Table(
+        values=values,
+        relations=cube_relations(trees) if whole else sparse_relations(grouped.places, trees),
+        lower=np.full(cells, -UNBOUNDED if signed and value is not None else 0, np.int64),
+        upper=np.full(cells, UNBOUNDED, np.int64),
+        labels=cube_labels(trees) if whole else sparse_labels(grouped.places, trees),
+        scale=found.scale,
+        contributors=people,
+        names=names,
+        roots=tuple(tree.root for tree in trees),
+        structural=None if value is None else rows == 0,
+        frame=found.library,
+        notes=notes,
+    )
+
+
+def _spread(
+    array: NDArray[np.int64], places: NDArray[np.int64], cells: int, fill: int = 0
+) -> NDArray[np.int64]:
+    """Put numbers of some cells in their places among all cells."""
+    found = np.full((cells, *array.shape[1:]), fill, np.int64)
+    found[places] = array
+    return found
+
+
+def _spread_people(
+    people: Contributors | None, places: NDArray[np.int64], cells: int
+) -> Contributors | None:
+    if people is None:
+        return None
+    return Contributors(
+        count=_spread(people.count, places, cells),
+        total=_spread(people.total, places, cells),
+        top=_spread(people.top, places, cells),
+        ids=None if people.ids is None else _spread(people.ids, places, cells, -1),
+        opposite=_spread_people(people.opposite, places, cells),
+        weighted=None if people.weighted is None else _spread(people.weighted, places, cells),
+    )
+
+
+def _check_options(
+    names: tuple[str, ...], negative: str, top: int | None, empty: str | None
+) -> int:
     if not names or len(set(names)) < len(names):
         msg = f"by must name at least one column and none twice; got {list(names)}"
         raise InputError(msg)
     if negative not in NEGATIVE:
         msg = f"negative must be one of {', '.join(NEGATIVE)}; got {negative!r}"
+        raise InputError(msg)
+    if empty not in (None, "keep", "drop"):
+        msg = f"empty must be 'keep' or 'drop'; got {empty!r}"
         raise InputError(msg)
     keep = 5 if top is None else top
     if keep < 1:
@@ -262,55 +378,6 @@ def _check_length(columns: Columns) -> int:
     return n
 
 
-def _codes(column: NDArray[Any], name: str, missing: str | None) -> list[str]:
-    codes = text_codes(column)
-    if "" in codes:
-        if missing is None or not missing.strip():
-            row = codes.index("") + 1
-            msg = (
-                f"row {row}: the code in column {name!r} is missing; fill it, drop the record, or "
-                f"give {argument('missing')} a code for such records"
-            )
-            raise InputError(msg)
-        if missing.strip() in codes:
-            msg = (
-                f"column {name!r} has the code {missing.strip()!r} already (row "
-                f"{codes.index(missing.strip()) + 1}); give {argument('missing')} another one, or "
-                "records without a code would be counted there"
-            )
-            raise InputError(msg)
-        codes = [code or missing.strip() for code in codes]
-    return codes
-
-
-def _leaf_positions(codes: list[str], tree: Hierarchy, name: str) -> NDArray[np.int64]:
-    known: dict[str, int] = {}
-    for code in set(codes):
-        try:
-            known[code] = tree.position(code)
-        except InputError:
-            known[code] = -1
-    wrong = {c for c, p in known.items() if p < 0 or tree.children(p)}
-    if wrong:
-        row = next(i for i, code in enumerate(codes) if code in wrong)
-        code = codes[row]
-        if known[code] >= 0:
-            what = (
-                "adds up other codes of the hierarchy; records need a code of its lowest level "
-                "(or leave rows that are totals out)"
-            )
-        else:
-            try:
-                tree.position(code)
-            except InputError as error:
-                hint = str(error).partition("; ")[2]
-            what = "is not in its hierarchy; add it there or correct the record"
-            what += f" ({hint})" if hint else ""
-        msg = f"row {row + 1}: code {code!r} of column {name!r} {what}"
-        raise InputError(msg)
-    return np.fromiter((known[code] for code in codes), np.int64, len(codes))
-
-
 def _numbers(
     column: NDArray[Any], name: str, decimals: int | None
 ) -> tuple[NDArray[np.int64], int]:
@@ -332,27 +399,16 @@ def _weights(column: NDArray[Any], name: str) -> tuple[NDArray[np.int64], int]:
     return weights, scale
 
 
-def _check_repeats(codes: list[str], name: str) -> None:
-    """Refuse an identifier in the place of a dimension, before a table of its size is made."""
-    if len(codes) >= _MANY and len(set(codes)) == len(codes):
-        msg = (
-            f"column {name!r} has another code in each of the {len(codes)} records, so it tells "
-            f"records apart and makes no dimension of a table; leave it out of {argument('by')}"
-        )
-        raise InputError(msg)
-
-
 def _owners(column: NDArray[Any], name: str) -> NDArray[np.int64]:
     """Give contributors numbers, in the sorted order of their identifiers."""
-    codes = text_codes(column)
-    if "" in codes:
+    _, number, gap = numbered_owners(column)
+    if gap >= 0:
         msg = (
-            f"row {codes.index('') + 1}: the contributor in column {name!r} is missing; give each "
+            f"row {gap + 1}: the contributor in column {name!r} is missing; give each "
             "record the identifier of its contributor"
         )
         raise InputError(msg)
-    number = {code: i for i, code in enumerate(sorted(set(codes)))}
-    return np.fromiter((number[code] for code in codes), np.int64, len(codes))
+    return number
 
 
 def _check_owner_weights(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.codes import Labels
 from csp.errors import InputError, argument
 
 if TYPE_CHECKING:
@@ -100,33 +101,61 @@ def unnoticed_totals(
         rounding; 0 where its name alone says that it is a total. With a name that makes it likely
         one line is enough, also beside a single other cell.
     """
+    array = np.asarray(inner)
+    places = np.flatnonzero(array)
+    return _totals_among(array.ravel()[places], np.unravel_index(places, array.shape), codes)
+
+
+def _totals_among(
+    values: NDArray[Any], places: Sequence[NDArray[Any]], codes: Sequence[Sequence[str]]
+) -> list[tuple[int, int, int]]:
+    """Do what `unnoticed_totals` does for inner cells that are not 0, given with their codes."""
     found = []
     for axis, names in enumerate(codes):
         sure = [(axis, j, 0) for j, code in enumerate(names) if _is_total(code)]
         found += sure
         if sure or len(names) < 2:
             continue
-        lines = np.moveaxis(np.asarray(inner), axis, -1).reshape(-1, len(names))
-        sums, filled = lines.sum(axis=1), (lines != 0).sum(axis=1)
+        line = _lines(places, axis)
+        filled = np.bincount(line)
+        sums = np.zeros(len(filled), values.dtype)
+        np.add.at(sums, line, values)
+        order = np.argsort(places[axis], kind="stable")
+        ends = np.searchsorted(places[axis][order], np.arange(len(names) + 1))
         for j, code in enumerate(names):
-            column = lines[:, j]
-            others = filled - (column != 0)
-            off = np.abs(2 * column - sums)
+            mine = order[ends[j] : ends[j + 1]]
+            column, lines = values[mine], line[mine]
+            others = filled[lines] - 1
             called = not _LIKELY.isdisjoint(_words(code))
-            telling = others >= (1 if called else 2)
-            count = int(telling.sum())
+            least = 1 if called else 2
+            telling = others >= least
+            off = np.abs(2 * column - sums[lines])
+            # Lines in which the code is 0 count as well.
+            absent = filled >= least
+            absent[lines] = False
+            count = int(telling.sum()) + int(absent.sum())
             enough = count >= (1 if called else _LINES)
             # Where all others are empty, a total is too.
-            alone = int(((others == 0) & (column != 0)).sum())
+            alone = int((others == 0).sum())
             most = _NEARLY_ALL * (count + alone)
-            right = int((off[telling] == 0).sum())
+            right = int((off[telling] == 0).sum()) + int((sums[absent] == 0).sum())
             near = telling & (2 * off <= others + 1)
-            chance = np.prod(np.minimum(1, (others + 1) / np.maximum(np.abs(column), 1))[near])
+            close = int((2 * np.abs(sums[absent]) <= filled[absent] + 1).sum())
+            chance = np.prod(np.minimum(1, (others + 1) / np.abs(column))[near])
             if enough and right >= most:
                 found.append((axis, j, right))
-            elif near.sum() >= max(_LINES, most) and chance <= _CHANCE:
-                found.append((axis, j, int(near.sum())))
+            elif int(near.sum()) + close >= max(_LINES, most) and chance <= _CHANCE:
+                found.append((axis, j, int(near.sum()) + close))
     return found
+
+
+def _lines(places: Sequence[NDArray[Any]], axis: int) -> NDArray[np.int64]:
+    """Give the combinations of all codes but that of one dimension numbers."""
+    line = np.zeros(len(places[axis]), np.int64)
+    for other, place in enumerate(places):
+        if other != axis:
+            _, line = np.unique(line * (int(place.max(initial=0)) + 1) + place, return_inverse=True)
+    return line.ravel().astype(np.int64)
 
 
 def _words(code: str) -> list[str]:
@@ -153,7 +182,13 @@ def check_totals(inner: NDArray[Any], codes: Sequence[Sequence[str]], names: Seq
     InputError
         Naming dimension and code, and how to say what it is.
     """
-    for axis, j, lines in unnoticed_totals(inner, codes):
+    _check(unnoticed_totals(inner, codes), codes, names)
+
+
+def _check(
+    found: Sequence[tuple[int, int, int]], codes: Sequence[Sequence[str]], names: Sequence[str]
+) -> None:
+    for axis, j, lines in found:
         name, code = names[axis], codes[axis][j]
         why = (
             f"is the sum of all others in {lines} {'line' if lines == 1 else 'lines'} of the table "
@@ -180,15 +215,25 @@ def check_leaves(table: Table, trees: Sequence[Hierarchy], doubtful: Sequence[bo
     Parameters
     ----------
     table : Table
-        Over all codes of the hierarchies, in C order.
+        Its dimensions have the codes of the hierarchies, in their order.
     trees : sequence of Hierarchy
     doubtful : sequence of bool
         Dimensions whose categories are looked at.
     """
-    cube = table.values.reshape([len(tree.codes) for tree in trees])
-    inner = cube[np.ix_(*(tree.leaves for tree in trees))]
+    if not any(doubtful):
+        return
+    labels = Labels.of(table.labels)
+    inner = table.values != 0
+    places = []
+    for k, tree in enumerate(trees):
+        number = np.full(len(tree.codes), -1, np.int64)
+        number[list(tree.leaves)] = np.arange(len(tree.leaves))
+        places.append(number[labels.codes[:, k]])
+        inner &= places[k] >= 0
     codes = [
         [tree.codes[i] for i in tree.leaves] if open_ else []
         for tree, open_ in zip(trees, doubtful, strict=True)
     ]
-    check_totals(inner, codes, table.names)
+    _check(
+        _totals_among(table.values[inner], [p[inner] for p in places], codes), codes, table.names
+    )

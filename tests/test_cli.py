@@ -162,6 +162,22 @@ def test_counts_parquet_and_options(folder):
     assert "--unions" not in one.stderr
 
 
+def test_records_within_memory_and_without_empty_cells(folder):
+    one = run("protect", "survey.csv", *VALUE)
+    two = run("protect", "survey.csv", *VALUE, "--memory", "9GB")
+    assert one.stdout == two.stdout
+    Path("german.csv").write_text(SURVEY.replace(",", ";"))
+    said = run("protect", "german.csv", *VALUE, "--memory", "9GB")
+    assert said.stdout == one.stdout
+    assert "separated by semicolons" in said.stderr
+    Path("few.csv").write_text(SURVEY.replace("S,B", "S,C"))
+    words = ["protect", "few.csv", *BY, "--rules", "FREQ(2)", "--width", "1"]
+    kept, dropped = (run(*words, *more).stdout for more in ((), ("--drop-empty",)))
+    assert "S,B" in kept
+    assert "S,B" not in dropped
+    assert run(*words, "--keep-empty").stdout == kept
+
+
 def test_hierarchies_and_singletons(folder):
     demo, tree = instances.path("demo.csv"), instances.path("demo.hrc")
     words = ["--by", "region,sector", "--value", "turnover", "--contributor", "enterprise",
@@ -266,7 +282,7 @@ def test_an_interrupt_keeps_the_best_pattern(folder, monkeypatch):
 def test_an_interrupt_before_any_pattern_writes_nothing(folder, monkeypatch):
     from cellveil import inputs
 
-    def interrupt(source):
+    def interrupt(source, progress):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(inputs, "read_table", interrupt)
@@ -424,6 +440,11 @@ BAD = {
     "hierarchy without file": (SURVEY, [*VALUE, "--hierarchy", "region"], "COLUMN=FILE"),
     "hierarchy of no dimension": (SURVEY, [*VALUE, "--hierarchy", "x=region.hrc"], "'x'"),
     "hierarchy twice": (SURVEY, [*VALUE, *HRC, *HRC], "twice"),
+    "memory of a table": (CELLS, [*COUNTS, "--memory", "2GB"], "--memory"),
+    "empty cells of a table": (CELLS, [*COUNTS, "--drop-empty"], "--drop-empty"),
+    "no size": (SURVEY, [*VALUE, "--memory", "much"], "memory 'much' is not a size"),
+    "too little memory": (SURVEY, [*VALUE, "--memory", "1MB"], "--memory leaves"),
+    "missing code within memory": (survey(r3=",B,e3,5"), [*VALUE, "--memory", "9GB"], "row 3"),
     "count without aggregated": (SURVEY, [*VALUE, "--count", "turnover"], "--count"),
     "weights of a table": (CELLS, [*COUNTS, "--weight", "count"], "--weight"),
     "aggregated without value": (CELLS, [*BY, "--aggregated", "--rules", "FREQ(3)"], "--value"),
@@ -543,7 +564,7 @@ def test_an_unforeseen_error_does_not_quote_data(folder, monkeypatch):
     kinds = ((KeyError, "KeyError", 1), (csp.CertificateError, "nothing is released", 3))
     for kind, words, code in kinds:
 
-        def broken(source, kind=kind):
+        def broken(source, progress, kind=kind):
             msg = "7777777"
             raise kind(msg)
 

@@ -205,3 +205,32 @@ def test_a_table_of_a_part_is_not_given_the_code_of_the_whole():
     part = Table.from_frame({"r": ["a", "b"], "v": [1, 2]}, ["r"], "v", total={"r": "East"})
     with pytest.raises(InputError, match=r"'East' in table 2.*let the hierarchy of the whole hold"):
         link(whole, part)
+
+
+def regions(tree, codes, size):
+    data = {"region": list(codes), size: ["a", "b"] * (len(codes) // 2)}
+    hierarchies = {"region": Hierarchy.from_dict(tree)}
+    return Table.from_microdata(data, ["region", size], hierarchies=hierarchies)
+
+
+def test_hierarchies_of_one_dimension_must_agree_on_its_codes():
+    one = regions({"N": ["1", "2"], "S": ["3", "4"]}, "1234", "size")
+    # The values agree by chance, the codes do not.
+    two = regions({"N": ["1", "3"], "S": ["2", "4"]}, "1234", "sector")
+    with pytest.raises(
+        InputError,
+        match=r"hierarchies of dimension 'region' do not agree: code 'N' holds '2' in table 1 and "
+        r"not in table 2; use one hierarchy for both tables, or give 'N' another name",
+    ):
+        link(one, two)
+    # Other names, other parts: the same leaves add up in two ways.
+    other = regions({"E": ["1", "3"], "W": ["2", "4"]}, "1234", "sector")
+    assert {"N", "S", "E", "W"} <= {label[0] for label in link(one, other).labels}
+    # One hierarchy ends where the other goes on.
+    coarse = regions({"N": None, "S": None}, "NNSS", "sector")
+    assert link(one, coarse).n_cells == one.n_cells + 2 * 3
+    deep = regions({"N": {"1": ["1a"], "2": None}, "S": ["3", "4"]}, ["1a", "2", "3", "4"], "kind")
+    assert link(one, deep, coarse).names == ("kind", "region", "sector", "size")
+    wrong = regions({"N": {"1": ["1a"], "3": None}, "S": ["2", "4"]}, ["1a", "2", "3", "4"], "kind")
+    with pytest.raises(InputError, match="code 'N' holds '2' in table 2 and not in table 3"):
+        link(coarse, one, wrong)

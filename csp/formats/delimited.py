@@ -8,7 +8,7 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -136,20 +136,43 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
 
 
 @contextmanager
-def connected(path: str | os.PathLike[str], kind: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Connect to DuckDB, which loads nothing from elsewhere; its errors speak of the file."""
+def connected(
+    path: str | os.PathLike[str], kind: str, folder: str | None = None, memory: int | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Connect to DuckDB, which loads nothing from elsewhere; its errors speak of the file.
+
+    Parameters
+    ----------
+    path : path-like
+    kind : {"csv", "parquet"}
+    folder : str, optional
+        Where the database and what does not fit into memory are kept; otherwise all stays in
+        memory.
+    memory : int, optional
+        Bytes that DuckDB may take.
+    """
     import duckdb
 
     alone: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
-        "temp_directory": "",  # no copy of the data is spilled into the working folder
+        "temp_directory": folder or "",  # no copy of the data is spilled into the working folder
     }
-    with duckdb.connect(config=alone) as connection:
+    if memory is not None:
+        alone["memory_limit"] = f"{memory // 10**6}MB"
+        # The database lives for one run: to pack it takes longer than to write it.
+        alone["force_compression"] = "uncompressed"
+    place = ":memory:" if folder is None else str(Path(folder) / "records.duckdb")
+    with duckdb.connect(place, config=alone) as connection:
         try:
             yield connection
         except (duckdb.OutOfMemoryException, MemoryError) as error:
-            msg = f"{str(path)!r} does not fit into memory; read fewer columns or records"
+            mend = "read fewer columns or records"
+            if folder is None:
+                mend += f", or give {argument('memory', '2GB')} to tabulate within so much"
+            else:
+                mend = f"give more of it ({argument('memory')})"
+            msg = f"{str(path)!r} does not fit into memory; {mend}"
             raise InputError(msg) from error
         except duckdb.Error as error:
             line = re.search(r"Line: *([0-9]+)", str(error))
@@ -445,7 +468,9 @@ def _is_title(file: TextFile, scan: _Scan) -> bool:
 
 
 def with_points(
-    columns: dict[str, NDArray[Any]], opened: Opened
+    columns: dict[str, NDArray[Any]],
+    opened: Opened,
+    rows: Mapping[str, NDArray[np.int64]] | None = None,
 ) -> tuple[dict[str, NDArray[Any]], str]:
     """Columns of numbers with decimal points, and the decimal mark they had.
 
@@ -453,6 +478,8 @@ def with_points(
     ----------
     columns : dict of str to (n,) array of text or None
     opened : Opened
+    rows : mapping of str to (n,) int64, optional
+        Row of each entry, from 1, where the columns hold some rows only; 1, 2, 3, ... otherwise.
 
     Raises
     ------
@@ -473,19 +500,18 @@ def with_points(
         decimal = clear and all(map(_COMMA.fullmatch, written))
         if not decimal or points or file.separator == ",":
             name, column = next(iter(commas.items()))
-            raise _undecided(file, name, column, ",")
+            raise _undecided(file, name, column, ",", rows)
         mark = ","
     if mark is None and points:
         pointed = (t.strip() for column in points.values() for t in column if t and "." in t)
         if all(map(_GROUPED.fullmatch, pointed)):
-            raise _undecided(file, *next(iter(points.items())), ".")
+            raise _undecided(file, *next(iter(points.items())), ".", rows)
     if mark != ",":
         return columns, "."
     for name, column in points.items():
-        row = next(i for i, text in enumerate(column) if text and "." in text)
         msg = (
-            f"row {row + 1}, column {name!r}: the number has a point, but decimals are written "
-            "with commas; take separators of thousands out, or declare "
+            f"row {_row(name, column, '.', rows)}, column {name!r}: the number has a point, but "
+            "decimals are written with commas; take separators of thousands out, or declare "
             f"{argument('decimal', '.')}"
         )
         raise InputError(msg)
@@ -539,11 +565,25 @@ def _pointed(column: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def _undecided(file: TextFile, name: str, column: NDArray[Any], mark: str) -> InputError:
-    row = next(i for i, text in enumerate(column) if text and mark in text)
+def _row(
+    name: str, column: NDArray[Any], mark: str, rows: Mapping[str, NDArray[np.int64]] | None
+) -> int:
+    """First row with a mark, from 1."""
+    found = next(i for i, text in enumerate(column) if text and mark in text)
+    return found + 1 if rows is None else int(rows[name][found])
+
+
+def _undecided(
+    file: TextFile,
+    name: str,
+    column: NDArray[Any],
+    mark: str,
+    rows: Mapping[str, NDArray[np.int64]] | None,
+) -> InputError:
+    row = _row(name, column, mark, rows)
     word = {",": "comma", ".": "point"}[mark]
     return InputError(
-        f"{str(file.path)!r}, row {row + 1}, column {name!r}: the {word} may be a decimal mark or "
+        f"{str(file.path)!r}, row {row}, column {name!r}: the {word} may be a decimal mark or "
         f"separate thousands; declare {argument('decimal', '.')} or "
         f"{argument('decimal', ',')}, and take separators of thousands out"
     )

@@ -181,9 +181,8 @@ class Manual(Rule):
                 raise InputError(msg)
             mask[:] = self.cells
         elif len(self.cells):
-            place = {label: i for i, label in enumerate(table.labels)}
             for label in self.cells:
-                mask[place[label] if label in place else table.position(label)] = True
+                mask[table.position(label)] = True
         if table.structural is not None and (mask & table.structural).any():
             i = int(np.argmax(mask & table.structural))
             msg = f"cell {table.cell(i)} is known to be empty, so it cannot be secret; leave it out"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.certificate import Certificate
+from csp.codes import Labels
 from csp.contributors import Contributors
 from csp.problem import Problem
 from csp.solve.result import Suppression
@@ -44,12 +45,15 @@ def label_order(table: Table) -> NDArray[np.int64]:
     >>> label_order(table).tolist() == list(range(9))
     True
     """
-    ranks = []
+    labels, ranks = Labels.of(table.labels), []
     for position, root in enumerate(table.roots):
-        codes = {label[position] for label in table.labels}
-        ordered = sorted(codes, key=lambda code: (code == root, len(code), code))
-        rank = {code: i for i, code in enumerate(ordered)}
-        ranks.append([rank[label[position]] for label in table.labels])
+        codes = labels.categories[position]
+        ordered = sorted(
+            range(len(codes)), key=lambda i: (codes[i] == root, len(codes[i]), codes[i])
+        )
+        rank = np.empty(len(codes), np.int64)
+        rank[ordered] = np.arange(len(codes))
+        ranks.append(rank[labels.codes[:, position]])
     return np.lexsort(ranks[::-1]).astype(np.int64)
 
 
@@ -75,7 +79,7 @@ def reordered(problem: Problem, order: NDArray[np.int64]) -> Problem:
             relations=csr_array(table.relations[:, order]),
             lower=table.lower[order],
             upper=table.upper[order],
-            labels=tuple(table.labels[i] for i in order.tolist()),
+            labels=Labels.of(table.labels).take(order),
             contributors=_people(table.contributors, order),
             structural=None if structural is None else structural[order],
         ),

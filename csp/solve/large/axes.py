@@ -15,6 +15,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.codes import Labels
 from csp.solve.large.recognition import recognised_codes
 from csp.table import Table
 
@@ -40,10 +41,7 @@ class Axes:
     """
 
     def __init__(self, table: Table) -> None:
-        codes = np.empty((table.n_cells, len(table.names)), np.int64)
-        for k, column in enumerate(zip(*table.labels, strict=True)):
-            number: dict[str, int] = {}
-            codes[:, k] = [number.setdefault(code, len(number)) for code in column]
+        codes = Labels.of(table.labels).unused_dropped().codes.astype(np.int64)
         self.regular = self.labelled = self._read(table, codes)
         if not self.regular or (codes.max(axis=0) > 0).sum() < 2:
             # With one position labels are numbers of cells, or the table has one dimension indeed.
@@ -78,8 +76,11 @@ class Axes:
         for k in range(d):
             inside = ~total & (axis[row] == k)
             code = codes[:, k]
-            pairs = np.stack([code[whole[row[inside]]], code[matrix.indices[inside]]])
-            for parent, child in np.unique(pairs, axis=1).T.tolist():
+            size = int(code.max()) + 1
+            pairs = np.unique(code[whole[row[inside]]] * size + code[matrix.indices[inside]])
+            for parent, child in zip(
+                *(part.tolist() for part in np.divmod(pairs, size)), strict=True
+            ):
                 self.children[k][parent].append(child)
                 self.parents[k][child].append(parent)
         return True
