@@ -38,8 +38,13 @@ from csp.solve.unions import union_cuts_beforehand
 
 __all__ = ["solve_by_cuts"]
 
-# Share of the time for first patterns: the rest must do to audit full suppression.
+# Share of the time for first patterns: the rest must do to audit full suppression, if this has not
+# been done.
 _FIRST_PATTERNS = 0.5
+_BETTER_PATTERNS = 0.7
+
+# The share of the time for the audit of everything suppressed, where that comes first.
+_EVERYTHING = 0.3
 
 # The share of the time for witnesses in parts of the table, where these come first.
 _LOCAL_SHARE = 0.7
@@ -193,7 +198,12 @@ def _begin(run: Run) -> None:
     if run.net is None and begins(problem, integer=run.integer):
         with suppress(OutOfTime):
             settled = _begin_locally(run)
-    run.clock = clock.part(_FIRST_PATTERNS)
+    if not settled and run.net is None and problem.table.n_cells >= VERY_LARGE:
+        # Better patterns of such tables take a while, and may not be found in time.
+        with suppress(OutOfTime):
+            _suppress_everything(run, _EVERYTHING)
+            run.tell("start")
+    run.clock = clock.part(_FIRST_PATTERNS if run.best is None else _BETTER_PATTERNS)
     with suppress(OutOfTime):
         if not settled and problem.alone.any():
             guard(run, lambda posed, until: _quick(run, posed, until))
@@ -204,12 +214,24 @@ def _begin(run: Run) -> None:
     if run.best is None:
         # Full suppression is better than nothing, even a little late.
         run.clock = Clock(clock.end + grace(clock.end - run.began))
-        result = run.offer(problem.forced | problem.free)
+        _suppress_everything(run)
         run.clock = clock
-        if result is not None and any(v.kind != "union" for v in result.violations):
-            raise unprotectable(problem, result)
     run.master.add(union_cuts_beforehand(problem))
     run.tell("start")
+
+
+def _suppress_everything(run: Run, share: float = 1.0) -> None:
+    """Offer the pattern of all cells that may be suppressed, for a share of the time.
+
+    Raises
+    ------
+    Unprotectable
+        If not even that keeps the levels.
+    OutOfTime
+    """
+    result = run.offer(run.problem.forced | run.problem.free, share=share)
+    if result is not None and any(v.kind != "union" for v in result.violations):
+        raise unprotectable(run.problem, result)
 
 
 def _begin_locally(run: Run) -> bool:
