@@ -117,48 +117,6 @@ class Boxes:
             for sign, limit in zip((-1, 1), grid[1], strict=True)
         ]
 
-    def cheapest(
-        self, p: int, needs: tuple[int, int], up: NDArray[np.int64], down: NDArray[np.int64],
-        price: NDArray[np.float64], boxes: int = 20_000,
-    ) -> NDArray[np.int64] | None:  # fmt: skip
-        """Find the cheapest cells of boxes that move a cell down and up by what it needs.
-
-        Parameters
-        ----------
-        p : int
-        needs : (int, int)
-        up, down : (n,) int64
-            Room of each cell; 0 where it must not move.
-        price : (n,) float64
-        boxes : int
-            How many are looked at.
-
-        Returns
-        -------
-        (k,) int64
-            Corners of one box, or of two; None if there is none.
-        """
-        grid = self._grid(p, max(needs), up, down, boxes)
-        if grid is None:
-            return None
-        partners, limits = grid
-        cost: Any = np.zeros((1,) * len(partners))
-        for cell, _ in self._corners(p, partners):
-            cost = cost + price[cell]
-        fits = [limit >= need for limit, need in zip(limits, needs, strict=True)]
-        if (fits[0] & fits[1]).any():
-            fits = [fits[0] & fits[1]]
-        corners = []
-        for good in fits:
-            if not good.any():
-                return None
-            best = int(np.argmin(np.where(good, cost, np.inf)))
-            box = self._box(p, 1, partners, best, 1)
-            if box is None:
-                return None
-            corners.append(box[0])
-        return np.unique(np.concatenate(corners))
-
     def _grid(
         self, p: int, most: int, up: NDArray[np.int64], down: NDArray[np.int64], boxes: int
     ) -> tuple[list[_Partners], list[NDArray[np.int64]]] | None:

@@ -1,4 +1,4 @@
-"""Boxes: the simplest deviations, and patterns made of them."""
+"""Boxes: the simplest deviations."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csp import audit
 from csp.attacker.view import room
 from csp.boxes import Boxes
-from csp.solve.guarding import with_boxes
-from tests import oracles
-from tests.strategies import magnitude_tables, problems
+from tests.strategies import problems
 
 
 @settings(deadline=None, max_examples=60)
@@ -32,12 +29,3 @@ def test_a_box_is_a_deviation_within_the_rooms(problem, data) -> None:
             assert not (table.relations @ z).any()
             assert (z <= up).all()
             assert (-z <= down).all()
-
-
-@settings(deadline=None, max_examples=60)
-@given(problems(magnitude_tables(), singletons=True, max_free=6))
-def test_patterns_of_boxes_are_judged_as_by_brute_force(problem) -> None:
-    pattern = with_boxes(problem, problem.forced, None)
-    assert (pattern >= problem.forced).all()
-    assert not (pattern & ~(problem.forced | problem.free)).any()
-    assert audit(problem, pattern).safe == oracles.is_safe(problem, pattern)

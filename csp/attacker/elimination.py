@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,13 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 
-__all__ = ["determined"]
+__all__ = ["determined", "whole_direction"]
 
 # Time of an exact dense solution, over the cube of its size; measured on one core.
 _SECONDS = 6e-9
+
+# Steps of a direction must leave room for multiples of it in 64 bits.
+_BITS = 40
 
 # Relations with more unknown cells than this are left to dense arithmetic.
 _LONG = 60
@@ -78,6 +82,57 @@ def determined(
     if any(_total(line, z).any() for line in lines):
         return None
     return z, divisor
+
+
+def whole_direction(
+    matrix: Any, z: NDArray[np.float64], clock: Clock = UNLIMITED
+) -> NDArray[np.int64] | None:
+    """Find whole numbers along a vertex that a solver gave in floats, whatever its magnitude.
+
+    At a vertex few cells, those at a bound, determine all others that move. Their values are
+    whole units, so the others follow exactly; floats far beyond 2**32 need not be whole themselves.
+
+    Parameters
+    ----------
+    matrix : (r, k) csr_array of int
+        The relations of the cells that move, and of no others.
+    z : (k,) float64
+        How far they move, ``matrix @ z = 0`` but for rounding; none is 0.
+    clock : Clock
+        What would end after it is not begun.
+
+    Returns
+    -------
+    (k,) int64 or None
+        A multiple of what rounds to `z`, divided by its common divisor. None if no such vector is
+        near, if it leaves a cell where it is, or if its numbers need more than 40 bits.
+    """
+    from scipy.linalg import qr
+
+    k = len(z)
+    if not k:
+        return None
+    # Independent relations decide the cells that follow; small steps are given, as they are whole
+    # where floats are.
+    ahead = np.argsort(-np.abs(z), kind="stable")
+    triangle, places = qr(matrix.toarray()[:, ahead].astype(np.float64), mode="r", pivoting=True)
+    size = np.abs(np.diag(triangle))
+    rank = int((size > 1e-9 * max(1.0, float(size.max(initial=0.0)))).sum())
+    given = np.sort(ahead[places[rank:]])
+    if not len(given):
+        return None
+    values = np.rint(z[given]) if len(given) > 1 else np.sign(z[given])
+    whole = np.array([[int(v)] for v in values.tolist()], dtype=object)
+    found = determined(matrix, given, whole, clock)
+    if found is None:
+        return None
+    numbers = [int(a) for a in found[0][:, 0]]
+    divisor = gcd(*numbers)
+    if not all(numbers) or max(map(abs, numbers)) >= divisor * 2**_BITS:
+        return None
+    steps = np.array([a // divisor for a in numbers], dtype=np.int64)
+    scale = float(np.abs(z).max()) / float(np.abs(steps).max())
+    return steps if np.allclose(steps * scale, z, rtol=1e-6, atol=1e-6) else None
 
 
 def _entries(matrix: Any, i: int) -> list[tuple[int, int]]:

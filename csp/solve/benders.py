@@ -11,7 +11,6 @@ import time
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
@@ -20,7 +19,6 @@ from csp.problem import Problem
 from csp.solve.branch import branch
 from csp.solve.explain import no_union_safe_pattern, unprotectable
 from csp.solve.fallback import grace
-from csp.solve.guarding import LARGE, guard
 from csp.solve.guide import (
     VERY_LARGE,
     completed,
@@ -29,6 +27,7 @@ from csp.solve.guide import (
     improved,
     subspaces_lead,
 )
+from csp.solve.large.axes import Axes
 from csp.solve.large.engine import begins, solve_large
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.rounding import tighten
@@ -38,14 +37,16 @@ from csp.solve.unions import union_cuts_beforehand
 
 __all__ = ["solve_by_cuts"]
 
-# Share of the time for first patterns: the rest must do to audit full suppression.
+# Share of the time for first patterns: the rest must do to audit full suppression, if this has not
+# been done.
 _FIRST_PATTERNS = 0.5
+_BETTER_PATTERNS = 0.7
+
+# The share of the time for the audit of everything suppressed, where that comes first.
+_EVERYTHING = 0.3
 
 # The share of the time for witnesses in parts of the table, where these come first.
 _LOCAL_SHARE = 0.7
-
-# Gap at which a search for just any pattern stops.
-_ANY_GAP = 0.9
 
 # Rounds of the cut phase after which its point guides a search: a good incumbent early excludes
 # most cells of a large table.
@@ -190,26 +191,55 @@ def _begin(run: Run) -> None:
     problem = run.problem
     clock = run.clock
     settled = False
-    if run.net is None and begins(problem, integer=run.integer):
-        with suppress(OutOfTime):
+    if _has_parts(run):
+        try:
             settled = _begin_locally(run)
-    run.clock = clock.part(_FIRST_PATTERNS)
+        except OutOfTime:
+            pass
+        except SolverError as error:  # there are other ways to a pattern
+            run.note(str(error))
+    if not settled and run.net is None and problem.table.n_cells >= VERY_LARGE:
+        # Better patterns of such tables take a while, and may not be found in time.
+        with suppress(OutOfTime):
+            _suppress_everything(run, _EVERYTHING)
+            run.tell("start")
+    run.clock = clock.part(_FIRST_PATTERNS if run.best is None else _BETTER_PATTERNS)
     with suppress(OutOfTime):
-        if not settled and problem.alone.any():
-            guard(run, lambda posed, until: _quick(run, posed, until))
-        guarded = problem.alone.any() and problem.table.n_cells >= LARGE and run.net is None
-        if not settled and not guarded and not run.clock.over:
+        if not settled and not run.clock.over:
             first_patterns(run)
     run.clock = clock
     if run.best is None:
         # Full suppression is better than nothing, even a little late.
         run.clock = Clock(clock.end + grace(clock.end - run.began))
-        result = run.offer(problem.forced | problem.free)
+        _suppress_everything(run)
         run.clock = clock
-        if result is not None and any(v.kind != "union" for v in result.violations):
-            raise unprotectable(problem, result)
     run.master.add(union_cuts_beforehand(problem))
     run.tell("start")
+
+
+def _suppress_everything(run: Run, share: float = 1.0) -> None:
+    """Offer the pattern of all cells that may be suppressed, for a share of the time.
+
+    Raises
+    ------
+    Unprotectable
+        If not even that keeps the levels.
+    OutOfTime
+    """
+    result = run.offer(run.problem.forced | run.problem.free, share=share)
+    if result is not None and any(v.kind != "union" for v in result.violations):
+        raise unprotectable(run.problem, result)
+
+
+def _has_parts(run: Run) -> bool:
+    """Whether witnesses in parts of the table come first.
+
+    Against lone contributors they always do: the other searches know the outsider only.
+    """
+    problem = run.problem
+    if problem.alone.any():
+        return problem.union_rule is None and Axes(problem.table).regular
+    return run.net is None and begins(problem, integer=run.integer)
 
 
 def _begin_locally(run: Run) -> bool:
@@ -226,14 +256,6 @@ def _begin_locally(run: Run) -> bool:
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
     return not found.stats.get("rescued", 1)
-
-
-def _quick(run: Run, problem: Problem, clock: Clock) -> NDArray[np.bool_]:
-    """Any safe pattern of a problem."""
-    found = solve_by_cuts(
-        problem, clock=clock, gap=_ANY_GAP, integer=run.integer, seed=run.seed, progress=None
-    )
-    return found.pattern
 
 
 def _linear_phase(run: Run) -> None:

@@ -23,6 +23,9 @@ __all__ = ["Descent", "Part", "descend", "protecting"]
 _PARALLEL = 1e-8
 _MOVES = 1e-6
 _FAILURES = 12
+
+# The share of the time in which rooms are not looked at.
+_PUBLISHING = 0.5
 _SMALL = 200_000
 
 
@@ -117,9 +120,9 @@ def descend(
     state = _State(part, np.arange(part.matrix.shape[1]), part.matrix.copy(), [], rng)
     stages = [state.copy()]
     blocked = part.keep.copy()
-    while (row := state.choose(weight, blocked)) >= 0:
-        if clock.over:
-            return None
+    # What is published after that may have to be taken back, for which there must be time.
+    until = clock.part(_PUBLISHING)
+    while not until.over and (row := state.choose(weight, blocked)) >= 0:
         if not state.publish(row):
             blocked[row] = True
         elif state.dimensions <= 0.5 * len(stages[-1].columns):

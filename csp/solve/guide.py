@@ -6,6 +6,7 @@ large neighbourhoods. Whatever is found is offered to the run, which audits it e
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -39,7 +40,7 @@ _MOST_ENTRIES = 12_000_000
 _FIRST_SECONDS = 20.0
 _FIRST_SHARE = 0.1
 _EARLY_SHARE = 0.2
-_LATER_SHARE = 0.5
+_LATER_SHARE = 0.8
 _FINISH_SHARE = 0.25
 _AUDIT_SHARE = 0.3
 
@@ -58,14 +59,22 @@ def first_patterns(run: Run) -> None:
         _offer(run, weights, run.clock, tidy=tidy)
         return
     until = run.clock.part(_FIRST_SHARE).within(_FIRST_SECONDS)
-    _offer(run, weights, until, tidy=tidy)
-    if run.best is None or run.problem.table.n_cells >= VERY_LARGE:
-        share = _LATER_SHARE if run.best is None else _EARLY_SHARE
+    begun, began = WitnessPool(run.router.space), time.monotonic()
+    _offer(run, weights, until, tidy=tidy, pool=begun)
+    missing = len(begun.missing())
+    served = len(begun.space.need) - missing
+    # The first requirements take longest: later ones find witnesses there.
+    ends_in_time = missing * (time.monotonic() - began) <= served * run.clock.left
+    if run.pool is None and ends_in_time:
+        _offer(run, weights, run.clock, tidy=tidy, pool=begun)
+    if run.pool is None or run.problem.table.n_cells >= VERY_LARGE:
+        share = _LATER_SHARE if run.pool is None else _EARLY_SHARE
         before = run.best_cost
         _subspaces(run, run.clock.part(share), 5 * _PATIENCE)
-        run.subspace_share = _SUBSPACE_SHARE if run.best_cost == before else _LEADING
-    if run.best is None:
-        _offer(run, weights, run.clock)
+        gained = run.best_cost != before
+        run.subspace_share = _LEADING if gained or not ends_in_time else _SUBSPACE_SHARE
+    if run.pool is None and ends_in_time:
+        _offer(run, weights, run.clock, pool=begun)
 
 
 def _subspaces(run: Run, until: Clock, patience: int) -> None:
@@ -142,14 +151,14 @@ def improved(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
         Stop after so many steps without gain.
     """
     until = min(until, run.clock)
-    if run.pool is None or run.net is not None:
+    if run.net is not None:
         return
     if _is_large(run):
         before = run.best_cost
         share = _SUBSPACE_SHARE if run.problem.table.n_cells < VERY_LARGE else run.subspace_share
         _subspaces(run, until.part(share), patience)
         run.subspace_share = _LEADING if run.best_cost != before else run.subspace_share
-    if not run.close_enough and not until.over:
+    if run.pool is not None and not run.close_enough and not until.over:
         before = run.best_cost
         search = reroute(
             run.pool, clock=until, seed=run.seed, router=run.router, patience=4 * patience
@@ -173,7 +182,7 @@ def _take_all(run: Run, search: Iterator[WitnessPool], until: Clock, *, tidy: bo
 
 def _offer(
     run: Run, weights: NDArray[np.float64], clock: Clock, *,
-    begin: NDArray[np.bool_] | None = None, tidy: bool = True,
+    begin: NDArray[np.bool_] | None = None, tidy: bool = True, pool: WitnessPool | None = None,
 ) -> None:  # fmt: skip
     """Offer the pattern that is cheapest, more or less, where cells cost the weights."""
     cost = run.problem.cost.astype(np.float64)
@@ -183,7 +192,7 @@ def _offer(
         share = np.divide(weights, cost, out=np.ones(len(cost)), where=cost > 0)
         found = construct(
             run.problem, weights=np.maximum(share, 1e-3), clock=clock, seed=run.seed,
-            router=run.router, symmetric=False,
+            router=run.router, symmetric=False, pool=pool,
         )  # fmt: skip
         if isinstance(found, WitnessPool):
             _take(run, found)

@@ -44,6 +44,7 @@ def construct(
     seed: int = 0,
     router: Router | None = None,
     symmetric: bool = True,
+    pool: WitnessPool | None = None,
 ) -> WitnessPool | Unmet:
     """Find a safe pattern by repairing one requirement after the other.
 
@@ -61,6 +62,9 @@ def construct(
         One of the same problem, to save building it.
     symmetric : bool
         See `Router.route`.
+    pool : WitnessPool, optional
+        Witnesses to begin with; it is changed in place, so that a search which ran out of time
+        can be taken up again.
 
     Returns
     -------
@@ -86,7 +90,7 @@ def construct(
     elif order == "random":
         rank = np.random.default_rng(seed).permutation(len(space.need))
     weight = space.weight if weights is None else space.weight * weights
-    pool = WitnessPool(space)
+    pool = WitnessPool(space) if pool is None else pool
     missing = serve(router, pool, rank, weight=weight, clock=clock, symmetric=symmetric)
     return pool.prune() if missing is None else missing
 
