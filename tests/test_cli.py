@@ -521,7 +521,7 @@ def test_malformed_jj(folder, old, new, what):
 def test_results_that_cannot_be_written_are_refused_before_any_work(folder, monkeypatch):
     from cellveil import inputs
 
-    def never(source):
+    def never(source, progress):
         raise AssertionError
 
     monkeypatch.setattr(inputs, "read_table", never)

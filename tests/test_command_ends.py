@@ -167,9 +167,9 @@ def test_the_time_limit_is_that_of_the_whole_command(folder, monkeypatch):
 
     real = inputs.read_table
 
-    def slow(source):
+    def slow(source, progress):
         time.sleep(0.3)
-        return real(source)
+        return real(source, progress)
 
     monkeypatch.setattr(inputs, "read_table", slow)
     result = run(*PROTECT, "--time-limit", "0.2", "-o", "out.csv", code=3)
