@@ -35,7 +35,15 @@ def spec_of(name, **changes):
     return Spec(name, "tiny", partial(posed.frequency, 4, 4), Goal(proven=True), **changes)
 
 
-LARGE = {"fs-1000x1000", "fs-1000x1000-15s", "values-53172", "values-294861"}
+LARGE = {
+    "fs-1000x1000",
+    "fs-1000x1000-15s",
+    "values-53172",
+    "values-294861",
+    "values-866576",
+    "sparse",
+    "five-way-52020",
+}
 ONE, TWO = spec_of("one"), spec_of("two", peers=())
 
 

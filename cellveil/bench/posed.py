@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 import cellveil
-from csp import Mechanism, PPercent, Problem, Table, link, read_jj
+from csp import Hierarchy, Mechanism, PPercent, Problem, Table, link, read_jj
 from csp.errors import InputError
 from instances import synthetic
 
@@ -32,6 +33,8 @@ __all__ = [
     "of_batch",
     "office",
     "office_linked",
+    "office_overlapping",
+    "office_sparse",
     "small_template",
     "sparse",
     "tree_by_value",
@@ -139,7 +142,7 @@ def tree_magnitudes(branching: Sequence[Sequence[int]]) -> Problem:
 
 def office(
     branching: Sequence[Sequence[int]], records: int, *, rule: str = "P(10,1)|FREQ(3,10)",
-    counts: bool = False, singletons: bool = False,
+    counts: bool = False, singletons: bool = False, empty: Literal["keep", "drop"] = "keep",
 ) -> Problem:  # fmt: skip
     """Draw enterprises over hierarchies, few of them in most cells, as offices tabulate them.
 
@@ -153,13 +156,17 @@ def office(
         Whether cells count the records rather than sum their values.
     singletons : bool
         Whether contributors who are alone in a cell count as attackers.
+    empty : {"keep", "drop"}
+        Whether combinations of codes without records are cells.
     """
     trees = {f"h{i + 1}": synthetic.tree(sides, f"h{i + 1}") for i, sides in enumerate(branching)}
     data = synthetic.microdata(
         records, 1, {name: [t.codes[i] for i in t.leaves] for name, t in trees.items()}
     )
     value, who = (None, None) if counts else ("value", "contributor")
-    table = Table.from_microdata(data, list(trees), value, contributor=who, hierarchies=trees)
+    table = Table.from_microdata(
+        data, list(trees), value, contributor=who, hierarchies=trees, empty=empty
+    )
     width = 4 if counts else None
     return Mechanism(rule, width=width, singletons=singletons and not counts).problem(table)
 
@@ -180,6 +187,43 @@ def office_linked(records: int) -> Problem:
 
     both = link(table("activity", "region", "size"), table("activity", "region", "form"))
     return Mechanism("P(10,1)|FREQ(3,10)", singletons=False).problem(both)
+
+
+def office_overlapping(records: int) -> Problem:
+    """Activity by region by size, the regions by countries and by groups that cut across them."""
+    activity, region = synthetic.tree((5, 4, 3), "activity"), synthetic.tree((4, 5), "region")
+    size = synthetic.tree((5,), "size")
+    ends = [region.codes[i] for i in region.leaves]
+    # Every third region is of a group, whatever its country.
+    codes: list[str] = []
+    parent: list[int] = []
+    for i in range(3):
+        part = ends[i::3]
+        codes += [*part, f"group{i + 1}"]
+        parent += [len(codes) - 1] * len(part) + [len(ends) + 3]
+    across = Hierarchy((*codes, "Total"), (*parent, -1))
+    shared = {"activity": activity, "size": size}
+    data = synthetic.microdata(
+        records, 1,
+        {name: [t.codes[i] for i in t.leaves] for name, t in (shared | {"region": region}).items()},
+    )  # fmt: skip
+    tables = (
+        Table.from_microdata(
+            data, ["activity", "region", "size"], "value", contributor="contributor",
+            hierarchies=shared | {"region": tree},
+        )
+        for tree in (region, across)
+    )  # fmt: skip
+    return Mechanism("P(10,1)|FREQ(3,10)", singletons=False).problem(link(*tables))
+
+
+def office_sparse(records: int) -> Problem:
+    """Draw persons over 110 million combinations of codes, few of which occur."""
+    data, trees = synthetic.sparse(records, 1)
+    table = Table.from_microdata(
+        data, list(trees), "value", contributor="contributor", hierarchies=trees, empty="drop"
+    )
+    return Mechanism("P(10,1)|FREQ(3,10)", singletons=False).problem(table)
 
 
 def small_template(side: int, *, by_value: bool) -> Problem:

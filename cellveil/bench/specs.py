@@ -373,10 +373,11 @@ def _linked() -> list[Spec]:
 
 
 def _office() -> list[Spec]:
-    small, middle, large = (
+    small, middle, large, million = (
         (((5, 4, 3), (4, 5), (5,)), 20_000),
         (((10, 4, 4), (5, 6), (6,)), 100_000),
         (((18, 4, 3, 2), (8, 6), (6,)), 600_000),
+        (((20, 5, 4, 3), (9, 7, 3), (6,)), 2_000_000),
     )
     cubes = ((4, 3), (4, 3), (5,), (6,))
     cases: tuple[tuple[str, Callable[[], Problem], int, Goal], ...] = (
@@ -389,10 +390,31 @@ def _office() -> list[Spec]:
             "counts-12900", partial(posed.office, *small, rule="FREQ(4)", counts=True), 60,
             Goal(memory=512),
         ),
+        (
+            "household-4941",
+            partial(posed.office, ((60,), (26,), (2,)), 4_000, rule="FREQ(5)", counts=True), 30,
+            Goal(memory=512),
+        ),
+        (
+            "household-9455",
+            partial(posed.office, ((60,), (30,), (4,)), 9_000, rule="FREQ(4)", counts=True), 30,
+            Goal(memory=512),
+        ),
+        ("overlapping-14448", partial(posed.office_overlapping, 20_000), 60, Goal(memory=1024)),
         ("linked-25800", partial(posed.office_linked, 60_000), 60, Goal(memory=1024)),
         ("four-way-12138", partial(posed.office, cubes, 60_000), 60, Goal(memory=1024)),
+        (
+            "five-way-52020",
+            partial(posed.office, ((4, 3), (4, 3), (5,), (4,), (5,)), 100_000), 60,
+            Goal(memory=1024),
+        ),
         ("values-53172", partial(posed.office, *middle), 60, Goal(gap=0.2, memory=1024)),
         ("values-294861", partial(posed.office, *large), 300, Goal(gap=0.15, memory=2048)),
+        (
+            "values-866576", partial(posed.office, *million, empty="drop"), 600,
+            Goal(gap=0.2, memory=3072),
+        ),
+        ("sparse", partial(posed.office_sparse, 650_000), 600, Goal(memory=12_288)),
     )  # fmt: skip
     return [
         Spec(name, "office", build, goal, "", ("modular",), time_limit=limit)

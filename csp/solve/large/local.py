@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
+from csp.attacker.elimination import whole_direction
 from csp.attacker.exact import common_denominator
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
@@ -30,6 +31,10 @@ _LOOKS = 2
 # Seconds and gap of an integer program: any witness in whole units will do.
 _WHOLE_SECONDS = 2.0
 _WHOLE_GAP = 0.3
+
+
+# Cells that move up to which exact elimination is tried where floats are not whole.
+_EXACT = 400
 
 
 class Way(NamedTuple):
@@ -190,4 +195,7 @@ def whole_steps(matrix: csr_array, z: NDArray[np.float64]) -> NDArray[np.int64] 
         if (whole == 0).any() or (matrix @ whole).any():
             continue
         return np.asarray(whole // np.gcd.reduce(whole))
-    return None
+    if len(z) > _EXACT:
+        return None
+    used = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
+    return whole_direction(used, z)
