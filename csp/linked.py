@@ -154,8 +154,12 @@ def _check_hierarchies(tables: Sequence[Table]) -> None:
     to the same ones.
     """
     parts: dict[str, dict[str, list[tuple[int, frozenset[str]]]]] = {}
+    ends: dict[tuple[int, str], frozenset[str]] = {}
     for number, table in enumerate(tables, start=1):
+        used = Labels.of(table.labels).unused_dropped()
         for name, children in _children(table).items():
+            codes = used.categories[table.names.index(name)]
+            ends[number, name] = frozenset(codes) - children.keys()
             for code, below in children.items():
                 parts.setdefault(name, {}).setdefault(code, []).append((number, below))
     for name, known in parts.items():
@@ -163,9 +167,18 @@ def _check_hierarchies(tables: Sequence[Table]) -> None:
             first, below = given[0]
             for number, other in given[1:]:
                 one, two = _ground(below, known), _ground(other, known)
-                if one != two and one & two:
-                    odd = min(one ^ two)
-                    has, lacks = (first, number) if odd in one else (number, first)
+                # A code that a table lacks altogether is empty there.
+                odds = [
+                    (odd, has, lacks)
+                    for mine, theirs, has, lacks in (
+                        (one, two, first, number),
+                        (two, one, number, first),
+                    )
+                    for odd in mine - theirs
+                    if odd in _ground(ends[lacks, name], known)
+                ]
+                if odds and one & two:
+                    odd, has, lacks = min(odds)
                     msg = (
                         f"the hierarchies of dimension {name!r} do not agree: code {code!r} holds "
                         f"{odd!r} in table {has} and not in table {lacks}; use one hierarchy for "
