@@ -28,7 +28,7 @@ from tests.test_large_problems import office
 
 
 def posed(problem: Problem) -> tuple[Problem, Field, Book, Builder] | None:
-    """A problem with one level either way and no free cells, with witnesses; None if it has none."""
+    """A problem with one level either way and costs, with witnesses; None if it has none."""
     axes = Axes(problem.table)
     if not axes.regular:
         return None

@@ -84,9 +84,15 @@ FROZEN = {
     "office/values-12900": "78281237b44a",
     "office/values-12900-singletons": "081936ac3f30",
     "office/counts-12900": "f2048f446241",
+    "office/household-4941": "89e9fd5ba7b4",
+    "office/household-9455": "71eb4b05b0fc",
+    "office/overlapping-14448": "1234d0ba5dd4",
     "office/linked-25800": "e58daa5d42f6",
     "office/four-way-12138": "a1e5a3f229b6",
+    "office/five-way-52020": "6e12bbebd626",
     "office/values-53172": "aac7cf018f01",
     "office/values-294861": "50455963c990",
+    "office/values-866576": "48cb5312b7f5",
+    "office/sparse": "514d25b179d7",
 }
 """Group and name of a spec to the fingerprint of its problem."""

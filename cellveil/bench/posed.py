@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +141,7 @@ def tree_magnitudes(branching: Sequence[Sequence[int]]) -> Problem:
 
 def office(
     branching: Sequence[Sequence[int]], records: int, *, rule: str = "P(10,1)|FREQ(3,10)",
-    counts: bool = False, singletons: bool = False, empty: Literal["keep", "drop"] = "keep",
+    counts: bool = False, singletons: bool = False,
 ) -> Problem:  # fmt: skip
     """Draw enterprises over hierarchies, few of them in most cells, as offices tabulate them.
 
@@ -156,17 +155,13 @@ def office(
         Whether cells count the records rather than sum their values.
     singletons : bool
         Whether contributors who are alone in a cell count as attackers.
-    empty : {"keep", "drop"}
-        Whether combinations of codes without records are cells.
     """
     trees = {f"h{i + 1}": synthetic.tree(sides, f"h{i + 1}") for i, sides in enumerate(branching)}
     data = synthetic.microdata(
         records, 1, {name: [t.codes[i] for i in t.leaves] for name, t in trees.items()}
     )
     value, who = (None, None) if counts else ("value", "contributor")
-    table = Table.from_microdata(
-        data, list(trees), value, contributor=who, hierarchies=trees, empty=empty
-    )
+    table = Table.from_microdata(data, list(trees), value, contributor=who, hierarchies=trees)
     width = 4 if counts else None
     return Mechanism(rule, width=width, singletons=singletons and not counts).problem(table)
 

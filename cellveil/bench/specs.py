@@ -377,7 +377,7 @@ def _office() -> list[Spec]:
         (((5, 4, 3), (4, 5), (5,)), 20_000),
         (((10, 4, 4), (5, 6), (6,)), 100_000),
         (((18, 4, 3, 2), (8, 6), (6,)), 600_000),
-        (((20, 5, 4, 3), (9, 7, 3), (6,)), 2_000_000),
+        (((20, 5, 12), (9, 8), (7,)), 2_000_000),
     )
     cubes = ((4, 3), (4, 3), (5,), (6,))
     cases: tuple[tuple[str, Callable[[], Problem], int, Goal], ...] = (
@@ -411,7 +411,7 @@ def _office() -> list[Spec]:
         ("values-53172", partial(posed.office, *middle), 60, Goal(gap=0.2, memory=1024)),
         ("values-294861", partial(posed.office, *large), 300, Goal(gap=0.15, memory=2048)),
         (
-            "values-866576", partial(posed.office, *million, empty="drop"), 600,
+            "values-866576", partial(posed.office, *million), 600,
             Goal(gap=0.2, memory=3072),
         ),
         ("sparse", partial(posed.office_sparse, 650_000), 600, Goal(memory=12_288)),
