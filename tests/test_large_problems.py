@@ -11,6 +11,7 @@ from hypothesis import given
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
+from cellveil.bench import posed
 from csp import (
     Audit,
     CertificateError,
@@ -29,6 +30,7 @@ from csp.solve.large.field import Field
 from csp.solve.large.relaxation import relax
 from instances import synthetic
 from tests import oracles
+from tests.independent_audit import unmet
 from tests.shared import examples
 from tests.strategies import problems
 from tests.test_agree import STRUCTURES
@@ -129,8 +131,29 @@ def test_a_table_of_an_office_is_safe_by_other_programs(singletons: bool) -> Non
     rng = np.random.default_rng(0)
     for p in rng.choice(np.flatnonzero(problem.primary), 25, replace=False).tolist():
         assert moves_as_far_as_required(problem, found.pattern, p)
+    assert unmet(problem, found.pattern) == []
     # An audit that is told nothing comes to the same verdict.
     assert audit(problem, found.pattern, only_primary=True).safe
+
+
+def test_the_independent_audit_finds_what_is_unsafe() -> None:
+    problem = office(singletons=False)
+    found = suppress(problem, method="large", time_limit=4, gap=0.3)
+    rng = np.random.default_rng(1)
+    for cell in rng.choice(np.flatnonzero(found.pattern & problem.free), 2, replace=False):
+        pattern = found.pattern.copy()
+        pattern[cell] = False
+        unsafe = {int(i) for i in np.flatnonzero(problem.primary)
+                  if not moves_as_far_as_required(problem, pattern, int(i))}  # fmt: skip
+        assert set(unmet(problem, pattern)) == unsafe
+        assert bool(unsafe) != audit(problem, pattern, only_primary=True).safe
+
+
+def test_a_table_of_many_thousand_cells_is_safe_by_the_independent_audit() -> None:
+    problem = posed.office(((5, 4, 3), (4, 5), (5,)), 20_000)
+    found = suppress(problem, time_limit=5)
+    assert found.method == "large"
+    assert unmet(problem, found.pattern) == []
 
 
 def test_lone_contributors_are_guarded_by_witnesses_that_leave_their_cells() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -207,3 +208,29 @@ def test_the_pattern_does_not_depend_on_where_regions_are_solved() -> None:
         with joblib.parallel_config(backend=backend, n_jobs=2):
             together = suppress(problem, method="large", gap=0.3)
         assert (alone.pattern == together.pattern).all()
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        spread = suppress(problem, method="large", gap=0.3)
+    assert spread.notes == ()
+    assert (alone.pattern == spread.pattern).all()
+
+
+def die(*_: Any) -> None:
+    """End the process without a word."""
+    os._exit(1)
+
+
+def test_a_worker_that_dies_costs_its_regions_and_not_the_run(monkeypatch: Any) -> None:
+    problem = office(singletons=False)
+    monkeypatch.setattr(regions, "propose", die)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        found = suppress(problem, method="large", gap=0.29)
+    assert found.audit is not None
+    assert found.audit.safe
+    assert found.notes[0].startswith("regions were left as they are: a worker was lost")

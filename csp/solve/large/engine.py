@@ -232,7 +232,9 @@ def _run(search: _Search, seed: int) -> str:
             return "time"
         builder.clock = reserve
         if ways[0] == "regions":
-            gained = improve_regions(book, builder, search.axes, arrays.price, reserve, rng)
+            gained = improve_regions(
+                book, builder, search.axes, arrays.price, reserve, rng, search.notes
+            )
         else:
             gained = drop_cells(book, builder, arrays.price, reserve, rng)
         prune(book, arrays.price)

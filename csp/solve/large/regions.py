@@ -208,7 +208,7 @@ def region_of(
 
 def improve_regions(
     book: Book, builder: Builder, axes: Axes, price: NDArray[np.float64], clock: Clock,
-    rng: np.random.Generator,
+    rng: np.random.Generator, notes: list[str],
 ) -> bool:  # fmt: skip
     """Try once for every region to do with less; keep what costs no more.
 
@@ -225,14 +225,14 @@ def improve_regions(
     clock : Clock
         Where the time ends, the sweep ends.
     rng : numpy.random.Generator
+    notes : list of str
+        Words on workers that were lost are added; their regions stay as they are.
 
     Returns
     -------
     bool
         Whether the pattern has become cheaper.
     """
-    from joblib import Parallel, delayed
-
     gained = 0.0
     for batch in _batches(book.field, regions(book, axes, price, rng)):
         if clock.over:
@@ -240,11 +240,9 @@ def improve_regions(
         pattern = book.pattern()
         parts = [region_of(book, price, pattern, cells) for cells in batch]
         tasks = [
-            delayed(propose)(part, int(rng.integers(2**31)), clock.seconds)
-            for part in parts
-            if part is not None
+            (part, int(rng.integers(2**31)), clock.seconds) for part in parts if part is not None
         ]
-        for proposal in Parallel()(tasks):
+        for proposal in _side_by_side(tasks, notes):
             if proposal is not None and len(proposal.published):
                 offered = [book.field.along(*steps) for steps in proposal.witnesses]
                 saved = exchange(
@@ -253,6 +251,24 @@ def improve_regions(
                 )  # fmt: skip
                 gained += saved or 0.0
     return gained > 1e-9
+
+
+def _side_by_side(
+    tasks: list[tuple[Region, int, float | None]], notes: list[str]
+) -> list[Proposal | None]:
+    """Solve regions wherever joblib is told to."""
+    from joblib import Parallel, delayed
+
+    together = Parallel()
+    try:
+        return list(together(delayed(propose)(*task) for task in tasks))
+    except Exception as error:
+        # Errors of one's own pass; what else goes wrong is the loss of a worker, under the name
+        # that each backend has for it.
+        if together.n_jobs == 1:
+            raise
+        notes.append(f"regions were left as they are: a worker was lost ({type(error).__name__})")
+        return []
 
 
 def _batches(field: Field, found: Iterator[NDArray[np.int64]]) -> Iterator[list[NDArray[np.int64]]]:
