@@ -11,6 +11,7 @@ from csp.lazily import lazily
 
 if TYPE_CHECKING:
     from csp.auditing import Audit, audit
+    from csp.batch import protect_many
     from csp.contributors import Contributors
     from csp.decoys import Decoys
     from csp.defending import Defended, defend
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "csp.auditing": ("Audit", "audit"),
+    "csp.batch": ("protect_many",),
     "csp.contributors": ("Contributors",),
     "csp.decoys": ("Decoys",),
     "csp.defending": ("Defended", "defend"),
@@ -131,6 +133,7 @@ __all__ = [
     "link",
     "parse_rules",
     "protect",
+    "protect_many",
     "read_jj",
     "suppress",
     "write_jj",

@@ -227,10 +227,10 @@ def _run(search: _Search, seed: int) -> str:
     ways = ["regions", "cells"] if attackers is None else ["cells"]
     idle: set[str] = set()
     while not search.close_enough:
-        reserve = _slice(search)
+        # What a part has begun when its time is over is still of use.
+        reserve, builder.clock = _slice(search)
         if reserve.over or clock.over:
             return "time"
-        builder.clock = reserve
         if ways[0] == "regions":
             gained = improve_regions(
                 book, builder, search.axes, arrays.price, reserve, rng, search.notes
@@ -251,11 +251,12 @@ def _run(search: _Search, seed: int) -> str:
     return "done" if search.cost == search.bound else "gap"
 
 
-def _slice(search: _Search) -> Clock:
-    """Time of a part of the search after which what it has found is due to be audited."""
+def _slice(search: _Search) -> tuple[Clock, Clock]:
+    """Time of a part of the search after which what it has found is audited, and of all parts."""
     if search.clock.end == np.inf:
-        return search.clock
-    return search.clock.part(1 - _AUDIT).within(_stretch(search))
+        return search.clock, search.clock
+    whole = search.clock.part(1 - _AUDIT)
+    return whole.within(_stretch(search)), whole
 
 
 def _again(

@@ -100,7 +100,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Proposal:
-    """Cells to publish and to suppress instead, all global, and witnesses that this leaves.
+    """Cells to publish, cells to suppress, all global, and witnesses that this leaves.
 
     Attributes
     ----------
@@ -164,12 +164,11 @@ def region_of(
     live = pattern & field.open
     live[inside] = True
     near = np.zeros(len(price), dtype=bool)
-    near[cells[live[cells]]] = True
+    near[cells] = True
     for _ in range(_HOPS):
         rows = np.unique(csc_array(field.columns[:, np.flatnonzero(near)]).indices)
-        found = csr_array(field.relations[rows]).indices
-        near[found[live[found]]] = True
-    around = np.flatnonzero(near)
+        near[csr_array(field.relations[rows]).indices] = True
+    around = np.flatnonzero(near & live)
     matrix = csr_array(field.columns[:, around])
     matrix = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))]).astype(np.int64)
     asked = conditions(
@@ -223,7 +222,8 @@ def improve_regions(
     price : (n,) float64
         Of each free cell; 0 at cells that every pattern suppresses.
     clock : Clock
-        Where the time ends, the sweep ends.
+        Where the time ends, the sweep ends, after what is under way (which keeps that of the
+        builder).
     rng : numpy.random.Generator
     notes : list of str
         Words on workers that were lost are added; their regions stay as they are.
@@ -240,7 +240,9 @@ def improve_regions(
         pattern = book.pattern()
         parts = [region_of(book, price, pattern, cells) for cells in batch]
         tasks = [
-            (part, int(rng.integers(2**31)), clock.seconds) for part in parts if part is not None
+            (part, int(rng.integers(2**31)), builder.clock.seconds)
+            for part in parts
+            if part is not None
         ]
         for proposal in _side_by_side(tasks, notes):
             if proposal is not None and len(proposal.published):
@@ -357,7 +359,7 @@ class _Search:
             witnesses, lost = self._prove(suppressed, lost, clock)
             more, cuts = self._object(suppressed, lost, clock)
             published = region.cells[region.inside[self._now & ~x]]
-            chosen = region.cells[region.inside[x & ~self._now]]
+            chosen = region.cells[region.inside[x]]
             proposal = Proposal(published, chosen, (*witnesses, *more))
             if not cuts:
                 break
