@@ -47,7 +47,9 @@ def test_names_are_kept_and_an_error_costs_no_other_table() -> None:
     # Everybody knows that it is 4 at most: no pattern leaves an interval of 5.
     alone = alone.replace(upper=alone.values + 1)
     fine = tables()[0]
-    found = protect_many({"fine": fine, "alone": alone, "again": fine}, Mechanism(RULES))
+    found = protect_many(
+        {"fine": fine, "alone": alone, "again": fine}, Mechanism("FREQ(5)", width=5)
+    )
     assert list(found) == ["fine", "alone", "again"]
     assert isinstance(found["alone"], Unprotectable)
     assert isinstance(found["fine"], Protected)
