@@ -26,7 +26,8 @@ from csp import (
 from csp.clock import UNLIMITED
 from csp.solve.large import engine
 from csp.solve.large.axes import Axes
-from csp.solve.large.field import Field
+from csp.solve.large.book import _Claims
+from csp.solve.large.field import Field, Witness
 from csp.solve.large.relaxation import relax
 from instances import synthetic
 from tests import oracles
@@ -191,6 +192,14 @@ def test_the_relaxation_bounds_what_branch_and_cut_proves() -> None:
     assert relaxed is not None
     assert proved.proven
     assert 0 < relaxed.bound <= proved.cost
+
+
+def test_claims_of_huge_steps_are_exact() -> None:
+    steps = np.array([2**40, -(2**40)])
+    claims = _Claims(Witness(np.array([3, 5]), steps, (2**40, 1), (2**30, 1)), integer=True)
+    assert claims.claim(3, 1).reach == 2**80
+    assert claims.claim(3, 1).steps.tolist() == [2**80, -(2**80)]
+    assert claims.claim(3, -1).steps.tolist() == [-(2**70), 2**70]
 
 
 def test_an_interrupt_keeps_the_best_pattern_and_a_limit_is_a_limit() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,7 +180,10 @@ class _Claims:
         self._integer = integer
         self._witness = witness
         (self._fn, self._fd), (self._bn, self._bd) = witness.forward, witness.back
-        self._ahead, self._behind = witness.steps * self._fn, witness.steps * -self._bn
+        steps: NDArray[Any] = witness.steps
+        if int(np.abs(steps).max()) * max(self._fn, self._bn) >= 2**62:
+            steps = steps.astype(object)
+        self._ahead, self._behind = steps * self._fn, steps * -self._bn
 
     def pair(self, p: int, upper: int, made: dict[int, _Claims]) -> Pair:
         """Claims that a cell falls by this witness, and rises by another."""
