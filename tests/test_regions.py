@@ -10,7 +10,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from scipy.optimize import linprog
 
 from csp import InputError, Problem, suppress
@@ -59,7 +59,8 @@ def as_pattern(field: Field, region: regions.Region, x: np.ndarray[Any, Any]) ->
 def test_what_a_region_asks_for_holds_for_every_minimal_pattern(structure: str) -> None:
     seen = {"safe": 0, "refused": 0}
 
-    @examples(25)
+    # Few problems have a minimal pattern within the region: as many are drawn under any profile.
+    @settings(max_examples=100)
     @given(problems(STRUCTURES[structure], max_free=6, max_primary=2))
     def agree(problem: Problem) -> None:
         ready = posed(problem)
