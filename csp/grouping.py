@@ -22,7 +22,16 @@ from csp.errors import InputError
 from csp.hierarchy import Hierarchy
 from csp.memory import check_memory
 
-__all__ = ["MAX_BATCH", "Grouped", "Records", "Tally", "check_combinations", "group"]
+__all__ = [
+    "MAX_BATCH",
+    "Grouped",
+    "Partial",
+    "Records",
+    "Tally",
+    "batches",
+    "check_combinations",
+    "group",
+]
 
 # Transformed contributions and their weighted sums must stay inside int64.
 _LIMIT = 2.0**62
@@ -133,12 +142,12 @@ def group(
         If sums are beyond 2**62 units, or there are more than 2**40 combinations of codes.
     """
     tally = Tally(hierarchies, negative, top)
-    for batch in _batches(records):
+    for batch in batches(records):
         tally.add(batch)
     return tally.result()
 
 
-def _batches(records: Records) -> Iterator[Records]:
+def batches(records: Records) -> Iterator[Records]:
     """Batches of records that split no contributor, if that is possible."""
     n = len(records.amount)
     if n <= MAX_BATCH:
@@ -335,6 +344,10 @@ class _Largest:
         """Return some of them."""
         return _Largest(self.places[kept], self.amount[kept], self.owner[kept], self.weight[kept])
 
+    def numbered(self, owners: int) -> _Largest:
+        """Return them with the numbers of contributors raised."""
+        return _Largest(self.places, self.amount, self.owner + owners, self.weight)
+
     def ranked(self) -> _Largest:
         """Return them from the largest down, whatever their place.
 
@@ -448,6 +461,39 @@ class _Side:
             floor[largest.places[self._top - 1 :][last]] = largest.amount[self._top - 1 :][last]
             self._floor[inner] = floor
 
+    def known(self) -> tuple[_Sums, _Sums, _Largest, _Largest]:
+        """All that was added."""
+        return self.inner, self.apart, self.inner_largest, self.apart_largest
+
+    def join(self, known: tuple[_Sums, _Sums, _Largest, _Largest], owners: int) -> None:
+        """Add what was added elsewhere, whose contributors have numbers from here on."""
+        inner, apart, inner_largest, apart_largest = known
+        self.inner, self.apart = self.inner.plus(inner), self.apart.plus(apart)
+        self.inner_largest = self.inner_largest.plus(inner_largest.numbered(owners), self._top)
+        self.apart_largest = self.apart_largest.plus(apart_largest.numbered(owners), self._top)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partial:
+    """What a `Tally` knows of some batches, to be joined with others in another process.
+
+    Attributes
+    ----------
+    sums : _Sums
+    sides : tuple
+        See `_Side.known`.
+    smallest : int
+    size : _Size
+    owned : bool
+        Whether records have contributors.
+    """
+
+    sums: _Sums
+    sides: tuple[tuple[_Sums, _Sums, _Largest, _Largest], ...]
+    smallest: int
+    size: _Size
+    owned: bool
+
 
 class Tally:
     """Cells of records that come in batches.
@@ -524,6 +570,34 @@ class Tally:
         self._contribute(parts.take(single), inner=True)
         for block in self._blocks(parts.take(~single)):
             self._contribute(self._spread(block), inner=False)
+
+    def partial(self) -> Partial:
+        """Return what is known so far: cells, and none of the records."""
+        sides = tuple(side.known() for side in self._sides)
+        return Partial(self._sums, sides, self._smallest, self._size, self._owned)
+
+    def join(self, other: Partial, owners: int = 0) -> None:
+        """Add batches that were added up elsewhere, with the same options.
+
+        Parameters
+        ----------
+        other : Partial
+            None of its contributors has records here.
+        owners : int
+            Number of its first contributor.
+
+        Raises
+        ------
+        InputError
+            If sums are beyond 2**62 units.
+        """
+        self._size = self._size.joined(other.size, owned=other.owned)
+        self._size.check()
+        self._owned = other.owned
+        self._sums = self._sums.plus(other.sums)
+        self._smallest = min(self._smallest, other.smallest)
+        for side, known in zip(self._sides, other.sides, strict=True):
+            side.join(known, owners if other.owned else 0)
 
     @property
     def unweighted(self) -> bool:
@@ -670,14 +744,25 @@ class _Size:
         amount = np.abs(records.amount).astype(np.float64)
         weight = records.weight.astype(np.float64)
         owned = records.contributor is not None
-        largest = float(amount.max(initial=0))
-        return _Size(
-            self.weighted + float((weight * amount).sum()),
-            self.weight + float(weight.sum()),
-            self.amount + float(amount.sum()) if owned else max(self.amount, largest),
-            self.n + len(amount) if owned else 1.0,
+        found = _Size(
+            float((weight * amount).sum()),
+            float(weight.sum()),
+            float(amount.sum()) if owned else float(amount.max(initial=0)),
+            float(len(amount)),
             records.weight_scale,
-            self.unweighted and bool((records.weight == 10**records.weight_scale).all()),
+            bool((records.weight == 10**records.weight_scale).all()),
+        )
+        return self.joined(found, owned=owned)
+
+    def joined(self, other: _Size, *, owned: bool) -> _Size:
+        """Return the size of both."""
+        return _Size(
+            self.weighted + other.weighted,
+            self.weight + other.weight,
+            self.amount + other.amount if owned else max(self.amount, other.amount),
+            self.n + other.n if owned else 1.0,
+            other.weight_scale,
+            self.unweighted and other.unweighted,
         )
 
     def check(self, shift: int = 0) -> None:
