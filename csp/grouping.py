@@ -344,9 +344,9 @@ class _Largest:
         """Return some of them."""
         return _Largest(self.places[kept], self.amount[kept], self.owner[kept], self.weight[kept])
 
-    def numbered(self, owners: int) -> _Largest:
+    def numbered(self, first: int) -> _Largest:
         """Return them with the numbers of contributors raised."""
-        return _Largest(self.places, self.amount, self.owner + owners, self.weight)
+        return _Largest(self.places, self.amount, self.owner + first, self.weight)
 
     def ranked(self) -> _Largest:
         """Return them from the largest down, whatever their place.
@@ -461,16 +461,17 @@ class _Side:
             floor[largest.places[self._top - 1 :][last]] = largest.amount[self._top - 1 :][last]
             self._floor[inner] = floor
 
-    def known(self) -> tuple[_Sums, _Sums, _Largest, _Largest]:
-        """All that was added."""
-        return self.inner, self.apart, self.inner_largest, self.apart_largest
+    def known(self, first: int) -> tuple[_Sums, _Sums, _Largest, _Largest]:
+        """Return all that was added, contributors numbered from here on."""
+        largest = self.inner_largest.numbered(first), self.apart_largest.numbered(first)
+        return self.inner, self.apart, *largest
 
-    def join(self, known: tuple[_Sums, _Sums, _Largest, _Largest], owners: int) -> None:
-        """Add what was added elsewhere, whose contributors have numbers from here on."""
+    def join(self, known: tuple[_Sums, _Sums, _Largest, _Largest]) -> None:
+        """Add what was added elsewhere."""
         inner, apart, inner_largest, apart_largest = known
         self.inner, self.apart = self.inner.plus(inner), self.apart.plus(apart)
-        self.inner_largest = self.inner_largest.plus(inner_largest.numbered(owners), self._top)
-        self.apart_largest = self.apart_largest.plus(apart_largest.numbered(owners), self._top)
+        self.inner_largest = self.inner_largest.plus(inner_largest, self._top)
+        self.apart_largest = self.apart_largest.plus(apart_largest, self._top)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -571,20 +572,24 @@ class Tally:
         for block in self._blocks(parts.take(~single)):
             self._contribute(self._spread(block), inner=False)
 
-    def partial(self) -> Partial:
-        """Return what is known so far: cells, and none of the records."""
-        sides = tuple(side.known() for side in self._sides)
+    def partial(self, first: int = 0) -> Partial:
+        """Return what is known so far, cells and none of the records.
+
+        Parameters
+        ----------
+        first : int
+            What is added to the numbers of contributors.
+        """
+        sides = tuple(side.known(first if self._owned else 0) for side in self._sides)
         return Partial(self._sums, sides, self._smallest, self._size, self._owned)
 
-    def join(self, other: Partial, owners: int = 0) -> None:
+    def join(self, other: Partial) -> None:
         """Add batches that were added up elsewhere, with the same options.
 
         Parameters
         ----------
         other : Partial
-            None of its contributors has records here.
-        owners : int
-            Number of its first contributor.
+            None of its contributors has records here, nor the number of one.
 
         Raises
         ------
@@ -597,7 +602,7 @@ class Tally:
         self._sums = self._sums.plus(other.sums)
         self._smallest = min(self._smallest, other.smallest)
         for side, known in zip(self._sides, other.sides, strict=True):
-            side.join(known, owners if other.owned else 0)
+            side.join(known)
 
     @property
     def unweighted(self) -> bool:

@@ -3,15 +3,16 @@
 The frame is read twice. First every partition tells its codes, how many decimals its numbers have
 and what is wrong with them. Then the records of every contributor are brought together, in ranges
 of contributors that follow each other in the order of their identifiers, and every range is added
-up where it lies, as a batch of `csp.grouping`. What comes back are cells with their sums, counts
-and largest contributions; integers, so that it is the table of the same records in memory.
+up where it lies, as a batch of `csp.grouping`. Workers join the cells of several ranges. What comes
+back are cells with their sums, counts and largest contributions, all of them integers, so that it
+is the table of the same records in memory.
 """
 
 from __future__ import annotations
 
 import pickle
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
@@ -27,6 +28,7 @@ from csp.coding import (
     read_codes,
 )
 from csp.columns import check_names, library_of, numbered_codes, numbered_owners, read_columns
+from csp.contributors import Contributors
 from csp.errors import InputError, argument
 from csp.grouping import MAX_BATCH, Partial, Records, Tally, batches
 from csp.hierarchy import Hierarchy
@@ -37,6 +39,12 @@ __all__ = ["aggregated_by_workers", "has_workers"]
 
 _STEP = 4096
 """Of so many records in the order of their contributors one says where ranges may end."""
+
+_FEW = 8
+"""So many answers of partitions are joined to one."""
+
+_MOST = 2**32
+"""More contributors than a range has: the number of the range times this is added to theirs."""
 
 _COLUMNS = ("part", "leaf", "amount", "weight", "owner")
 """Records on their way to the others of their contributor."""
@@ -117,22 +125,32 @@ def aggregated_by_workers(
     say(Stage("adding up"))
     if wanted.contributor is not None:
         frame = frame.shuffled(partial(_ranged, plan), len(ends) + 1)
-    found: list[_Range] = []
-    for answer in frame.each(partial(_added_up, plan)):
-        if isinstance(answer, str):
-            raise InputError(answer)
-        found += answer
-    tally, owners = Tally(trees, wanted.negative, top), 0
-    for part in sorted(found, key=lambda one: one.number):
-        tally.join(part.cells, owners)
-        owners += part.owners
-    if sum(part.n for part in found) != n:
+    answers = frame.each(partial(_added_up, plan), partial(_joined, plan), len(looks))
+    found = _refusing(partial(_joined, plan), answers)
+    if isinstance(found, str):
+        raise InputError(found)
+    if found.n != n:
         msg = (
             "the frame gave other records when it was read again; keep them first, with "
             ".persist() of Dask or .cache() of Spark"
         )
         raise InputError(msg)
-    return found_of(tally, wanted, trees, scale, weight_scale)
+    tally = Tally(trees, wanted.negative, top)
+    tally.join(found.cells)
+    cells = found_of(tally, wanted, trees, scale, weight_scale)
+    people = _numbered(cells.grouped.contributors, found.owners)
+    return replace(cells, grouped=replace(cells.grouped, contributors=people))
+
+
+def _numbered(people: Contributors | None, owners: Mapping[int, int]) -> Contributors | None:
+    """Give contributors the numbers that they have among all, not within their range."""
+    if people is None or people.ids is None:
+        return people
+    first = np.zeros(max(owners) + 1, np.int64)
+    first[sorted(owners)[1:]] = np.cumsum([owners[part] for part in sorted(owners)])[:-1]
+    part, number = np.divmod(people.ids, _MOST)
+    ids = np.where(people.ids < 0, -1, first[part] + number)
+    return replace(people, ids=ids, opposite=_numbered(people.opposite, owners))
 
 
 def _unchecked(trees: Sequence[Hierarchy], top: int) -> None:
@@ -204,11 +222,10 @@ class _Plan(NamedTuple):
     ends: tuple[str, ...]
 
 
-class _Range(NamedTuple):
-    """Cells of a range of contributors, how many these are, and their records."""
+class _Cells(NamedTuple):
+    """Cells of some ranges, how many contributors each of these has, and all their records."""
 
-    number: int
-    owners: int
+    owners: dict[int, int]
     n: int
     cells: Partial
 
@@ -286,19 +303,17 @@ def _ranged(plan: _Plan, frame: Any) -> dict[str, NDArray[Any]]:
     return {name: found[name] for name in _COLUMNS}
 
 
-def _added_up(plan: _Plan, frame: Any) -> list[_Range]:
-    """Cells of the records of a partition, in each range of contributors."""
+def _added_up(plan: _Plan, frame: Any) -> _Cells:
+    """Cells of the records of a partition, one range of contributors after the other."""
     if plan.wanted.contributor is None:
-        found = _placed(plan, frame)
-        return [_range(plan, 0, found)] if len(found["leaf"]) else []
+        return _range(plan, 0, _placed(plan, frame))
     arrays = dict(zip(_COLUMNS, read_columns(frame, _COLUMNS).arrays, strict=True))
-    return [
-        _range(plan, part, {name: array[arrays["part"] == part] for name, array in arrays.items()})
-        for part in np.unique(arrays["part"]).tolist()
-    ]
+    parts = np.unique(arrays["part"]).tolist()
+    of_part = ({name: a[arrays["part"] == part] for name, a in arrays.items()} for part in parts)
+    return _joined(plan, [_range(plan, p, a) for p, a in zip(parts, of_part, strict=True)])
 
 
-def _range(plan: _Plan, number: int, found: dict[str, NDArray[Any]]) -> _Range:
+def _range(plan: _Plan, part: int, found: dict[str, NDArray[Any]]) -> _Cells:
     leaf, amount, weight = found["leaf"], found["amount"], found["weight"]
     owners, owner = 0, None
     if plan.wanted.contributor is not None:
@@ -306,9 +321,25 @@ def _range(plan: _Plan, number: int, found: dict[str, NDArray[Any]]) -> _Range:
         check_weights(owner, weight, plan.wanted)
     tally = Tally(plan.trees, plan.wanted.negative, plan.top)
     positions = np.unravel_index(leaf, [len(tree.codes) for tree in plan.trees])
-    for batch in batches(Records(tuple(positions), amount, weight, plan.weight_scale, owner)):
-        tally.add(batch)
-    return _Range(number, owners, len(leaf), tally.partial())
+    if len(leaf):
+        for batch in batches(Records(tuple(positions), amount, weight, plan.weight_scale, owner)):
+            tally.add(batch)
+    return _Cells({part: owners}, len(leaf), tally.partial(part * _MOST))
+
+
+def _joined(plan: _Plan, found: Sequence[_Cells | str]) -> _Cells:
+    """Cells of several partitions."""
+    tally = Tally(plan.trees, plan.wanted.negative, plan.top)
+    owners: dict[int, int] = {}
+    n = 0
+    for one in found:
+        if isinstance(one, str):
+            raise InputError(one)
+        if one.n:
+            tally.join(one.cells)
+            owners |= one.owners
+            n += one.n
+    return _Cells(owners, n, tally.partial())
 
 
 # ---- engines -------------------------------------------------------------------------------------
@@ -317,8 +348,13 @@ def _range(plan: _Plan, number: int, found: dict[str, NDArray[Any]]) -> _Range:
 class _Frame(Protocol):
     """A frame in partitions, its columns c0, c1, ... or `_COLUMNS`."""
 
-    def each(self, function: Callable[[Any], Any]) -> list[Any]:
-        """Ask each partition, in their order; an error is a text."""
+    def each(
+        self, function: Callable[[Any], Any], join: Callable[[Any], Any] | None = None, n: int = 0
+    ) -> list[Any]:
+        """Ask each of n partitions, in their order; an error is a text.
+
+        With `join`, which makes one answer of several, few answers come back.
+        """
 
     def shuffled(self, function: Callable[[Any], dict[str, NDArray[Any]]], parts: int) -> _Frame:
         """Bring records that a function makes of each partition together by their part."""
@@ -334,11 +370,17 @@ class _Dask:
         places = _columns_of(names, data.columns)
         return cls(data[list(names)].rename(columns=dict(zip(names, places, strict=True))))
 
-    def each(self, function: Callable[[Any], Any]) -> list[Any]:
+    def each(
+        self, function: Callable[[Any], Any], join: Callable[[Any], Any] | None = None, n: int = 0
+    ) -> list[Any]:
         import dask
 
         asked = dask.delayed(partial(_refusing, function))
-        return list(dask.compute(*[asked(part) for part in self.frame.to_delayed()]))
+        found = [asked(part) for part in self.frame.to_delayed()]
+        while join is not None and len(found) > 1:
+            asked = dask.delayed(partial(_refusing, join))
+            found = [asked(found[k : k + _FEW]) for k in range(0, len(found), _FEW)]
+        return list(dask.compute(*found))
 
     def shuffled(self, function: Callable[[Any], dict[str, NDArray[Any]]], parts: int) -> _Dask:
         kinds = {name: "string" if name == "owner" else "int64" for name in _COLUMNS}
@@ -365,12 +407,22 @@ class _Spark:
         kept = [f"x{data.columns.index(name)}" for name in names]
         return cls(renamed.select(*kept).toDF(*places))
 
-    def each(self, function: Callable[[Any], Any]) -> list[Any]:
+    def each(
+        self, function: Callable[[Any], Any], join: Callable[[Any], Any] | None = None, n: int = 0
+    ) -> list[Any]:
         def asked(frame: Any) -> dict[str, Any]:
             return {"found": [pickle.dumps(_refusing(function, frame))]}
 
-        rows = self.frame.mapInArrow(_arrow(asked), "found binary").collect()
-        return [pickle.loads(row[0]) for row in rows]
+        def joined(frame: Any) -> dict[str, Any]:
+            assert join is not None
+            found = [pickle.loads(one) for one in frame["found"].to_pylist()]
+            return {"found": [pickle.dumps(_refusing(join, found))]}
+
+        found = self.frame.mapInArrow(_arrow(asked), "found binary")
+        while join is not None and n > 1:
+            n = -(-n // _FEW)
+            found = found.repartition(n).mapInArrow(_arrow(joined), "found binary")
+        return [pickle.loads(row[0]) for row in found.collect()]
 
     def shuffled(self, function: Callable[[Any], dict[str, NDArray[Any]]], parts: int) -> _Spark:
         kinds = [f"{name} {'string' if name == 'owner' else 'bigint'}" for name in _COLUMNS]
@@ -403,6 +455,7 @@ def _columns_of(names: Sequence[str], known: Sequence[Any]) -> list[str]:
 
 _ENGINES: dict[str, tuple[Any, str]] = {
     "dask": (_Dask, "to_delayed"),
+    "dask_expr": (_Dask, "to_delayed"),  # where it was for a while
     "pyspark": (_Spark, "mapInArrow"),
 }
 """By library: what a frame becomes, and the method by which it is recognised."""
