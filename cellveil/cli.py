@@ -23,7 +23,7 @@ from cellveil.answers import (
 )
 from cellveil.attack.command import attack
 from cellveil.bench.command import bench
-from cellveil.front import SAFE, UNSAFE, Front, explained, say
+from cellveil.front import SAFE, UNSAFE, Front, explained, options_of, say
 from cellveil.microdata.command import microaggregate
 from cellveil.options import (
     JJ,
@@ -53,6 +53,7 @@ from cellveil.options import (
     Tolerance,
     TopColumns,
     Totals,
+    Workers,
 )
 from cellveil.problems import audit, suppress
 from cellveil.studies.command import study
@@ -96,10 +97,13 @@ def front(
 
 @app.command()
 def protect(
+    ctx: typer.Context,
     data: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
-            metavar="DATA", help=".csv, .csv.gz, .parquet, or .asc with its layout (--rda)."
+            metavar="DATA",
+            help=".csv, .csv.gz, .parquet, or .asc with its layout (--rda). Each of several files "
+            "is a table of its own.",
         ),
     ],
     *,
@@ -208,10 +212,14 @@ def protect(
     method: Method = "auto",
     time_limit: TimeLimit = TIME_LIMIT,
     gap: Gap = 0.0,
+    workers: Workers = 1,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Published table: .csv, .csv.gz or .parquet."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Published table: .csv, .csv.gz or .parquet. With several files of data a folder.",
         ),
     ] = None,
     summary: Summary = None,
@@ -228,11 +236,16 @@ def protect(
     """Protect the table of some data: find its sensitive cells, suppress, audit, publish.
 
     Without -o the published table is printed. Ctrl-C keeps the best pattern found so far.
+
+    Several files are protected one by one, each within the time limit, and published in the folder
+    of -o under their names. Tables of the same records that share cells must not be: an attacker
+    reads them together. Link them (csp.link in Python).
     """
     from cellveil.defence import defence_words, measured, posterior_words, read_defence
     from cellveil.inputs import Source, read_rules, read_table, split_names, text_file
     from cellveil.outputs import check_outputs, result_columns, write_columns, write_json
     from cellveil.progress import Meter
+    from cellveil.several import on_cores, places_for, protect_each
     from cellveil.show import guarantee, quality, sizes
     from csp.clock import Clock
     from csp.formats.files import written_together
@@ -242,17 +255,29 @@ def protect(
     names = split_names(by, "--by")
     clock = Clock.of(time_limit)
     rule, looked_at = read_rules(rules, primary, names, encoding)
-    source = Source(
-        data, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
-        split_names(top, "--top") if top else (), str(negative), decimals, tuple(total or ()),
-        missing, looked_at, text_file(data, sep, decimal, encoding, na), absent_zero, tolerance,
-        memory, None if drop_empty is None else "drop" if drop_empty else "keep",
-    )  # fmt: skip
+    sources = [
+        Source(
+            path, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
+            split_names(top, "--top") if top else (), str(negative), decimals, tuple(total or ()),
+            missing, looked_at, text_file(path, sep, decimal, encoding, na), absent_zero, tolerance,
+            memory, None if drop_empty is None else "drop" if drop_empty else "keep",
+        )
+        for path in data
+    ]  # fmt: skip
     mechanism = Mechanism(
         rule, width=width, strict=strict, cost=str(cost), margins=str(margins),
         singletons=singletons, unions=unions, integer=integer,
         defence=read_defence(defence, key_file, table_id),
     )  # fmt: skip
+    read = [rda, primary, key_file, keep]
+    read += [Path(text.partition("=")[2]) for text in hierarchy or ()]
+    if len(data) > 1:
+        alone = {"--jj": jj, "--release": release, "--keep": keep, "--defence": defence}
+        protect_each(
+            sources, places_for(data, output, summary, read, alone), mechanism, workers=workers,
+            method=method, time_limit=clock.seconds, gap=gap, intervals=intervals, reveal=reveal,
+            summary=summary, options=options_of(ctx.command),
+        )  # fmt: skip
     needs_reveal("--jj", jj, reveal=reveal)
     if jj is not None and (singletons or unions):
         from csp.errors import InputError
@@ -264,18 +289,15 @@ def protect(
             "-o": output, "--summary": summary, "--jj": jj, "--release": release,
             "the cells of --release": None if release is None else release.with_suffix(".csv"),
         },
-        [
-            data, rda, primary, key_file, keep,
-            *(Path(text.partition("=")[2]) for text in hierarchy or ()),
-        ],
+        [*data, *read],
         {
             "-o": RESULTS, "--summary": (".json",), "--jj": JJ, "--release": (".json",),
             "the cells of --release": (".csv",),
         },
     )  # fmt: skip
-    with Meter("tabulating") as meter:
+    with Meter("tabulating") as meter, on_cores(workers):
         earlier = None if keep is None else read_release(keep)[0]
-        table = read_table(source, meter.phase)
+        table = read_table(sources[0], meter.phase)
         clock.check("the table was made")
         meter.phase("finding sensitive cells")
         with explained(table, reveal=reveal, defended=mechanism.defence is not None):

@@ -23,6 +23,8 @@ __all__ = [
     "Front",
     "explained",
     "folder_for",
+    "message_of",
+    "options_of",
     "say",
     "tell",
 ]
@@ -56,7 +58,7 @@ class Front(TyperGroup):
             if debug:
                 raise
             _flushed()
-            found = _message(error, _options(self.commands.get(ctx.invoked_subcommand)))
+            found = message_of(error, options_of(self.commands.get(ctx.invoked_subcommand)))
             if found is None:
                 raise
             message, code = found
@@ -76,11 +78,11 @@ def _written() -> list[str]:
     return written
 
 
-def _options(command: Any) -> set[str]:
+def options_of(command: Any) -> set[str]:
     """Options of a command, or of all in a group."""
     found: set[str] = set()
     for below in getattr(command, "commands", {}).values():
-        found |= _options(below)
+        found |= options_of(below)
     for param in command.params if command is not None else ():
         found |= {*param.opts, *param.secondary_opts}
     return found
@@ -98,7 +100,7 @@ def _flushed() -> bool:
     return True
 
 
-def _message(error: Exception, options: set[str]) -> tuple[str, int] | None:
+def message_of(error: Exception, options: set[str]) -> tuple[str, int] | None:
     """Message and exit code for an error; None for the parser's own, which it shows itself."""
     if hasattr(error, "exit_code"):  # usage errors of the parser
         return None

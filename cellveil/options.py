@@ -38,6 +38,7 @@ __all__ = [
     "Tolerance",
     "TopColumns",
     "Totals",
+    "Workers",
 ]
 
 RESULTS = (".csv", ".csv.gz", ".parquet")
@@ -203,6 +204,14 @@ Missing = Annotated[
         metavar="TEXTS",
         help="Texts that stand for a missing entry, by commas; '' for none but the empty one.",
         show_default="NA as a code is refused",
+    ),
+]
+Workers = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        metavar="NUMBER",
+        help="Processes for tables of several files, or for regions of one large table.",
     ),
 ]
 TableId = Annotated[

@@ -1,4 +1,4 @@
-"""Microdata added up where they lie: files beyond memory and DuckDB relations.
+"""Microdata added up where they lie: files beyond memory, DuckDB relations, Ibis expressions.
 
 DuckDB reads the records, finds the inner cell of each and keeps cell, amount, weight and
 contributor in a table of its own, which goes to disk where it is larger than the memory allowed.
@@ -20,8 +20,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.coding import check_repeats, leaf_positions, negative_value, read_codes
-from csp.columns import TextFile, check_names, file_note, is_relation, plain_relation
+from csp.coding import (
+    check_repeats,
+    leaf_positions,
+    missing_owner,
+    negative_value,
+    read_codes,
+    weight_not_positive,
+)
+from csp.columns import (
+    TextFile,
+    check_names,
+    file_note,
+    is_ibis,
+    is_relation,
+    numbered_owners,
+    plain_relation,
+)
 from csp.errors import InputError, argument
 from csp.formats.delimited import (
     Opened,
@@ -36,7 +51,16 @@ from csp.hierarchy import Hierarchy
 from csp.memory import size_text, taken_memory
 from csp.units import NotUnits, to_units, unmasked
 
-__all__ = ["Found", "Stage", "Wanted", "aggregated"]
+__all__ = [
+    "Found",
+    "Numbers",
+    "Stage",
+    "Wanted",
+    "aggregated",
+    "check_weights",
+    "found_of",
+    "numbers_of",
+]
 
 _NAME = "cellveil_source"
 """What the records are called in queries; a relation may be about a table of any other name."""
@@ -110,6 +134,12 @@ class Wanted:
     missing: str | None
     check: Callable[[Sequence[Hierarchy], int], None]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the data, each once."""
+        others = [n for n in (self.value, self.contributor, self.weight) if n is not None]
+        return tuple(dict.fromkeys([*self.names, *others]))
+
     def tree(self, name: str, texts: Sequence[str]) -> Hierarchy:
         """Hierarchy of a dimension, flat over the codes that occur if none was given."""
         return self.hierarchies.get(name) or Hierarchy.flat(sorted(texts), self.roots[name])
@@ -145,10 +175,11 @@ def aggregated(
 
     Parameters
     ----------
-    data : path, TextFile or DuckDB relation
+    data : path, TextFile, DuckDB relation or Ibis expression
     wanted : Wanted
     memory : int or None
-        Bytes that the process may take, for a file; a relation obeys its own connection.
+        Bytes that the process may take, for a file; a relation obeys its own connection, and so
+        does an Ibis expression on DuckDB.
     progress : callable, optional
 
     Raises
@@ -158,7 +189,7 @@ def aggregated(
         file nor a relation.
     """
     say = progress or (lambda stage: None)
-    names = list(dict.fromkeys([*wanted.names, *_others(wanted)]))
+    names = wanted.columns
     numbers = {n for n in (wanted.value, wanted.weight) if n is not None}
     with _opened(data, names, numbers, memory) as source:
         say(Stage("reading codes", note=source.note))
@@ -198,14 +229,10 @@ def aggregated(
             if (weight <= 0).any():
                 i = int(np.argmax(weight <= 0))
                 row = amounts.row(wanted.weight, columns["w"][i])
-                msg = (
-                    f"row {row}: the weight in column {wanted.weight!r} is not positive; correct "
-                    "or drop the record"
-                )
-                raise InputError(msg)
+                raise weight_not_positive(row, wanted.weight)
             owner = columns.get("owner")
             if owner is not None:
-                _check_weights(owner, weight, wanted)
+                check_weights(owner, weight, wanted)
                 owner = owner + owners
                 owners = int(owner.max()) + 1
             tally.add(
@@ -214,24 +241,118 @@ def aggregated(
                     weights.scale, owner,
                 )
             )  # fmt: skip
-        grouped = tally.result()
+        return found_of(tally, wanted, trees, amounts.scale, weights.scale)
+
+
+def found_of(
+    tally: Tally, wanted: Wanted, trees: Sequence[Hierarchy], scale: int, weight_scale: int
+) -> Found:
+    """Cells of all records that were added up; plain counts have no contributions."""
+    grouped = tally.result()
     plain = wanted.value is None and wanted.contributor is None
-    if plain and weights.scale == 0 and tally.unweighted:
+    if plain and weight_scale == 0 and tally.unweighted:
         grouped = replace(grouped, contributors=None)
-    return Found(grouped, tuple(trees), amounts.scale + weights.scale)
+    return Found(grouped, tuple(trees), scale + weight_scale)
 
 
-def _others(wanted: Wanted) -> list[str]:
-    return [n for n in (wanted.value, wanted.contributor, wanted.weight) if n is not None]
+def check_weights(owner: NDArray[np.int64], weight: NDArray[np.int64], wanted: Wanted) -> None:
+    """Refuse two weights of one contributor; an average of them would be a guess.
 
-
-def _check_weights(owner: NDArray[np.int64], weight: NDArray[np.int64], wanted: Wanted) -> None:
+    Raises
+    ------
+    InputError
+    """
     last = np.zeros(int(owner.max()) + 1, np.int64)
     last[owner] = weight
     if (last[owner] != weight).any():
         msg = (
             f"one contributor (column {wanted.contributor!r}) has two weights (column "
             f"{wanted.weight!r}); give it one"
+        )
+        raise InputError(msg)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """What records in memory contribute; see `csp.grouping.Records`.
+
+    Attributes
+    ----------
+    amount : (n,) int64
+    scale : int
+    weight : (n,) int64
+    weight_scale : int
+    owner : (n,) int64 or None
+    """
+
+    amount: NDArray[np.int64]
+    scale: int
+    weight: NDArray[np.int64]
+    weight_scale: int
+    owner: NDArray[np.int64] | None
+
+
+def numbers_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> Numbers:
+    """Read amounts, weights and contributors of records in memory.
+
+    Raises
+    ------
+    InputError
+        See `csp.tabulate.tabulate`.
+    """
+    n = len(columns[wanted.names[0]])
+    amount, scale = np.ones(n, np.int64), 0
+    if wanted.value is not None:
+        amount, scale = _numbers(columns[wanted.value], wanted.value, wanted.decimals)
+    if wanted.negative == "error" and (amount < 0).any():
+        raise negative_value(int(np.argmax(amount < 0)) + 1, wanted.value)
+    weight, weight_scale = np.ones(n, np.int64), 0
+    if wanted.weight is not None:
+        weight, weight_scale = _weights(columns[wanted.weight], wanted.weight)
+    owner = None
+    if wanted.contributor is not None:
+        owner = _owners(columns[wanted.contributor], wanted.contributor)
+        if wanted.weight is not None:
+            _check_owner_weights(owner, weight, wanted.contributor, wanted.weight)
+    return Numbers(amount, scale, weight, weight_scale, owner)
+
+
+def _numbers(
+    column: NDArray[Any], name: str, decimals: int | None
+) -> tuple[NDArray[np.int64], int]:
+    try:
+        return to_units(column, decimals)
+    except NotUnits as error:
+        msg = f"row {error.index + 1}, column {name!r}: {error.reason}"
+        raise InputError(msg) from error
+
+
+def _weights(column: NDArray[Any], name: str) -> tuple[NDArray[np.int64], int]:
+    weights, scale = _numbers(column, name, None)
+    if (weights <= 0).any():
+        raise weight_not_positive(int(np.argmax(weights <= 0)) + 1, name)
+    return weights, scale
+
+
+def _owners(column: NDArray[Any], name: str) -> NDArray[np.int64]:
+    """Give contributors numbers, in the sorted order of their identifiers."""
+    _, number, gap = numbered_owners(column)
+    if gap >= 0:
+        raise missing_owner(gap + 1, name)
+    return number
+
+
+def _check_owner_weights(
+    owner: NDArray[np.int64], weights: NDArray[np.int64], contributor: str, weight: str
+) -> None:
+    """Repeating a contributor needs one weight; an average of several would be a guess."""
+    _, first = np.unique(owner, return_index=True)
+    differ = weights != weights[first][owner]
+    if differ.any():
+        row = int(np.argmax(differ))
+        msg = (
+            f"rows {int(first[owner[row]]) + 1} and {row + 1}: one contributor (column "
+            f"{contributor!r}) has two weights (column {weight!r}); give it one"
         )
         raise InputError(msg)
 
@@ -246,6 +367,10 @@ def _opened(
     """Open a file within the memory, or a relation on its own connection."""
     import duckdb
 
+    if is_ibis(data):
+        with _of_ibis(data, names, memory) as source:
+            yield source
+        return
     if is_relation(data):
         try:
             source = _Source(plain_relation(data, names), names, "temp.cellveil_records")
@@ -264,14 +389,7 @@ def _opened(
         )
         raise InputError(msg)
     file = data if isinstance(data, TextFile) else TextFile(data)
-    spare = _LEAST if memory is None else memory - taken_memory()
-    if spare < _LEAST:
-        msg = (
-            f"{argument('memory')} leaves {size_text(max(spare, 0))} beside what the program takes "
-            f"already; give at least {size_text(taken_memory() + _LEAST)}"
-        )
-        raise InputError(msg)
-    share = spare // 3
+    share = _LEAST // 3 if memory is None else _share(memory)
     rows, pairs = share // _RECORD, share // _PAIR
     parquet = is_parquet(file.path)
     if parquet and not file.plain:
@@ -295,6 +413,48 @@ def _opened(
             relation = plain_relation(opened.relation, places)
             source = _Source(relation, names, "records", rows, pairs)
             yield _written(source, file, opened, numbers)
+
+
+def _share(memory: int) -> int:
+    """Bytes for each of DuckDB, a batch, and the cells."""
+    spare = memory - taken_memory()
+    if spare < _LEAST:
+        msg = (
+            f"{argument('memory')} leaves {size_text(max(spare, 0))} beside what the program takes "
+            f"already; give at least {size_text(taken_memory() + _LEAST)}"
+        )
+        raise InputError(msg)
+    return spare // 3
+
+
+@contextmanager
+def _of_ibis(data: Any, names: Sequence[str], memory: int | None) -> Iterator[_Source]:
+    """Open an Ibis expression: a relation on DuckDB, elsewhere a stream that is kept on disk."""
+    import ibis
+
+    check_names(names, data.columns)
+    try:
+        backend = data.get_backend()
+        if backend.name == "duckdb" and not data.op().find(ibis.expr.operations.InMemoryTable):
+            with _opened(backend.con.sql(str(ibis.to_sql(data))), names, (), memory) as source:
+                yield source
+            return
+        stream = data.select(*names).to_pyarrow_batches()
+    except ibis.common.exceptions.IbisError as error:
+        msg = f"the Ibis expression cannot be read: {' '.join(str(error).split())}"
+        raise InputError(msg) from error
+    share = None if memory is None else _share(memory)
+    with (
+        tempfile.TemporaryDirectory(prefix="cellveil-") as folder,
+        connected("the Ibis expression", "ibis", folder, share) as connection,
+    ):
+        connection.register("stream", stream)
+        connection.execute("CREATE TABLE kept AS SELECT * FROM stream")
+        relation = plain_relation(connection.table("kept"), names)
+        yield _Source(
+            relation, names, "records",
+            *(() if share is None else (share // _RECORD, share // _PAIR)),
+        )  # fmt: skip
 
 
 def _written(source: _Source, asked: TextFile, opened: Opened, numbers: Collection[str]) -> _Source:
@@ -545,12 +705,7 @@ class _Source:
                     f"{_DIGITS + 1} + {length}"
                 )
         if self.any(missing):
-            row = self.first_row(missing)
-            msg = (
-                f"row {row}: the contributor in column {name!r} is missing; give each record the "
-                "identifier of its contributor"
-            )
-            raise InputError(msg)
+            raise missing_owner(self.first_row(missing), name)
         return term
 
     def _part(self, owner: str, n: int) -> str:

@@ -12,7 +12,15 @@ from csp.columns import numbered_codes
 from csp.errors import InputError, argument
 from csp.hierarchy import Hierarchy
 
-__all__ = ["Finder", "check_repeats", "leaf_positions", "negative_value", "read_codes"]
+__all__ = [
+    "Finder",
+    "check_repeats",
+    "leaf_positions",
+    "missing_owner",
+    "negative_value",
+    "read_codes",
+    "weight_not_positive",
+]
 
 # So many records without two of one category are no table of categories.
 _MANY = 1000
@@ -137,4 +145,19 @@ def negative_value(row: int, name: str | None) -> InputError:
     return InputError(
         f"row {row}: the value in column {name!r} is negative; correct it or choose "
         f"{argument('negative', 'abs')}, 'shift' or 'split'"
+    )
+
+
+def weight_not_positive(row: int, name: str | None) -> InputError:
+    """Return the error for a weight that is not positive."""
+    return InputError(
+        f"row {row}: the weight in column {name!r} is not positive; correct or drop the record"
+    )
+
+
+def missing_owner(row: int, name: str) -> InputError:
+    """Return the error for a record without a contributor."""
+    return InputError(
+        f"row {row}: the contributor in column {name!r} is missing; give each record the "
+        "identifier of its contributor"
     )

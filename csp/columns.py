@@ -34,7 +34,10 @@ __all__ = [
     "check_names",
     "column_names",
     "file_note",
+    "is_ibis",
     "is_relation",
+    "library_of",
+    "native_frame",
     "numbered_codes",
     "numbered_owners",
     "plain_relation",
@@ -299,8 +302,26 @@ def check_names(names: Sequence[str], known: Sequence[str], *, title: bool = Fal
 
 def is_relation(data: Any) -> bool:
     """Whether data is a DuckDB relation."""
-    library = type(data).__module__.split(".")[0]
-    return library in {"duckdb", "_duckdb"} and hasattr(data, "fetchnumpy")
+    return library_of(data) in {"duckdb", "_duckdb"} and hasattr(data, "fetchnumpy")
+
+
+def is_ibis(data: Any) -> bool:
+    """Whether data is a table expression of Ibis."""
+    return library_of(data) == "ibis" and hasattr(data, "to_pyarrow_batches")
+
+
+def library_of(data: Any) -> str:
+    """Name of the library whose object this is."""
+    return type(data).__module__.split(".")[0]
+
+
+def native_frame(data: Any) -> Any:
+    """Frame inside a frame of narwhals; anything else as it is."""
+    if library_of(data) != "narwhals":
+        return data
+    import narwhals as nw
+
+    return nw.to_native(data, pass_through=True)
 
 
 def _frame_of(data: Any) -> Any:

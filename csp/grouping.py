@@ -22,7 +22,16 @@ from csp.errors import InputError
 from csp.hierarchy import Hierarchy
 from csp.memory import check_memory
 
-__all__ = ["MAX_BATCH", "Grouped", "Records", "Tally", "check_combinations", "group"]
+__all__ = [
+    "MAX_BATCH",
+    "Grouped",
+    "Partial",
+    "Records",
+    "Tally",
+    "batches",
+    "check_combinations",
+    "group",
+]
 
 # Transformed contributions and their weighted sums must stay inside int64.
 _LIMIT = 2.0**62
@@ -133,12 +142,12 @@ def group(
         If sums are beyond 2**62 units, or there are more than 2**40 combinations of codes.
     """
     tally = Tally(hierarchies, negative, top)
-    for batch in _batches(records):
+    for batch in batches(records):
         tally.add(batch)
     return tally.result()
 
 
-def _batches(records: Records) -> Iterator[Records]:
+def batches(records: Records) -> Iterator[Records]:
     """Batches of records that split no contributor, if that is possible."""
     n = len(records.amount)
     if n <= MAX_BATCH:
@@ -335,6 +344,10 @@ class _Largest:
         """Return some of them."""
         return _Largest(self.places[kept], self.amount[kept], self.owner[kept], self.weight[kept])
 
+    def numbered(self, first: int) -> _Largest:
+        """Return them with the numbers of contributors raised."""
+        return _Largest(self.places, self.amount, self.owner + first, self.weight)
+
     def ranked(self) -> _Largest:
         """Return them from the largest down, whatever their place.
 
@@ -448,6 +461,40 @@ class _Side:
             floor[largest.places[self._top - 1 :][last]] = largest.amount[self._top - 1 :][last]
             self._floor[inner] = floor
 
+    def known(self, first: int) -> tuple[_Sums, _Sums, _Largest, _Largest]:
+        """Return all that was added, contributors numbered from here on."""
+        largest = self.inner_largest.numbered(first), self.apart_largest.numbered(first)
+        return self.inner, self.apart, *largest
+
+    def join(self, known: tuple[_Sums, _Sums, _Largest, _Largest]) -> None:
+        """Add what was added elsewhere."""
+        inner, apart, inner_largest, apart_largest = known
+        self.inner, self.apart = self.inner.plus(inner), self.apart.plus(apart)
+        self.inner_largest = self.inner_largest.plus(inner_largest, self._top)
+        self.apart_largest = self.apart_largest.plus(apart_largest, self._top)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partial:
+    """What a `Tally` knows of some batches, to be joined with others in another process.
+
+    Attributes
+    ----------
+    sums : _Sums
+    sides : tuple
+        See `_Side.known`.
+    smallest : int
+    size : _Size
+    owned : bool
+        Whether records have contributors.
+    """
+
+    sums: _Sums
+    sides: tuple[tuple[_Sums, _Sums, _Largest, _Largest], ...]
+    smallest: int
+    size: _Size
+    owned: bool
+
 
 class Tally:
     """Cells of records that come in batches.
@@ -524,6 +571,38 @@ class Tally:
         self._contribute(parts.take(single), inner=True)
         for block in self._blocks(parts.take(~single)):
             self._contribute(self._spread(block), inner=False)
+
+    def partial(self, first: int = 0) -> Partial:
+        """Return what is known so far, cells and none of the records.
+
+        Parameters
+        ----------
+        first : int
+            What is added to the numbers of contributors.
+        """
+        sides = tuple(side.known(first if self._owned else 0) for side in self._sides)
+        return Partial(self._sums, sides, self._smallest, self._size, self._owned)
+
+    def join(self, other: Partial) -> None:
+        """Add batches that were added up elsewhere, with the same options.
+
+        Parameters
+        ----------
+        other : Partial
+            None of its contributors has records here, nor the number of one.
+
+        Raises
+        ------
+        InputError
+            If sums are beyond 2**62 units.
+        """
+        self._size = self._size.joined(other.size, owned=other.owned)
+        self._size.check()
+        self._owned = other.owned
+        self._sums = self._sums.plus(other.sums)
+        self._smallest = min(self._smallest, other.smallest)
+        for side, known in zip(self._sides, other.sides, strict=True):
+            side.join(known)
 
     @property
     def unweighted(self) -> bool:
@@ -670,14 +749,25 @@ class _Size:
         amount = np.abs(records.amount).astype(np.float64)
         weight = records.weight.astype(np.float64)
         owned = records.contributor is not None
-        largest = float(amount.max(initial=0))
-        return _Size(
-            self.weighted + float((weight * amount).sum()),
-            self.weight + float(weight.sum()),
-            self.amount + float(amount.sum()) if owned else max(self.amount, largest),
-            self.n + len(amount) if owned else 1.0,
+        found = _Size(
+            float((weight * amount).sum()),
+            float(weight.sum()),
+            float(amount.sum()) if owned else float(amount.max(initial=0)),
+            float(len(amount)),
             records.weight_scale,
-            self.unweighted and bool((records.weight == 10**records.weight_scale).all()),
+            bool((records.weight == 10**records.weight_scale).all()),
+        )
+        return self.joined(found, owned=owned)
+
+    def joined(self, other: _Size, *, owned: bool) -> _Size:
+        """Return the size of both."""
+        return _Size(
+            self.weighted + other.weighted,
+            self.weight + other.weight,
+            self.amount + other.amount if owned else max(self.amount, other.amount),
+            self.n + other.n if owned else 1.0,
+            other.weight_scale,
+            self.unweighted and other.unweighted,
         )
 
     def check(self, shift: int = 0) -> None:

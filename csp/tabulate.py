@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.aggregation import Found, Stage, Wanted, aggregated
-from csp.coding import check_repeats, leaf_positions, negative_value, read_codes
-from csp.columns import Columns, is_relation, numbered_owners, read_columns
+from csp.aggregation import Found, Stage, Wanted, aggregated, numbers_of
+from csp.coding import check_repeats, leaf_positions, read_codes
+from csp.columns import Columns, is_ibis, is_relation, native_frame, read_columns
 from csp.contributors import Contributors
 from csp.cube import (
     check_size,
@@ -26,7 +26,7 @@ from csp.memory import memory_size
 from csp.numbers import UNBOUNDED
 from csp.table import Table
 from csp.totals import check_leaves, total_codes
-from csp.units import NotUnits, to_units
+from csp.workers import aggregated_by_workers, has_workers
 
 __all__ = ["NEGATIVE", "tabulate"]
 
@@ -61,7 +61,8 @@ def tabulate(
     data : data frame, mapping of columns, path, or pair
         Any frame narwhals knows, a DuckDB relation, a mapping of column names to sequences, the
         path of a .csv or .parquet file, or what `csp.formats.argus.read_microdata` returns (then
-        the layout gives hierarchies and decimals where the call does not).
+        the layout gives hierarchies and decimals where the call does not). Records of a DuckDB
+        relation, a frame of Dask or PySpark, or an Ibis expression are added up where they lie.
     by : sequence of str
         Columns of the table's dimensions.
     value : str, optional
@@ -106,7 +107,8 @@ def tabulate(
         by DuckDB batch by batch, with copies of the columns on disk in the folder for temporary
         files, which are deleted at the end. The table is the same.
     progress : callable, optional
-        Called with a `csp.aggregation.Stage` while records are added up within `memory`.
+        Called with a `csp.aggregation.Stage` while records are added up within `memory`, or where
+        they lie.
 
     Returns
     -------
@@ -138,6 +140,7 @@ def tabulate(
     roots, told = total_codes(total, names)
     notes = _unused(data, contributor, weight)
     data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
+    data = native_frame(data)
     for name in hierarchies:
         if name not in names:
             msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
@@ -153,8 +156,10 @@ def tabulate(
         names, value, contributor, weight, hierarchies, roots, negative, keep, decimals, missing,
         lambda trees, top: _check_combinations(trees, value, top, empty),
     )  # fmt: skip
-    if memory is not None or is_relation(data):
-        limit = None if memory is None else memory_size(memory)
+    limit = None if memory is None else memory_size(memory)
+    if has_workers(data):
+        found = aggregated_by_workers(data, wanted, limit, progress)
+    elif memory is not None or is_relation(data) or is_ibis(data):
         found = aggregated(data, wanted, limit, progress)
     else:
         found = _in_memory(data, wanted)
@@ -169,10 +174,8 @@ def tabulate(
 def _in_memory(data: Any, wanted: Wanted) -> Found:
     """Cells of records that are read as a whole."""
     names, value = wanted.names, wanted.value
-    contributor, weight = wanted.contributor, wanted.weight
-    extra = [name for name in (value, contributor, weight) if name is not None]
-    columns = read_columns(data, [*names, *extra], [n for n in (value, weight) if n])
-    found = dict(zip([*names, *extra], columns.arrays, strict=True))
+    columns = read_columns(data, wanted.columns, [n for n in (value, wanted.weight) if n])
+    found = dict(zip(wanted.columns, columns.arrays, strict=True))
     n = _check_length(columns)
 
     positions, trees = [], []
@@ -182,25 +185,15 @@ def _in_memory(data: Any, wanted: Wanted) -> Found:
         tree = wanted.tree(name, texts)
         positions.append(leaf_positions(texts, number, tree, name))
         trees.append(tree)
-    amount, scale = np.ones(n, np.int64), 0
-    if value is not None:
-        amount, scale = _numbers(found[value], value, wanted.decimals)
-    if wanted.negative == "error" and (amount < 0).any():
-        raise negative_value(int(np.argmax(amount < 0)) + 1, value)
-    weights, weight_scale = np.ones(n, np.int64), 0
-    if weight is not None:
-        weights, weight_scale = _weights(found[weight], weight)
-    owner = None
-    if contributor is not None:
-        owner = _owners(found[contributor], contributor)
-        if weight is not None:
-            _check_owner_weights(owner, weights, contributor, weight)
-    records = Records(tuple(positions), amount, weights, weight_scale, owner)
-    counts = value is None and owner is None and weight_scale == 0 and bool((weights == 1).all())
+    known = numbers_of(found, wanted)
+    weights = known.weight
+    records = Records(tuple(positions), known.amount, weights, known.weight_scale, known.owner)
+    plain = value is None and known.owner is None and known.weight_scale == 0
+    counts = plain and bool((weights == 1).all())
     top = 0 if counts else wanted.top
     wanted.check(trees, top)
     grouped = group(records, trees, negative=wanted.negative, top=top)
-    return Found(grouped, tuple(trees), scale + weight_scale, columns.library)
+    return Found(grouped, tuple(trees), known.scale + known.weight_scale, columns.library)
 
 
 def _check_combinations(
@@ -376,51 +369,3 @@ def _check_length(columns: Columns) -> int:
         msg = "the data has no records; a table needs at least one"
         raise InputError(msg)
     return n
-
-
-def _numbers(
-    column: NDArray[Any], name: str, decimals: int | None
-) -> tuple[NDArray[np.int64], int]:
-    try:
-        return to_units(column, decimals)
-    except NotUnits as error:
-        msg = f"row {error.index + 1}, column {name!r}: {error.reason}"
-        raise InputError(msg) from error
-
-
-def _weights(column: NDArray[Any], name: str) -> tuple[NDArray[np.int64], int]:
-    weights, scale = _numbers(column, name, None)
-    if (weights <= 0).any():
-        row = int(np.argmax(weights <= 0)) + 1
-        msg = (
-            f"row {row}: the weight in column {name!r} is not positive; correct or drop the record"
-        )
-        raise InputError(msg)
-    return weights, scale
-
-
-def _owners(column: NDArray[Any], name: str) -> NDArray[np.int64]:
-    """Give contributors numbers, in the sorted order of their identifiers."""
-    _, number, gap = numbered_owners(column)
-    if gap >= 0:
-        msg = (
-            f"row {gap + 1}: the contributor in column {name!r} is missing; give each "
-            "record the identifier of its contributor"
-        )
-        raise InputError(msg)
-    return number
-
-
-def _check_owner_weights(
-    owner: NDArray[np.int64], weights: NDArray[np.int64], contributor: str, weight: str
-) -> None:
-    """Repeating a contributor needs one weight; an average of several would be a guess."""
-    _, first = np.unique(owner, return_index=True)
-    differ = weights != weights[first][owner]
-    if differ.any():
-        row = int(np.argmax(differ))
-        msg = (
-            f"rows {int(first[owner[row]]) + 1} and {row + 1}: one contributor (column "
-            f"{contributor!r}) has two weights (column {weight!r}); give it one"
-        )
-        raise InputError(msg)

@@ -180,6 +180,8 @@ def connected(
             mend = "the file is damaged or something else"
             if kind == "csv":
                 mend = "has it as many fields as line 1, and are its quotes closed?"
+            if kind == "ibis":
+                mend = "does the expression run on its backend?"
             msg = f"{str(path)!r} cannot be read as {kind}{where}; {mend}"
             error.args = (msg,)  # the library's text may quote the data
             raise InputError(msg) from None

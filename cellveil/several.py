@@ -1,0 +1,190 @@
+"""Several files protected by one command, each as a table of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+
+from cellveil.answers import hashes, terminal
+from cellveil.front import SAFE, explained, folder_for, message_of, say
+from cellveil.inputs import Source, read_table
+from cellveil.options import RESULTS
+from cellveil.outputs import check_outputs, result_columns, write_columns, write_csv, write_json
+from cellveil.progress import Bar, Meter
+from cellveil.screen import printable
+from cellveil.show import guarantee
+from cellveil.signals import exit_code
+from csp.batch import protect_many
+from csp.errors import CellveilError, InputError
+from csp.formats.files import written_together
+from csp.mechanism import Mechanism
+from csp.protected import Protected
+from csp.table import Table
+
+__all__ = ["on_cores", "places_for", "protect_each"]
+
+_SHOWN = ("cells", "suppressed", "primary", "cost", "gap", "gap_at_most", "seconds")
+"""Facts of the overview; some are told with --reveal only."""
+
+
+@contextmanager
+def on_cores(workers: int) -> Iterator[None]:
+    """Let joblib use so many processes of this machine."""
+    if workers == 1:
+        yield
+        return
+    from joblib import parallel_config
+
+    with parallel_config(backend="loky", n_jobs=workers):
+        yield
+
+
+def places_for(
+    data: Sequence[Path], folder: Path | None, summary: Path | None,
+    others: Sequence[Path | None], alone: Mapping[str, object],
+) -> dict[str, Path]:  # fmt: skip
+    """Where the table of each file is published, by the name of the file.
+
+    Parameters
+    ----------
+    data : sequence of Path
+    folder, summary : Path or None
+        What -o and --summary name.
+    others : sequence of Path or None
+        Further files that are read.
+    alone : mapping of option to what was given
+        Options that are for one table only.
+
+    Raises
+    ------
+    InputError
+        If -o names no folder, two results would have one name, a file cannot be written or would
+        overwrite one that is read, or an option is for one table only.
+    """
+    given = [option for option, value in alone.items() if value]
+    if given:
+        msg = f"{', '.join(given)}: for one table only; protect it by a command of its own"
+        raise InputError(msg)
+    if folder is None or folder.name.lower().endswith(RESULTS) or folder.is_file():
+        msg = "several files of data are published in a folder; name one with -o"
+        raise InputError(msg)
+    places: dict[str, Path] = {}
+    for path in data:
+        kind = next((kind for kind in RESULTS if path.name.lower().endswith(kind)), ".csv")
+        plain = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
+        target = folder / f"{Path(plain).stem}{kind}"
+        for other, known in zip(data, places.values(), strict=False):
+            if known.name.lower() == target.name.lower():
+                msg = (
+                    f"{str(other)!r} and {str(path)!r} would both be published as "
+                    f"{str(target)!r}; rename one, or protect them into two folders"
+                )
+                raise InputError(msg)
+        places[path.name] = target
+    folder_for(folder)
+    outputs = {f"the table of {name!r}:": place for name, place in places.items()}
+    kinds = dict.fromkeys(outputs, RESULTS)
+    check_outputs(
+        {**outputs, "--summary": summary}, [*data, *others], {**kinds, "--summary": (".json",)}
+    )
+    return places
+
+
+def protect_each(
+    sources: Sequence[Source], places: Mapping[str, Path], mechanism: Mechanism, *,
+    workers: int, method: str, time_limit: float | None, gap: float, intervals: bool, reveal: bool,
+    summary: Path | None, options: set[str],
+) -> NoReturn:  # fmt: skip
+    """Protect the table of each source, write those that are safe, and show all in an overview.
+
+    Raises
+    ------
+    typer.Exit
+        With the highest code of a table, or that of an interrupt.
+    """
+    tables: dict[str, Table] = {}
+    failed: dict[str, tuple[str, int]] = {}
+
+    def fail(name: str, error: Exception) -> None:
+        found = message_of(error, options)
+        if found is None:
+            raise error
+        failed[name] = found
+
+    with Meter("tabulating") as meter:
+        for source in sources:
+            meter.phase(f"tabulating {source.data.name}")
+            try:
+                tables[source.data.name] = read_table(source)
+            except (CellveilError, OSError, MemoryError) as error:
+                fail(source.data.name, error)
+    done = [0]
+    with Bar("tables protected") as bar, on_cores(workers):
+
+        def progress(now: int, wanted: int) -> None:
+            done[0] = now
+            bar(now, wanted)
+
+        results = protect_many(
+            tables, mechanism, method=method, time_limit=time_limit, gap=gap, progress=progress
+        )
+    interrupted = done[0] < len(tables)
+    facts: dict[str, dict[str, Any]] = {}
+    promises: dict[str, None] = {}
+    asked = str(mechanism.rules)
+    asked += "" if mechanism.width is None else f" at width {mechanism.width}"
+    for name, result in results.items():
+        try:
+            if not isinstance(result, Protected):
+                with explained(tables[name], reveal=reveal):
+                    raise result
+            columns = result_columns(result, reveal=reveal, intervals=intervals)
+            with written_together() as files:
+                write_columns(places[name], columns, files)
+                named = hashes([places[name]], files)
+        except (CellveilError, OSError, MemoryError) as error:
+            fail(name, error)
+            continue
+        interrupted |= result.suppression.stopped == "interrupt"
+        facts[name] = result.summary(reveal=reveal) | {"files": named}
+        for note in tables[name].notes:
+            say(f"{name}: {note}.")
+        promises |= dict.fromkeys(
+            guarantee(
+                result.audit, f"what {asked} requires", singletons="singletons" in result.guards
+            )
+        )
+    errors = {name: message for name, (message, _) in failed.items()}
+    if summary is not None:
+        write_json(summary, {name: facts.get(name, {"error": errors.get(name)}) for name in places})
+    _show([{"table": name, **facts.get(name, {}), "error": errors.get(name)} for name in places])
+    for line in (*promises, *(f"{name}: {message}" for name, message in errors.items())):
+        say(line)
+    say(f"Wrote {len(facts)} of {len(places)} tables into {next(iter(places.values())).parent}.")
+    if interrupted:
+        raise typer.Exit(exit_code())
+    raise typer.Exit(max((code for _, code in failed.values()), default=SAFE))
+
+
+def _show(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print an overview: laid out on a terminal, comma-separated text into a pipe."""
+    kept = ["table", *(name for name in _SHOWN if any(name in row for row in rows)), "error"]
+    columns = {name: [row.get(name) for row in rows] for name in kept}
+    if not sys.stdout.isatty():
+        write_csv(sys.stdout, columns)
+        return
+    from rich import box
+    from rich.table import Table as Grid
+
+    del columns["error"]  # is said below
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        grid.add_column(name.replace("_", " "), justify="left" if name == "table" else "right")
+    for line in zip(*columns.values(), strict=True):
+        grid.add_row(*("" if item is None else printable(str(item)) for item in line))
+    terminal().print(grid)
