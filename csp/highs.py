@@ -24,6 +24,9 @@ _TRIES: tuple[dict[str, Any], ...] = (
 )
 
 
+# Steps of the simplex method that are as good as no limit.
+_ENDLESS = 2**31 - 1
+
 _count = threading.local()
 
 
@@ -290,6 +293,36 @@ class Model:
             self.forget()
         msg = f"HiGHS ended with status {ended.name}"
         raise SolverError(msg)
+
+    def solve_stepwise(self, clock: Clock, steps: int) -> tuple[Status, bool]:
+        """Solve a linear program by the simplex method, or else by an interior-point method.
+
+        The latter ends at a vertex all the same.
+
+        Parameters
+        ----------
+        clock : Clock
+        steps : int
+            Of the simplex method at most.
+
+        Returns
+        -------
+        Status
+        bool
+            Whether the steps sufficed.
+        """
+        word = Status.LIMIT
+        if steps:
+            self.set_option("simplex_iteration_limit", steps)
+            word = self.solve(clock)
+            self.set_option("simplex_iteration_limit", _ENDLESS)
+        if word != Status.LIMIT or clock.over:
+            return word, True
+        self.forget()
+        self.set_option("solver", "ipm")
+        word = self.solve(clock)
+        self.set_option("solver", "simplex")
+        return word, False
 
 
 def _run(model: Any, *, interruptible: bool) -> Any:

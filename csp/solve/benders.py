@@ -72,6 +72,7 @@ _SHARE_OF_REST = 0.4
 _SHARE_OF_LARGE = 0.8
 _SHARE_OF_CORES = 0.5
 _SHARE_OF_BOUND = 0.4
+_SHARE_OF_DEEP = 0.1
 _SMALL_TABLE = 400
 
 # The same for programs that only look for patterns.
@@ -114,7 +115,10 @@ def solve_by_cuts(
         _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
         known = len(run.master.cuts)
         # A long search for patterns must not take the bound's best means away.
-        tighten(run, max(run.soft_clock, run.clock.part(_SHARE_OF_BOUND)))
+        if subspaces_lead(run):
+            tighten(run, run.clock.part(_SHARE_OF_DEEP))
+        else:
+            tighten(run, max(run.soft_clock, run.clock.part(_SHARE_OF_BOUND)))
         if large and len(run.master.cuts) > known:
             _guide_again(run)
         unique = False
@@ -261,7 +265,8 @@ def _begin_locally(run: Run) -> bool:
 def _linear_phase(run: Run) -> None:
     """Drive the linear relaxation with cuts, and let it guide the search for patterns."""
     x, turn = None, 0
-    for answer in drive(run):
+    until = run.clock.part(_SHARE_OF_DEEP) if subspaces_lead(run) else None
+    for answer in drive(run, until=until):
         run.raise_bound(answer.bound)
         x, turn = answer.x, turn + 1
         run.tell("cuts")

@@ -198,12 +198,12 @@ def _run(search: _Search, seed: int) -> str:
     search.bound = cost_of(problem, problem.forced)
     builder = Builder(arrays, search.axes)
     attackers = Attackers(problem) if problem.alone.any() else None
+    relaxed = None
     try:
         relaxed = relax(arrays, clock.part(_RELAX))
     except SolverError as error:  # patterns need no bound
-        relaxed = None
         search.notes.append(str(error))
-    if relaxed is not None:
+    else:
         step = smallest_step(problem.cost[problem.free])
         search.bound += round_up(relaxed.bound, step)
     search.tell("bound")
