@@ -202,6 +202,29 @@ def test_no_time_for_a_first_pattern_suppresses_everything(monkeypatch: Any) -> 
     assert (found.pattern == (CUBE.free | CUBE.forced)).all()
 
 
+def test_a_pattern_whose_audit_did_not_end_is_audited_later(monkeypatch: Any) -> None:
+    from csp.solve import benders
+
+    true, begun = Run.offer, []
+
+    def late(self: Any, pattern: Any, witnesses: Any = None, share: float = 1.0) -> Any:
+        begun.append(share)
+        if len(begun) == 2:  # after everything suppressed
+            raise OutOfTime
+        return true(self, pattern, witnesses, share)
+
+    monkeypatch.setattr(Run, "offer", late)
+    monkeypatch.setattr(benders, "VERY_LARGE", 0)
+    monkeypatch.setattr(benders, "_linear_phase", lambda _: pytest.fail("that is later"))
+    seen: list[int | None] = []
+    with pytest.raises(pytest.fail.Exception):
+        suppress(CUBE, progress=lambda p: seen.append(p.best))
+    everything = int(CUBE.cost[CUBE.free | CUBE.forced].sum())
+    assert len(begun) == 3
+    assert seen[-1] is not None
+    assert seen[-1] < everything
+
+
 @pytest.mark.parametrize("limit", [0, -1, True, "5", float("nan")])
 def test_limits_that_are_none_are_refused(limit: Any) -> None:
     for call in (

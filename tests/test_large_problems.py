@@ -24,11 +24,12 @@ from csp import (
     suppress,
 )
 from csp.clock import UNLIMITED
-from csp.solve.large import engine
+from csp.highs import Model, Status
+from csp.solve.large import engine, relaxation
 from csp.solve.large.axes import Axes
 from csp.solve.large.book import _Claims
 from csp.solve.large.field import Field, Witness
-from csp.solve.large.relaxation import relax
+from csp.solve.large.relaxation import conditions, relax
 from instances import synthetic
 from tests import oracles
 from tests.independent_audit import unmet
@@ -189,9 +190,50 @@ def test_the_relaxation_bounds_what_branch_and_cut_proves() -> None:
     problem = Mechanism("FREQ(6)", width=6, margins="suppress").problem(table)
     proved = suppress(problem, method="branch")
     relaxed = relax(Field(problem), UNLIMITED)
-    assert relaxed is not None
     assert proved.proven
     assert 0 < relaxed.bound <= proved.cost
+
+
+@examples(60)
+@given(problems(STRUCTURES["hierarchy"]) | problems(STRUCTURES["three-way"]))
+def test_rows_that_join_as_they_are_broken_give_the_whole_relaxation(problem: Problem) -> None:
+    field = Field(problem)
+    rows = conditions(field, field.relations)
+    fixed = problem.forced & field.open
+    low = np.where(fixed, 1.0, 0.0)
+    high = np.where(field.open, 1.0, 0.0)
+    asked = rows @ high >= 0  # the others have no solution at all
+    whole = linprog(
+        field.price, A_ub=-rows[asked], b_ub=np.zeros(int(asked.sum())),
+        bounds=np.stack([low, high], axis=1),
+    )  # fmt: skip
+    relaxed = relax(field, UNLIMITED)
+    if asked.all() and whole.status == 0:
+        assert relaxed.bound == pytest.approx(whole.fun, abs=1e-4)
+        assert field.price @ relaxed.x == pytest.approx(whole.fun, abs=1e-4)
+
+
+def test_a_relaxation_that_is_stopped_has_a_bound_all_the_same(monkeypatch: Any) -> None:
+    field = Field(office())
+    bounds = []
+    for solved in range(1, 4):
+        true, left = Model.solve_stepwise, [solved]
+
+        def some(model: Model, clock: Any, steps: int, *, true=true, left=left) -> Any:  # type: ignore[no-untyped-def]
+            left[0] -= 1
+            return true(model, clock, steps) if left[0] >= 0 else (Status.LIMIT, True)
+
+        monkeypatch.setattr(Model, "solve_stepwise", some)
+        bounds.append(relax(field, UNLIMITED).bound)
+        monkeypatch.undo()
+    assert 0 < bounds[0] < bounds[1] < bounds[2] <= relax(field, UNLIMITED).bound
+
+
+def test_few_steps_of_the_simplex_method_give_the_same_relaxation(monkeypatch: Any) -> None:
+    field = Field(office())
+    bound = relax(field, UNLIMITED).bound
+    monkeypatch.setattr(relaxation, "_STEPS", 0)
+    assert relax(field, UNLIMITED).bound == pytest.approx(bound)
 
 
 def test_claims_of_huge_steps_are_exact() -> None:

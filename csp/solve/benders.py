@@ -21,6 +21,7 @@ from csp.solve.explain import no_union_safe_pattern, unprotectable
 from csp.solve.fallback import grace
 from csp.solve.guide import (
     VERY_LARGE,
+    audit_waiting,
     completed,
     first_patterns,
     guided,
@@ -58,6 +59,10 @@ _FIRST_SHARE = 1 / 16
 _LEAST_SHARE = 1e-4
 _SMALL_PROGRAM = 1000
 
+# The share of the time for cuts where subspaces lead: the gap stays wide, and to search on for half
+# of the time costs a twentieth of the bound of hier13 and gains as much of its pattern.
+_SHARE_OF_DEEP = 0.1
+
 # Shares of the time used so far that searches for patterns get before and after the relaxation is
 # tightened. Below the small gap a tree is expected to end; above it they get more, this share of
 # what is left. A wide gap of a large table is not closed by bounds, and patience pays. Tiny tables
@@ -72,7 +77,6 @@ _SHARE_OF_REST = 0.4
 _SHARE_OF_LARGE = 0.8
 _SHARE_OF_CORES = 0.5
 _SHARE_OF_BOUND = 0.4
-_SHARE_OF_DEEP = 0.1
 _SMALL_TABLE = 400
 
 # The same for programs that only look for patterns.
@@ -115,9 +119,7 @@ def solve_by_cuts(
         _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
         known = len(run.master.cuts)
         # A long search for patterns must not take the bound's best means away.
-        if subspaces_lead(run):
-            tighten(run, run.clock.part(_SHARE_OF_DEEP))
-        else:
+        if not subspaces_lead(run):
             tighten(run, max(run.soft_clock, run.clock.part(_SHARE_OF_BOUND)))
         if large and len(run.master.cuts) > known:
             _guide_again(run)
@@ -212,6 +214,8 @@ def _begin(run: Run) -> None:
         if not settled and not run.clock.over:
             first_patterns(run)
     run.clock = clock
+    with suppress(OutOfTime):
+        audit_waiting(run)
     if run.best is None:
         # Full suppression is better than nothing, even a little late.
         run.clock = Clock(clock.end + grace(clock.end - run.began))
@@ -276,13 +280,13 @@ def _linear_phase(run: Run) -> None:
         run.narrow(answer)
         if run.close_enough:
             return
-    if run.left <= 0:
+    if run.left <= 0 or subspaces_lead(run):
         return
     answer = run.master.relax()
     if answer.x is not None:
         run.raise_bound(answer.bound)
         x = answer.x
-    if x is not None and run.left > 0 and not run.close_enough and not subspaces_lead(run):
+    if x is not None and run.left > 0 and not run.close_enough:
         guided(run, x) if run.net is not None else guided(run, x, (0.9,))
         run.tell("guided")
         run.narrow(answer)
@@ -305,7 +309,7 @@ def _improve_for(run: Run, share: float) -> None:
     until, patience = min(_as_long(run, share), run.soft_clock), 5
     wide = run.best_cost - run.bound > _WIDE_GAP * run.best_cost
     if wide and run.problem.table.n_cells >= _WIDE_TABLE:
-        until, patience = max(until, run.clock.part(0.5)), 100
+        until, patience = max(until, run.clock.part(_SHARE_OF_LARGE)), 100
     improved(run, until, patience)
     run.tell("improved")
 

@@ -21,7 +21,15 @@ from csp.solve.reroute import reroute
 from csp.solve.run import Run
 from csp.solve.witness import WitnessPool
 
-__all__ = ["VERY_LARGE", "completed", "first_patterns", "guided", "improved", "subspaces_lead"]
+__all__ = [
+    "VERY_LARGE",
+    "audit_waiting",
+    "completed",
+    "first_patterns",
+    "guided",
+    "improved",
+    "subspaces_lead",
+]
 
 _TRUST = (1.0, 0.9, 0.5)
 _PATIENCE = 25
@@ -75,6 +83,13 @@ def first_patterns(run: Run) -> None:
         run.subspace_share = _LEADING if gained or not ends_in_time else _SUBSPACE_SHARE
     if run.pool is None and ends_in_time:
         _offer(run, weights, run.clock, pool=begun)
+
+
+def audit_waiting(run: Run) -> None:
+    """Offer once more, with the time there is now, the last pattern whose audit did not end."""
+    pool, run.waiting = run.waiting, None
+    if pool is not None:
+        _take(run, pool)
 
 
 def _subspaces(run: Run, until: Clock, patience: int) -> None:
@@ -155,8 +170,7 @@ def improved(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
         return
     if _is_large(run):
         before = run.best_cost
-        share = _SUBSPACE_SHARE if run.problem.table.n_cells < VERY_LARGE else run.subspace_share
-        _subspaces(run, until.part(share), patience)
+        _subspaces(run, until.part(run.subspace_share), patience)
         run.subspace_share = _LEADING if run.best_cost != before else run.subspace_share
     if run.pool is not None and not run.close_enough and not until.over:
         before = run.best_cost
@@ -213,10 +227,11 @@ def _take(run: Run, pool: WitnessPool) -> None:
         run.offer_cheaper(pool.pattern(), pool, _AUDIT_SHARE if run.best is not None else 0.9)
     except OutOfTime:
         # Without exact witnesses an audit can be long, and the next pattern may have them.
+        run.waiting = pool
         if run.left <= 0:
             raise
     if run.best_cost != before:
-        run.pool = pool
+        run.pool, run.waiting = pool, None
 
 
 def _tidy(run: Run, pool: WitnessPool) -> None:

@@ -68,6 +68,7 @@ class Run:
     refused: CertificateError | InputError | None = None
     ceiling: float = np.inf
     pool: WitnessPool | None = None
+    waiting: WitnessPool | None = None
     subspace_share: float = 0.5
     seconds: dict[str, float] = field(default_factory=dict)
     cutter: Cutter = field(init=False)
