@@ -119,7 +119,7 @@ def solve_by_cuts(
         _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
         known = len(run.master.cuts)
         # A long search for patterns must not take the bound's best means away.
-        if not subspaces_lead(run):
+        if not _stays_wide(run):
             tighten(run, max(run.soft_clock, run.clock.part(_SHARE_OF_BOUND)))
         if large and len(run.master.cuts) > known:
             _guide_again(run)
@@ -269,8 +269,8 @@ def _begin_locally(run: Run) -> bool:
 def _linear_phase(run: Run) -> None:
     """Drive the linear relaxation with cuts, and let it guide the search for patterns."""
     x, turn = None, 0
-    until = run.clock.part(_SHARE_OF_DEEP) if subspaces_lead(run) else None
-    for answer in drive(run, until=until):
+    deep = run.clock.part(_SHARE_OF_DEEP)
+    for answer in drive(run):
         run.raise_bound(answer.bound)
         x, turn = answer.x, turn + 1
         run.tell("cuts")
@@ -278,18 +278,28 @@ def _linear_phase(run: Run) -> None:
             guided(run, x, (0.9,))
             run.tell("guided")
         run.narrow(answer)
-        if run.close_enough:
+        if run.close_enough or (deep.over and _stays_wide(run)):
             return
-    if run.left <= 0 or subspaces_lead(run):
+    if run.left <= 0:
         return
     answer = run.master.relax()
     if answer.x is not None:
         run.raise_bound(answer.bound)
         x = answer.x
-    if x is not None and run.left > 0 and not run.close_enough:
+    if x is not None and run.left > 0 and not run.close_enough and not subspaces_lead(run):
         guided(run, x) if run.net is not None else guided(run, x, (0.9,))
         run.tell("guided")
         run.narrow(answer)
+
+
+def _is_wide(run: Run) -> bool:
+    """Whether the gap is wide, so that better patterns are worth more than a better bound."""
+    return run.best_cost is not None and run.best_cost - run.bound > _WIDE_GAP * run.best_cost
+
+
+def _stays_wide(run: Run) -> bool:
+    """Whether the gap is wide on a deep hierarchy, on which cuts do not close it."""
+    return subspaces_lead(run) and _is_wide(run)
 
 
 def _guide_again(run: Run) -> None:
@@ -307,8 +317,7 @@ def _improve_for(run: Run, share: float) -> None:
     if run.best_cost is None or run.net is not None or run.close_enough or run.left <= 0:
         return
     until, patience = min(_as_long(run, share), run.soft_clock), 5
-    wide = run.best_cost - run.bound > _WIDE_GAP * run.best_cost
-    if wide and run.problem.table.n_cells >= _WIDE_TABLE:
+    if _is_wide(run) and run.problem.table.n_cells >= _WIDE_TABLE:
         until, patience = max(until, run.clock.part(_SHARE_OF_LARGE)), 100
     improved(run, until, patience)
     run.tell("improved")
