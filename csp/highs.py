@@ -314,15 +314,18 @@ class Model:
         word = Status.LIMIT
         if steps:
             self.set_option("simplex_iteration_limit", steps)
-            word = self.solve(clock)
-            self.set_option("simplex_iteration_limit", _ENDLESS)
+            try:
+                word = self.solve(clock)
+            finally:
+                self.set_option("simplex_iteration_limit", _ENDLESS)
         if word != Status.LIMIT or clock.over:
             return word, True
         self.forget()
         self.set_option("solver", "ipm")
-        word = self.solve(clock)
-        self.set_option("solver", "simplex")
-        return word, False
+        try:
+            return self.solve(clock), False
+        finally:
+            self.set_option("solver", "simplex")
 
 
 def _run(model: Any, *, interruptible: bool) -> Any:

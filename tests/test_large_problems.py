@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
@@ -194,23 +194,30 @@ def test_the_relaxation_bounds_what_branch_and_cut_proves() -> None:
     assert 0 < relaxed.bound <= proved.cost
 
 
-@examples(60)
-@given(problems(STRUCTURES["hierarchy"]) | problems(STRUCTURES["three-way"]))
-def test_rows_that_join_as_they_are_broken_give_the_whole_relaxation(problem: Problem) -> None:
-    field = Field(problem)
-    rows = conditions(field, field.relations)
-    fixed = problem.forced & field.open
-    low = np.where(fixed, 1.0, 0.0)
-    high = np.where(field.open, 1.0, 0.0)
-    asked = rows @ high >= 0  # the others have no solution at all
-    whole = linprog(
-        field.price, A_ub=-rows[asked], b_ub=np.zeros(int(asked.sum())),
-        bounds=np.stack([low, high], axis=1),
-    )  # fmt: skip
-    relaxed = relax(field, UNLIMITED)
-    if asked.all() and whole.status == 0:
-        assert relaxed.bound == pytest.approx(whole.fun, abs=1e-4)
-        assert field.price @ relaxed.x == pytest.approx(whole.fun, abs=1e-4)
+def test_rows_that_join_as_they_are_broken_give_the_whole_relaxation() -> None:
+    compared = []
+
+    # Of few of them the relaxation asks anything: as many are drawn under any profile.
+    @settings(max_examples=100)
+    @given(problems(STRUCTURES["hierarchy"]) | problems(STRUCTURES["three-way"]))
+    def agree(problem: Problem) -> None:
+        field = Field(problem)
+        rows = conditions(field, field.relations)
+        low = np.where(problem.forced & field.open, 1.0, 0.0)
+        high = np.where(field.open, 1.0, 0.0)
+        # A row that not even all cells satisfy asks for more than there is: no pattern is safe.
+        whole = linprog(
+            field.price, A_ub=-rows, b_ub=np.zeros(rows.shape[0]),
+            bounds=np.stack([low, high], axis=1),
+        )  # fmt: skip
+        if whole.status == 0:
+            relaxed = relax(field, UNLIMITED)
+            compared.append(whole.fun > 0)
+            assert relaxed.bound == pytest.approx(whole.fun, abs=1e-4)
+            assert field.price @ relaxed.x == pytest.approx(whole.fun, abs=1e-4)
+
+    agree()
+    assert any(compared)
 
 
 def test_a_relaxation_that_is_stopped_has_a_bound_all_the_same(monkeypatch: Any) -> None:
