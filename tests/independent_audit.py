@@ -114,7 +114,9 @@ def main() -> int:
         unsafe += len(cells)
         print(
             f"{name}: {len(cells)} of {int(problem.primary.sum())} primary cells unsafe "
-            f"(cost {found.cost}, audit {time.process_time() - began:.1f} s CPU)"
+            f"(cost {found.cost}, bound {found.bound}, {found.seconds:.0f} s, "
+            f"audit {time.process_time() - began:.1f} s CPU)",
+            flush=True,
         )
     return int(unsafe > 0)
 

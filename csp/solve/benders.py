@@ -26,10 +26,13 @@ from csp.solve.guide import (
     first_patterns,
     guided,
     improved,
+    subspaces_fail,
     subspaces_lead,
 )
 from csp.solve.large.axes import Axes
 from csp.solve.large.engine import begins, solve_large
+from csp.solve.large.field import Field
+from csp.solve.large.relaxation import relax
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.rounding import tighten
 from csp.solve.run import Run, answer_pattern, contenders, drive
@@ -59,14 +62,19 @@ _FIRST_SHARE = 1 / 16
 _LEAST_SHARE = 1e-4
 _SMALL_PROGRAM = 1000
 
-# The share of the time for cuts where subspaces lead: the gap stays wide, and to search on for half
-# of the time costs a twentieth of the bound of hier13 and gains as much of its pattern.
+# The share of the time for a bound where subspaces lead: the gap stays wide, and to search on for
+# half of the time costs a twentieth of the bound of hier13 and gains as much of its pattern.
 _SHARE_OF_DEEP = 0.1
+
+# The share of the time after which cuts give way to what tightens them and to searches: they raise
+# the bound of toy3dsarah by less from the 140th to the 200th second than these in 20.
+_SHARE_OF_CUTS = 0.5
 
 # Shares of the time used so far that searches for patterns get before and after the relaxation is
 # tightened. Below the small gap a tree is expected to end; above it they get more, this share of
-# what is left. A wide gap of a large table is not closed by bounds, and patience pays. Tiny tables
-# need no programs to find patterns.
+# what is left. A wide gap of a large table is not closed by bounds, and patience pays, but where
+# subspaces fail not for long: bounds and core programs lead to better patterns of jjtabeltest3 and
+# table3 in 5 min. Tiny tables need no programs to find patterns.
 _SHARE_BEFORE = 0.5
 _SHARE_BEFORE_LARGE = 0.1
 _SHARE_AFTER = 0.25
@@ -74,7 +82,7 @@ _SMALL_GAP = 0.05
 _WIDE_GAP = 0.2
 _WIDE_TABLE = 1000
 _SHARE_OF_REST = 0.4
-_SHARE_OF_LARGE = 0.8
+_SHARE_OF_SEARCH = 0.8
 _SHARE_OF_CORES = 0.5
 _SHARE_OF_BOUND = 0.4
 _SMALL_TABLE = 400
@@ -270,7 +278,12 @@ def _linear_phase(run: Run) -> None:
     """Drive the linear relaxation with cuts, and let it guide the search for patterns."""
     x, turn = None, 0
     deep = run.clock.part(_SHARE_OF_DEEP)
-    for answer in drive(run):
+    until = run.until(_SHARE_OF_CUTS) if run.net is None else run.soft_clock
+    if _stays_wide(run):
+        # What relations ask by themselves is most of what cuts find in that time, or more.
+        run.raise_bound(relax(Field(run.problem), deep).bound)
+        run.tell("relations")
+    for answer in drive(run, until=until):
         run.raise_bound(answer.bound)
         x, turn = answer.x, turn + 1
         run.tell("cuts")
@@ -280,6 +293,7 @@ def _linear_phase(run: Run) -> None:
         run.narrow(answer)
         if run.close_enough or (deep.over and _stays_wide(run)):
             return
+    run.cut_short = until.over
     if run.left <= 0:
         return
     answer = run.master.relax()
@@ -298,8 +312,8 @@ def _is_wide(run: Run) -> bool:
 
 
 def _stays_wide(run: Run) -> bool:
-    """Whether the gap is wide on a deep hierarchy, on which cuts do not close it."""
-    return subspaces_lead(run) and _is_wide(run)
+    """Whether the gap is wide and cuts do not close it: on deep hierarchies, or in their time."""
+    return _is_wide(run) and (subspaces_lead(run) or run.cut_short)
 
 
 def _guide_again(run: Run) -> None:
@@ -318,7 +332,8 @@ def _improve_for(run: Run, share: float) -> None:
         return
     until, patience = min(_as_long(run, share), run.soft_clock), 5
     if _is_wide(run) and run.problem.table.n_cells >= _WIDE_TABLE:
-        until, patience = max(until, run.clock.part(_SHARE_OF_LARGE)), 100
+        share = _SHARE_BEFORE_LARGE if subspaces_fail(run) else _SHARE_OF_SEARCH
+        until, patience = max(until, run.clock.part(share)), 100
     improved(run, until, patience)
     run.tell("improved")
 
@@ -335,9 +350,9 @@ def _improving_phase(run: Run) -> None:
     until = _as_long(run, _SHARE_AFTER)
     if run.best_cost - run.bound > _SMALL_GAP * run.best_cost:
         until = max(until, run.clock.part(_SHARE_OF_REST))
-    if run.problem.table.n_cells >= VERY_LARGE and run.left < np.inf:
-        # There a tree seldom ends at all.
-        until = max(until, run.clock.part(_SHARE_OF_LARGE))
+    if (subspaces_lead(run) or _stays_wide(run)) and run.left < np.inf:
+        # A tree seldom ends there.
+        until = max(until, run.clock.part(_SHARE_OF_SEARCH))
     until = min(until, run.clock)
     if run.problem.table.n_cells >= _SMALL_TABLE and not subspaces_lead(run):
         _core_programs(run, until.part(_SHARE_OF_CORES))
@@ -364,13 +379,16 @@ def _core_programs(run: Run, until: Clock) -> None:
             most_nodes=_CORE_NODES,
         )
         run.tell("core")
+        if answer.word == "large":
+            share, fruitless = share / 4, fruitless + 1
+            continue
         if answer.x is None:
             share, fruitless = 2 * share, fruitless + 1
             continue
         before = run.best_cost
         pattern = answer.x > 0.5
         if answer_pattern(run, pattern) is None:
-            completed(run, pattern, run.master.relax().x)
+            completed(run, pattern, run.master.relax().x, until)
         fruitless = 0 if run.best_cost < before else fruitless + 1
 
 

@@ -153,7 +153,7 @@ def descend(
             if row < 0:
                 break
             continue
-        found = protecting(part, trial.matrix, clock=clock)
+        found = protecting(part, trial.matrix, clock=clock, known=vectors)
         if found is not None:
             state, vectors, failures, stride = trial, found, 0, 2 * stride
         elif len(trial.exchanges) > len(state.exchanges) + 1:
@@ -266,13 +266,14 @@ class _State:
 
 
 def protecting(
-    part: Part, matrix: NDArray[np.float64], *, clock: Clock = UNLIMITED
-) -> list[NDArray[np.float64]] | None:
+    part: Part, matrix: NDArray[np.float64], *, clock: Clock = UNLIMITED,
+    known: list[NDArray[np.float64]] | None = None,
+) -> list[NDArray[np.float64]] | None:  # fmt: skip
     """Find vectors of a subspace that reach every target within all rooms.
 
-    First the vector of least squares among those that move a target, which often does and costs
-    next to nothing; else a linear program in the few dimensions of the subspace. Every vector is
-    asked what else it reaches.
+    First the vectors nearest to known ones; then the vector of least squares among those that move
+    a target, which often does and costs next to nothing; else a linear program in the few
+    dimensions of the subspace. Every vector is asked what else it reaches.
 
     Parameters
     ----------
@@ -281,6 +282,8 @@ def protecting(
         Columns that span the subspace.
     clock : Clock
         When targets count as not reached.
+    known : list of (m,) float64, optional
+        Vectors of a larger subspace that reach every target.
 
     Returns
     -------
@@ -328,14 +331,19 @@ def protecting(
             part.trouble[t] += 1
         return not left[t]
 
+    if known:
+        nearest = scaled @ shortest(scaled.T @ np.stack(known)[:, rows].T)
+        for z in nearest.T:
+            ask(z)
     order = np.argsort(-part.trouble, kind="stable")
     hardest = int(order[0])
-    ask(scaled @ (shortest(scaled[where[hardest]])))
+    if left[hardest]:
+        ask(scaled @ (shortest(scaled[where[hardest]])))
     if left[hardest] and not ask_program(hardest):
         return None
     # Many vectors at once are far quicker than one by one; most serve others as well.
     begin, width = 1, 1
-    while begin < len(order):
+    while left.any() and begin < len(order):
         rest = order[begin:]
         rest = rest[left[rest]][:width]
         if not len(rest):
@@ -374,13 +382,14 @@ class _Program:
 
         self._scaled, self._clock = scaled, clock
         k = scaled.shape[1]
-        # Basis cells have one entry each: their rooms bound the model.
+        # Basis cells have one entry each: their rooms are bounds of the columns.
         self._held = (scaled != 0).sum(axis=1) == 1
-        rows = csr_array(scaled[self._held])
-        endless, one = np.full(k, np.inf), np.ones(rows.shape[0])
+        single = np.abs(scaled[self._held])
+        most = np.full(k, np.inf)
+        np.minimum.at(most, single.argmax(axis=1), 1 / single.max(axis=1))
         self._model = Model(presolve="off", solver="simplex").load(
-            cost=np.zeros(k), lower=-endless, upper=endless,
-            rows=rows, row_lower=-one, row_upper=one,
+            cost=np.zeros(k), lower=-most, upper=most,
+            rows=csr_array((0, k)), row_lower=np.empty(0), row_upper=np.empty(0),
         )  # fmt: skip
 
     def reach(

@@ -28,6 +28,7 @@ __all__ = [
     "first_patterns",
     "guided",
     "improved",
+    "subspaces_fail",
     "subspaces_lead",
 ]
 
@@ -47,14 +48,12 @@ _MOST_ENTRIES = 12_000_000
 # left), for subspaces where this found one or none, and for what completes the last of these.
 _FIRST_SECONDS = 20.0
 _FIRST_SHARE = 0.1
-_EARLY_SHARE = 0.2
+_EARLY_SHARE = 0.05
 _LATER_SHARE = 0.8
 _FINISH_SHARE = 0.25
 _AUDIT_SHARE = 0.3
 
-# The share of subspaces in a search for better patterns; on very large tables what succeeded
-# last, subspaces or rerouting, gets this share.
-_SUBSPACE_SHARE = 0.5
+# What succeeded last in a search for better patterns, subspaces or rerouting, gets this share.
 _LEADING = 0.8
 
 
@@ -80,7 +79,7 @@ def first_patterns(run: Run) -> None:
         before = run.best_cost
         _subspaces(run, run.clock.part(share), 5 * _PATIENCE)
         gained = run.best_cost != before
-        run.subspace_share = _LEADING if gained or not ends_in_time else _SUBSPACE_SHARE
+        run.subspace_share = _LEADING if gained or not ends_in_time else 1 - _LEADING
     if run.pool is None and ends_in_time:
         _offer(run, weights, run.clock, pool=begun)
 
@@ -122,6 +121,11 @@ def subspaces_lead(run: Run) -> bool:
     return run.problem.table.n_cells >= VERY_LARGE and run.subspace_share == _LEADING
 
 
+def subspaces_fail(run: Run) -> bool:
+    """Whether the search of subspaces has given nothing so far, or less than rerouting did."""
+    return run.subspace_share <= 1 - _LEADING
+
+
 def guided(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUST) -> None:
     """Offer the patterns of a search that finds cells cheaper the more the point holds of them.
 
@@ -140,7 +144,10 @@ def guided(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUST)
         _offer(run, run.problem.cost * (1 - trust * x), latest)
 
 
-def completed(run: Run, pattern: NDArray[np.bool_], x: NDArray[np.float64] | None = None) -> None:
+def completed(
+    run: Run, pattern: NDArray[np.bool_], x: NDArray[np.float64] | None = None,
+    until: Clock = UNLIMITED,
+) -> None:  # fmt: skip
     """Offer a safe pattern near one that is not.
 
     Parameters
@@ -149,9 +156,11 @@ def completed(run: Run, pattern: NDArray[np.bool_], x: NDArray[np.float64] | Non
     pattern : (n,) bool
     x : (n,) float64, optional
         A point of the relaxation that says which other cells are likely.
+    until : Clock
+        When to give up.
     """
     share = np.zeros(len(pattern)) if x is None else x
-    _offer(run, run.problem.cost * (1 - 0.9 * share), run.clock, begin=pattern)
+    _offer(run, run.problem.cost * (1 - 0.9 * share), min(until, run.clock), begin=pattern)
 
 
 def improved(run: Run, until: Clock, patience: int = _PATIENCE) -> None:

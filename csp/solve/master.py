@@ -32,8 +32,11 @@ _ROOT_ONLY = {
     "mip_heuristic_run_root_reduced_cost": False,
 }
 _MARGIN = 1e-7
-# Entries up to which an integer program over a large table is built.
+# Entries up to which an integer program over a large table is built, and up to which one is built
+# for each second that is left: HiGHS looks at the clock too seldom at the root of dense ones (on
+# table3 one of 2.8 million entries passed a limit of 46 s by 118).
 _PROGRAM = 20_000_000
+_PROGRAM_A_SECOND = 30_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +47,8 @@ class Answer:
     ----------
     word : {"optimal", "infeasible", "limit", "doubtful", "large"}
         "doubtful": the solution breaks a row a little; it proves nothing, but may be looked at.
-        "large": nothing was solved, as the integer program would take too much memory.
+        "large": nothing was solved, as the integer program would be too large to be stopped in time
+        or to be held in memory.
     x : (n,) float64 or None
         1 at forced cells; None if there is no solution.
     bound : float
@@ -201,7 +205,7 @@ class Master:
         Answer
             `x` is integral; `bound` is the solver's lower bound.
         """
-        program = self._program(objective, candidates, fixed or {}, limits or [], step)
+        program = self._program(objective, candidates, fixed or {}, limits or [], step, clock)
         if isinstance(program, Answer):
             return program
         model, cells, scale = program
@@ -240,7 +244,9 @@ class Master:
             Valid for patterns of candidates that satisfy all cuts of the pool and cost less
             than what `Cut.below` says.
         """
-        program = self._program(self._problem.cost.astype(np.float64), candidates, {}, [], step)
+        program = self._program(
+            self._problem.cost.astype(np.float64), candidates, {}, [], step, clock
+        )
         if isinstance(program, Answer):
             return program, []
         model, cells, scale = program
@@ -254,10 +260,11 @@ class Master:
     def _program(
         self, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
         fixed: dict[int, int], limits: list[tuple[NDArray[np.int64], int]], step: float,
+        clock: Clock,
     ) -> tuple[Any, NDArray[np.int64], float] | Answer:  # fmt: skip
         """Build the integer program: model, its cells, and the unit of its objective.
 
-        An answer instead if there is nothing to choose.
+        An answer instead if there is nothing to choose, or too much for the time.
         """
         from scipy.sparse import csr_array, vstack
 
@@ -270,7 +277,8 @@ class Master:
             used &= candidates
         used[[i for i, v in fixed.items() if v]] = True
         cells = np.flatnonzero(used)
-        rows = entries(cuts, cells, len(used), _PROGRAM if self._is_priced else np.inf)
+        most = _PROGRAM_A_SECOND * max(clock.left, 10.0)
+        rows = entries(cuts, cells, len(used), _PROGRAM if self._is_priced else most)
         if rows is None:
             return Answer("large", None, -np.inf)
         if self._is_priced:

@@ -39,7 +39,7 @@ def tighten(run: Run, until: Clock) -> None:
             # The solver's solution is cheaper than any safe pattern known: unsafe, or a find.
             pattern = answer.x > 0.5
             if answer_pattern(run, pattern) is None:
-                completed(run, pattern, run.master.relax().x)
+                completed(run, pattern, run.master.relax().x, until)
         elif answer.word == "optimal":
             run.close()
             return

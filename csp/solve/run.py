@@ -70,6 +70,7 @@ class Run:
     pool: WitnessPool | None = None
     waiting: WitnessPool | None = None
     subspace_share: float = 0.5
+    cut_short: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     cutter: Cutter = field(init=False)
     net: HiddenNetwork | None = field(init=False)
@@ -248,10 +249,14 @@ class Run:
         """Seconds to the end."""
         return self.clock.left
 
+    def until(self, share: float) -> Clock:
+        """Return a clock that ends after a share of all the time of the run."""
+        return Clock(self.began + share * (self.clock.end - self.began))
+
     @property
     def soft_clock(self) -> Clock:
         """When to stop raising the bound and see to the pattern: after two thirds of the time."""
-        return Clock(self.began + 2 / 3 * (self.clock.end - self.began))
+        return self.until(2 / 3)
 
     @property
     def close_enough(self) -> bool:
