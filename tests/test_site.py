@@ -1,4 +1,4 @@
-"""The documentation site: every page has its place, every public name its entry, every link its page."""
+"""The site: every page has its place, every public name its entry, every link its page."""
 
 from __future__ import annotations
 
