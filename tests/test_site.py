@@ -37,6 +37,22 @@ def test_links_of_all_pages_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+@pytest.mark.parametrize("page", ["index.md", "glossary.md"])
+def test_names_of_a_page_are_names_of_the_library(page: str) -> None:
+    named = re.findall(
+        r"`((?:csp|attacks|microagg)\.[\w.]+)", (DOCS / page).read_text(encoding="utf-8")
+    )
+    assert len(named) > 20
+    for name in named:
+        package, *rest = name.split(".")
+        found = import_module(package)
+        for i, part in enumerate(rest, 2):
+            if not hasattr(found, part):
+                found = import_module(".".join(name.split(".")[:i]))
+            else:
+                found = getattr(found, part)
+
+
 def test_the_site_asks_no_other_server() -> None:
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert "font: false" in settings
