@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks import argus, page, peers, posed, results, run, worker
+from benchmarks.command import app
+from benchmarks.frozen import FROZEN
+from benchmarks.goals import Goal, contradictions, missed, seconds_text
+from benchmarks.specs import GROUPS, Spec, choose, digest, specs
 from cellveil import signals
-from cellveil.bench import argus, page, peers, posed, results, run, worker
-from cellveil.bench.frozen import FROZEN
-from cellveil.bench.goals import Goal, contradictions, missed, seconds_text
-from cellveil.bench.specs import GROUPS, Spec, choose, digest, specs
-from cellveil.cli import app
 from csp import audit, suppress
 from csp.errors import InputError
 
@@ -74,7 +74,7 @@ def rows_of(folder):
 
 
 def bench(*words, code=0):
-    result = CliRunner().invoke(app, ["bench", *map(str, words)])
+    result = CliRunner().invoke(app, [*map(str, words)])
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.output
     return result

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cellveil.bench.peers import Run
+from benchmarks.peers import Run
 
 __all__ = ["DIFFER", "Goal", "contradictions", "missed", "seconds_text"]
 

@@ -1,6 +1,6 @@
 """The registry: what is measured, on which problem, within which limit, and beside whom.
 
-Specs are frozen: a name stands for the same problem for ever (`cellveil.bench.frozen` holds the
+Specs are frozen: a name stands for the same problem for ever (`benchmarks.frozen` holds the
 fingerprints), so that figures of different days and machines can be laid side by side.
 """
 
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cellveil.bench import posed
-from cellveil.bench.goals import Goal
+from benchmarks import posed
+from benchmarks.goals import Goal
 from csp.errors import InputError
 from csp.problem import Problem
 
@@ -46,7 +46,7 @@ class Spec:
     note : str
         What was reached before, and other words on the goal.
     peers : tuple of str
-        Solvers beside ours that make sense here, by the names of `cellveil.bench.peers`;
+        Solvers beside ours that make sense here, by the names of `benchmarks.peers`;
         "compact:*" is every solver that PuLP finds.
     method : str
         Method of `csp.suppress`.
@@ -94,7 +94,7 @@ def specs(data: Path | None = None) -> tuple[Spec, ...]:
     Parameters
     ----------
     data : Path, optional
-        Folder with the folder "instances"; see `cellveil.bench.posed.data_folder`.
+        Folder with the folder "instances"; see `benchmarks.posed.data_folder`.
     """
     folder = posed.data_folder(data)
     return (

@@ -23,10 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-import cellveil
-from cellveil.bench.argus import Found, minutes
-from cellveil.bench.posed import batch_of, of_batch
-from cellveil.bench.worker import SAMPLE, Answer, Job, pulp_solvers
+from benchmarks.argus import Found, minutes
+from benchmarks.posed import batch_of, of_batch
+from benchmarks.worker import SAMPLE, Answer, Job, pulp_solvers
 from csp import audit
 from csp.errors import CellveilError, InputError, OutOfTime
 from csp.problem import Problem
@@ -37,7 +36,7 @@ __all__ = ["BASES", "Run", "attend", "expand", "run"]
 BASES = ("ours", "argus", "modular", "compact")
 """Kinds of solver."""
 
-_CHILD = "from cellveil.bench.worker import main; main()"
+_CHILD = "from benchmarks.worker import main; main()"
 
 _START = 900.0
 """Wall seconds a process may take to read its job and compile."""
@@ -139,14 +138,14 @@ def run(
     method : str
         Method of ours, unless the solver names one.
     task, tables
-        See `cellveil.bench.specs.Spec`.
+        See `benchmarks.specs.Spec`.
 
     Returns
     -------
     Run
     """
     job = Job(solver, problem, method, time_limit, task, tables)
-    with tempfile.TemporaryDirectory(prefix="cellveil-bench-") as name:
+    with tempfile.TemporaryDirectory(prefix="cellveil-benchmarks-") as name:
         folder = Path(name)
         with (folder / "job.pickle").open("wb") as file:
             pickle.dump(job, file, protocol=pickle.HIGHEST_PROTOCOL)
@@ -163,7 +162,7 @@ def attend(command: Sequence[str], folder: Path, patience: float) -> Answer | Ru
     Parameters
     ----------
     command : sequence of str
-        What to run; see `cellveil.bench.worker` for the files it leaves.
+        What to run; see `benchmarks.worker` for the files it leaves.
     folder : Path
         Its working directory.
     patience : float
@@ -173,7 +172,7 @@ def attend(command: Sequence[str], folder: Path, patience: float) -> Answer | Ru
     -------
     Answer, or the Run of a process that left none
     """
-    house = str(Path(cellveil.__file__).resolve().parents[1])
+    house = str(Path(__file__).resolve().parents[1])
     paths = os.pathsep.join(filter(None, [house, os.environ.get("PYTHONPATH", "")]))
     single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     before = _ended_cpu()

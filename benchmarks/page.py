@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from cellveil.bench.frozen import FROZEN
-from cellveil.bench.goals import contradictions, missed, seconds_text
-from cellveil.bench.peers import BASES, Run
-from cellveil.bench.results import Row, machine, versions
-from cellveil.bench.specs import Spec
+from benchmarks.frozen import FROZEN
+from benchmarks.goals import contradictions, missed, seconds_text
+from benchmarks.peers import BASES, Run
+from benchmarks.results import Row, machine, versions
+from benchmarks.specs import Spec
 from csp.formats.files import atomic_writer
 from csp.numbers import units_text
 

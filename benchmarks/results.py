@@ -20,7 +20,7 @@ from pathlib import Path
 
 import cellveil
 import csp
-from cellveil.bench.peers import Run
+from benchmarks.peers import Run
 from csp.errors import InputError
 from csp.formats.files import atomic_writer
 from csp.formats.reading import read_text

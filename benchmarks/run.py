@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cellveil.bench import peers
-from cellveil.bench.frozen import FROZEN
-from cellveil.bench.goals import DIFFER, contradictions, missed
-from cellveil.bench.page import write_page
-from cellveil.bench.peers import Run
-from cellveil.bench.results import Row, machine, read_rows, versions, write_rows
-from cellveil.bench.specs import Spec, digest
+from benchmarks import peers
+from benchmarks.frozen import FROZEN
+from benchmarks.goals import DIFFER, contradictions, missed
+from benchmarks.page import write_page
+from benchmarks.peers import Run
+from benchmarks.results import Row, machine, read_rows, versions, write_rows
+from benchmarks.specs import Spec, digest
 from csp.errors import InputError
 from csp.problem import Problem
 
@@ -47,7 +47,7 @@ class Outcome:
     rows : list of Row
         Of the specs and solvers asked for, kept ones included.
     wrong : list of str
-        Contradictions, each with its spec: see `cellveil.bench.goals.contradictions`.
+        Contradictions, each with its spec: see `benchmarks.goals.contradictions`.
     missed : list of str
         Targets missed, each with its spec.
     absent : list of str
@@ -103,7 +103,7 @@ def benchmark(
     folder : Path
         Made if it does not exist.
     solvers : sequence of str, optional
-        By the names of `cellveil.bench.peers`; ours and each spec's own peers by default.
+        By the names of `benchmarks.peers`; ours and each spec's own peers by default.
     time_limit : float, optional
         Seconds, instead of the specs' own.
     fresh : bool

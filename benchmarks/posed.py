@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-import cellveil
 from csp import Hierarchy, Mechanism, PPercent, Problem, Table, link, read_jj
 from csp.errors import InputError
 from instances import synthetic
@@ -275,7 +274,7 @@ def data_folder(named: Path | None = None) -> Path | None:
             msg = f"the data folder {str(said)!r} has no folder 'instances'"
             raise InputError(msg)
         return said
-    project = Path(cellveil.__file__).resolve().parents[1]
+    project = Path(__file__).resolve().parents[1]
     beside = project.parent / "shared" / "data"
     checkout = (project / "pyproject.toml").is_file()
     return beside if checkout and (beside / "instances").is_dir() else None

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from cellveil.bench.argus import Found, prepare_modular, prepare_optimal
-from cellveil.bench.posed import batch_of, of_batch
+from benchmarks.argus import Found, prepare_modular, prepare_optimal
+from benchmarks.posed import batch_of, of_batch
 from csp.clock import Clock
 from csp.errors import CellveilError, OutOfTime
 from csp.problem import Problem
@@ -32,7 +32,7 @@ SAMPLE = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """What a process is to do: see `cellveil.bench.specs.Spec` for the fields."""
+    """What a process is to do: see `benchmarks.specs.Spec` for the fields."""
 
     solver: str
     problem: Problem
@@ -236,7 +236,7 @@ def _pulp_solver(name: str) -> Any:
 
 def _warm_up(method: str) -> None:
     """Load libraries and compiled loops on small tables of either kind."""
-    from cellveil.bench.posed import cube, frequency
+    from benchmarks.posed import cube, frequency
     from csp import suppress
     from csp.solve.tableau import pivot
 

@@ -1,4 +1,4 @@
-"""The command ``cellveil bench``."""
+"""The command ``python -m benchmarks``."""
 
 from __future__ import annotations
 
@@ -10,16 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellveil.front import UNSAFE, say
+from cellveil.front import UNSAFE, FrontCommand, say
 from cellveil.signals import exit_code
 
 if TYPE_CHECKING:
-    from cellveil.bench.run import Outcome
-    from cellveil.bench.specs import Spec
+    from benchmarks.run import Outcome
+    from benchmarks.specs import Spec
 
-__all__ = ["bench"]
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="benchmarks",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 
 
+@app.command(cls=FrontCommand)
 def bench(
     what: Annotated[
         list[str] | None,
@@ -60,15 +69,17 @@ def bench(
     ] = None,
     show: Annotated[bool, typer.Option("--list", help="List specs and targets, run none.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do again what is done already.")] = False,
+    debug: Annotated[bool, typer.Option(help="Show tracebacks of errors.")] = False,
 ) -> None:
     """Measure cellveil and its peers on frozen problems.
 
     A run that was ended goes on where it stopped. Exit codes: 0 nothing wrong, 1 one of our
     results is unsafe or contradicts a proof or a known optimum, 2 bad input.
     """
-    from cellveil.bench.peers import expand
-    from cellveil.bench.run import benchmark
-    from cellveil.bench.specs import choose, specs
+    del debug  # read by the class of the command
+    from benchmarks.peers import expand
+    from benchmarks.run import benchmark
+    from benchmarks.specs import choose, specs
     from csp.errors import InputError
 
     if time_limit is not None and not time_limit > 0:
@@ -95,7 +106,7 @@ def bench(
 
 def listing(chosen: Sequence[Spec], solvers: Sequence[str] | None) -> Iterator[str]:
     """Lines of ``--list``: specs by group, with limit, solvers and target."""
-    from cellveil.bench.run import solvers_of
+    from benchmarks.run import solvers_of
 
     group = ""
     for spec in chosen:
@@ -127,8 +138,8 @@ def _conclude(outcome: Outcome, out: Path) -> None:
 @contextmanager
 def _watch() -> Iterator[Any]:
     """Lines of finished runs; on a terminal, also what is running and how far it is."""
-    from cellveil.bench.page import run_words
-    from cellveil.bench.run import Watch
+    from benchmarks.page import run_words
+    from benchmarks.run import Watch
 
     class Lines(Watch):
         """One line for each run that has ended."""

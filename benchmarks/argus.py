@@ -1,7 +1,7 @@
 """τ-ARGUS's two methods, as packaged in pytauargus: its files written, its answers read.
 
 Both keep process-wide state and may end the process, so they run in a process of their own
-(`cellveil.bench.worker`). Neither knows sliding levels. OPT reads a JJ file and solves one problem
+(`benchmarks.worker`). Neither knows sliding levels. OPT reads a JJ file and solves one problem
 over all relations; Modular (HiTaS) reads a table with its hierarchies and protects its subtables
 one after the other.
 """
