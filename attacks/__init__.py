@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from csp.lazily import lazily
 
 if TYPE_CHECKING:
-    from attacks.bayes import Posterior, normal_counts, posterior, uniform
+    from attacks.bayes.posterior import Posterior, posterior
+    from attacks.bayes.priors import normal_counts, uniform
+    from attacks.bayes.rates import RateChoice, RatePoint, choose_rate
     from attacks.coalition import Coalition, smallest_coalition
     from attacks.completion import complete
     from attacks.explaining import Explanation, explain
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
 # No module may share its name with a function of the package: importing it would hide the function.
 _HOMES = {
-    "attacks.bayes": ("Posterior", "normal_counts", "posterior", "uniform"),
+    "attacks.bayes.posterior": ("Posterior", "posterior"),
+    "attacks.bayes.priors": ("normal_counts", "uniform"),
+    "attacks.bayes.rates": ("RateChoice", "RatePoint", "choose_rate"),
     "attacks.coalition": ("Coalition", "smallest_coalition"),
     "attacks.completion": ("complete",),
     "attacks.explaining": ("Explanation", "explain"),
@@ -51,8 +55,11 @@ __all__ = [
     "Knowledge",
     "Matching",
     "Posterior",
+    "RateChoice",
+    "RatePoint",
     "Sum",
     "Sums",
+    "choose_rate",
     "complete",
     "differencing",
     "disclosed",

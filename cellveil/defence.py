@@ -114,7 +114,7 @@ def measured(result: Protected, clock: Clock) -> dict[str, Any]:
     The release and the public part of the mechanism are all it takes, so it tells nothing that
     others could not compute. Where it cannot be computed, the facts are the reason.
     """
-    from attacks.bayes import posterior
+    from attacks.bayes.posterior import posterior
     from attacks.fibre import Fibre
     from csp.errors import InputError, OutOfTime
 

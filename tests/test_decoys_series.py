@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attacks.bayes.risk import CellRisk
 from attacks.defences import entrants, series
-from attacks.defences.measures import CellRisk
 from attacks.defences.summary import standings
 from attacks.defences.trials import DefenceTrial
 from csp import Decoys, InputError, Key, Mechanism, MinFrequency, Problem, Table
@@ -121,6 +121,8 @@ def test_standings_are_shares_of_primary_cells():
     (one,) = standings(trials, 8)
     assert (one.tables, one.unprotectable, one.primary) == (2, 1, 2)
     assert (one.extra, one.extra_all, one.plain, one.extra_value) == (2, 3, 4, 0.25)
-    assert (one.support_unsafe, one.posterior_unsafe, one.floor, one.named) == (0.5,) * 4
+    assert (one.support_unsafe, one.posterior_unsafe, one.unsafe_without_rule, one.named) == (
+        0.5,
+    ) * 4
     assert one.sensitive == pytest.approx(0.7)
-    assert one.naive_sensitive == pytest.approx(0.3)
+    assert one.sensitive_without_rule == pytest.approx(0.3)

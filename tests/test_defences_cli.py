@@ -168,7 +168,7 @@ def test_comparison_goes_on_and_writes_its_page(folder):
     trials = load_defence_trials(store)
     assert len(trials) == 8
     assert {t.group for t in trials} == {"plain 9", "plain 16"}
-    assert all(c.aware is None for t in trials if t.group == "plain 16" for c in t.cells)
+    assert all(c.with_rule is None for t in trials if t.group == "plain 16" for c in t.cells)
     # The last trial was cut off while it was written: it is run again, to the same end.
     store.write_text(before[:-40])
     real = "--table counts.csv --by row,column --value count --threshold 5"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacks.bayes import normal_counts, posterior, uniform
+from attacks import normal_counts, posterior, uniform
 from attacks.box import BoxSearch
 from attacks.candidates import candidates
 from attacks.fibre import Fibre
@@ -71,7 +71,7 @@ def test_posteriors_are_sums_over_matches(chosen: Options, table: Table, flat: b
 @examples(40)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(1, 100))
 def test_shortest_intervals_are_the_shortest(weights: list[int], percent: int) -> None:
-    from attacks.bayes import shortest_interval
+    from attacks.bayes.posterior import shortest_interval
 
     if not any(weights):
         weights = [*weights, 1]

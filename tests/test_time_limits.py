@@ -14,7 +14,6 @@ import pytest
 import attacks
 import microagg
 from attacks import Knowledge
-from attacks.defences import choose_rate
 from attacks.fibre import Fibre
 from attacks.readings import READINGS, draw_table
 from attacks.sampling import draw
@@ -89,7 +88,7 @@ def coalition(seconds: float) -> Any:
 def rated(seconds: float) -> Any:
     tables = [draw_table(READINGS["plain"], 5, index, 0) for index in range(4)]
     mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.1"))
-    return choose_rate(mechanism, *tables, target=0.0, keys=50, time_limit=seconds)
+    return attacks.choose_rate(mechanism, *tables, target=0.0, keys=50, time_limit=seconds)
 
 
 def complying(method: str, n: int) -> Callable[[float], Any]:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from attacks.defences.choosing import Exponential, UniformOptimal
     from attacks.defences.deterministic import Plain, Widened
     from attacks.defences.fixpoint import SequentialFixpoint
-    from attacks.defences.keyed import WithDecoys
-    from attacks.defences.rating import RateChoice, RatePoint, choose_rate
 
 # No module may share its name with something offered here: importing it would hide that.
 _HOMES = {
@@ -24,21 +22,15 @@ _HOMES = {
     "attacks.defences.choosing": ("Exponential", "UniformOptimal"),
     "attacks.defences.deterministic": ("Plain", "Widened"),
     "attacks.defences.fixpoint": ("SequentialFixpoint",),
-    "attacks.defences.keyed": ("WithDecoys",),
-    "attacks.defences.rating": ("RateChoice", "RatePoint", "choose_rate"),
 }
 
 __all__ = [
     "Exponential",
     "Plain",
     "Publisher",
-    "RateChoice",
-    "RatePoint",
     "SequentialFixpoint",
     "UniformOptimal",
     "Widened",
-    "WithDecoys",
-    "choose_rate",
 ]
 
 __getattr__, __dir__ = lazily(__name__, _HOMES)

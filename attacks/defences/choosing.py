@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.defences.asking import Asked, parts
+from attacks.defences.pattern_table import PatternTable, parts
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -40,7 +40,8 @@ class Exponential:
     Raises
     ------
     InputError
-        As `attacks.defences.asking.Asked`; if epsilon is negative or not finite, or slack negative.
+        As `attacks.bayes.rule_table.RuleTable`; if epsilon is negative or not finite, or slack is
+        negative.
 
     Examples
     --------
@@ -69,7 +70,7 @@ class Exponential:
         if slack < 0 or slack != int(slack):
             msg = f"slack {slack!r} is no whole number of at least 0"
             raise InputError(msg)
-        self._asked = Asked(mechanism, table, node_limit=node_limit)
+        self._rules = PatternTable(mechanism, table, node_limit=node_limit)
         self._slack = int(slack)
         self._weights = np.exp(-epsilon * np.arange(self._slack + 1))
         self.name = f"exponential {epsilon:g}, up to {self._slack} more"
@@ -91,7 +92,7 @@ class Exponential:
         SolverError
             If the patterns are too many to list.
         """
-        patterns = self._asked.minimal(np.asarray(values), self._slack)
+        patterns = self._rules.minimal(np.asarray(values), self._slack)
         if not len(patterns):
             return None
         sizes = patterns.sum(axis=1)
@@ -114,7 +115,7 @@ class Exponential:
         """
         out = np.zeros(len(values))
         for part in parts(len(values), clock):
-            found = self._asked.census(pattern, values[part], self._slack)
+            found = self._rules.census(pattern, values[part], self._slack)
             has = found.excess >= 0
             chances = self._weights[found.excess[has]] / (found.counts[has] @ self._weights)
             out[part][has] = chances
@@ -133,7 +134,7 @@ class UniformOptimal(Exponential):
     Raises
     ------
     InputError
-        As `attacks.defences.asking.Asked`.
+        As `attacks.bayes.rule_table.RuleTable`.
     """
 
     def __init__(self, mechanism: Mechanism, table: Table, *, node_limit: int = 10_000_000) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.defences.asking import Asked, parts
+from attacks.defences.pattern_table import PatternTable, parts
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -33,7 +33,7 @@ class Plain:
     Raises
     ------
     InputError
-        As `attacks.defences.asking.Asked`.
+        As `attacks.bayes.rule_table.RuleTable`.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Plain:
     """
 
     def __init__(self, mechanism: Mechanism, table: Table) -> None:
-        self._asked = Asked(mechanism, table)
+        self._rules = PatternTable(mechanism, table)
         self.name = "plain"
         self.words = "the cheapest safe pattern, ties broken in the order of labels"
 
@@ -58,7 +58,7 @@ class Plain:
         self, values: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.bool_] | None:
         """See `attacks.defences.Publisher`."""
-        patterns, protected = self._asked.patterns_of(np.asarray(values)[None])
+        patterns, protected = self._rules.patterns_of(np.asarray(values)[None])
         return patterns[0] if protected[0] else None
 
     def likelihood(
@@ -71,7 +71,7 @@ class Plain:
         """See `attacks.defences.Publisher`; 0 or 1."""
         out = np.zeros(len(values))
         for part in parts(len(values), clock):
-            out[part] = self._asked.gives(pattern, values[part])
+            out[part] = self._rules.gives(pattern, values[part])
         return out
 
 
@@ -94,8 +94,8 @@ class Widened(Plain):
     Raises
     ------
     InputError
-        As `attacks.defences.asking.Asked`; if the mechanism has no width; unless exactly one of
-        width and factor is given; if the width gets smaller.
+        As `attacks.bayes.rule_table.RuleTable`; if the mechanism has no width; unless exactly one
+        of width and factor is given; if the width gets smaller.
     """
 
     def __init__(

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from attacks.bayes.decoys import DecoyRule
 from attacks.defences.base import Publisher
 from attacks.defences.choosing import Exponential, UniformOptimal
 from attacks.defences.deterministic import Plain, Widened
-from attacks.defences.keyed import WithDecoys
 from csp.decoys import Decoys
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -48,7 +48,7 @@ class Entrant:
 
 def _decoys(name: str, decoys: Decoys) -> Entrant:
     def build(mechanism: Mechanism, table: Table) -> Publisher:
-        return WithDecoys(replace(mechanism, defence=decoys), table, orders=_ORDERS)
+        return DecoyRule(replace(mechanism, defence=decoys), table, orders=_ORDERS)
 
     return Entrant(name, build, decoys, tosses=True)
 

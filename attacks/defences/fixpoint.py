@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.defences.asking import Asked
 from attacks.defences.completions import Completions
+from attacks.defences.pattern_table import PatternTable
 from attacks.defences.regions import bridgeless, regions
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
@@ -106,7 +106,7 @@ class SequentialFixpoint:
     Raises
     ------
     InputError
-        As `attacks.defences.asking.Asked`; if the structure has too many relations.
+        As `attacks.bayes.rule_table.RuleTable`; if the structure has too many relations.
 
     Examples
     --------
@@ -130,9 +130,9 @@ class SequentialFixpoint:
         if not reach or min(reach) < 1 or cap < 1:
             msg = f"reach {reach!r} and cap {cap!r} must be at least 1"
             raise InputError(msg)
-        self._asked = Asked(mechanism, table)
+        self._rules = PatternTable(mechanism, table)
         self._completions = Completions(table, cap)
-        self._cells = self._asked.numbered
+        self._cells = self._rules.numbered
         width = exact(0 if mechanism.width is None else mechanism.width) * 10**table.scale
         self._least = ceil_fraction(width) + int(mechanism.strict)
         self._regions = [r for d in reach for r in regions(table, self._cells, d)]
@@ -153,7 +153,7 @@ class SequentialFixpoint:
     ) -> NDArray[np.bool_] | None:
         """See `attacks.defences.Publisher`."""
         table = np.asarray(values, dtype=np.int64)
-        if not self._asked.requirements(table[None])[0].any():
+        if not self._rules.requirements(table[None])[0].any():
             return np.zeros(len(table), dtype=bool)
         region = int(self._regions_of(table[None])[0])
         return None if region < 0 else self._published(table, region)
@@ -167,12 +167,12 @@ class SequentialFixpoint:
     ) -> NDArray[np.float64]:
         """See `attacks.defences.Publisher`; 0 or 1."""
         tables = np.asarray(values, dtype=np.int64)
-        flags = as_flags(pattern, len(self._asked.free), "the pattern")
+        flags = as_flags(pattern, len(self._rules.free), "the pattern")
         out = np.zeros(len(tables))
-        if not len(tables) or flags[~self._asked.free].any():
+        if not len(tables) or flags[~self._rules.free].any():
             return out
         wanted = np.flatnonzero(flags[self._cells])
-        primary, _ = self._asked.requirements(tables)
+        primary, _ = self._rules.requirements(tables)
         if not flags.any():
             return np.asarray(~primary.any(axis=1), dtype=np.float64)
         home = np.where((primary & ~flags).any(axis=1), -1, self._regions_of(tables))
@@ -199,7 +199,7 @@ class SequentialFixpoint:
 
     def _regions_of(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
         """Region of each table; -1 where none holds its primary cells, or it has none."""
-        primary, _ = self._asked.requirements(tables)
+        primary, _ = self._rules.requirements(tables)
         inner, x = primary[:, self._cells], tables[:, self._cells]
         out = np.full(len(tables), -1, dtype=np.int64)
         for i, region in enumerate(self._regions):
@@ -225,7 +225,7 @@ class SequentialFixpoint:
     def _family(self, region: int) -> list[NDArray[np.int64]]:
         if region not in self._families:
             self._families[region] = bridgeless(
-                self._asked.table, self._cells, self._regions[region].cells
+                self._rules.table, self._cells, self._regions[region].cells
             )
         return self._families[region]
 
@@ -246,9 +246,9 @@ class SequentialFixpoint:
         if tables is None:
             return None
         tables = np.concatenate([part[self._regions_of(part) == region] for part in _parts(tables)])
-        asked = [self._asked.requirements(part) for part in _parts(tables)]
-        x, primary = tables[:, cells], np.concatenate([p[:, cells] for p, _ in asked])
-        levels = np.concatenate([each[:, :, cells] for _, each in asked], axis=1)
+        required = [self._rules.requirements(part) for part in _parts(tables)]
+        x, primary = tables[:, cells], np.concatenate([p[:, cells] for p, _ in required])
+        levels = np.concatenate([each[:, :, cells] for _, each in required], axis=1)
         lows, highs, widths = x - levels[0], x + levels[1], levels[2]
         chosen = np.full(len(tables), -1, dtype=np.int64)
         place = {int(c): i for i, c in enumerate(self._regions[region].cells)}

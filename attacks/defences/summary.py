@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attacks.defences.measures import CellRisk
+from attacks.bayes.risk import CellRisk, unsafe_shares
 from attacks.defences.trials import DefenceTrial
 from attacks.readings import WIDTH
 
@@ -40,14 +40,14 @@ class Standing:
     support_unsafe : float
         Share whose possible values lie closer together than the width promised, among those of
         which they are known.
-    posterior_unsafe, floor : float
+    posterior_unsafe, unsafe_without_rule : float
         Share whose shortest interval with 95 percent of the posterior is narrower than that, with
         knowledge of the rule and without.
     error : float
         Standard error of `posterior_unsafe`, by tables.
     named : float
         Share of which one value has at least half of the posterior.
-    sensitive, naive_sensitive : float
+    sensitive, sensitive_without_rule : float
         Mean posterior probability of primary cells that they are primary, with and without.
     drawn : int
         Releases measured on drawn tables.
@@ -66,11 +66,11 @@ class Standing:
     primary: int
     support_unsafe: float
     posterior_unsafe: float
-    floor: float
+    unsafe_without_rule: float
     error: float
     named: float
     sensitive: float
-    naive_sensitive: float
+    sensitive_without_rule: float
     drawn: int
     missing: int
 
@@ -94,7 +94,8 @@ def _standing(rule: str, group: str, trials: Sequence[DefenceTrial], width: int)
     out = [t for t in trials if t.outcome != "unprotectable"]
     secret = [t for t in out if t.outcome == "published"]
     cells = [cell for t in out for cell in t.cells]
-    known = [cell for cell in cells if cell.aware is not None]
+    known = [cell for cell in cells if cell.with_rule is not None]
+    unsafe, before = unsafe_shares(cells, width)
     return Standing(
         rule, group, len(out), len(trials) - len(out),
         _mean(t.plain for t in secret),
@@ -103,19 +104,19 @@ def _standing(rule: str, group: str, trials: Sequence[DefenceTrial], width: int)
         _mean(t.suppressed - t.plain for t in out),
         len(cells),
         _mean(cell.support < width for cell in cells if cell.support is not None),
-        _mean(_narrow(cell, width) for cell in known),
-        _mean(cell.naive is not None and cell.naive < width for cell in known),
+        unsafe,
+        before,
         _error(out, lambda cell: _narrow(cell, width)),
-        _mean((cell.likeliest or 0.0) >= _HALF for cell in known),
+        _mean((cell.max_posterior or 0.0) >= _HALF for cell in known),
         _mean(cell.primary or 0.0 for cell in known),
-        _mean(cell.naive_primary or 0.0 for cell in known),
+        _mean(cell.primary_without_rule or 0.0 for cell in known),
         sum(t.effective is not None for t in out),
         len(cells) - len(known),
     )  # fmt: skip
 
 
 def _narrow(cell: CellRisk, width: int) -> bool:
-    return cell.aware is not None and cell.aware < width
+    return cell.with_rule is not None and cell.with_rule < width
 
 
 def _mean(numbers: Iterable[float]) -> float:
@@ -140,7 +141,15 @@ def tidy_defences(trials: Sequence[DefenceTrial]) -> dict[str, list[Any]]:
     """Columns with one row a primary cell, and one for each release without any."""
     facts = ("rule", "group", "table", "coin", "outcome", "suppressed", "plain", "value",
              "plain_value", "fibre", "effective")  # fmt: skip
-    measures = ("feasible", "support", "aware", "naive", "likeliest", "primary", "naive_primary")
+    measures = (
+        "feasible",
+        "support",
+        "with_rule",
+        "without_rule",
+        "max_posterior",
+        "primary",
+        "primary_without_rule",
+    )
     rows = [(t, cell) for t in trials for cell in (t.cells or (None,))]
     columns: dict[str, list[Any]] = {name: [getattr(t, name) for t, _ in rows] for name in facts}
     for name in measures:

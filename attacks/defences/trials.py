@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.bayes import Prior, normal_counts
-from attacks.defences.asking import Asked
+from attacks.bayes.priors import Prior, normal_counts
+from attacks.bayes.risk import CellRisk, Risk, risk_of
 from attacks.defences.entrants import Entrant, entrant
-from attacks.defences.measures import CellRisk, Risk, risk_of
+from attacks.defences.pattern_table import PatternTable
 from attacks.matches import matching
 from attacks.readings import DEVIATION, MEAN, READINGS, draw_table
 from attacks.storing import load_records, run_missing
@@ -32,7 +32,7 @@ from csp.table import Table
 __all__ = ["DefenceTrial", "defence_trial", "load_defence_trials", "run_defence_trials", "try_on"]
 
 
-_VERSION = "defences 1"
+_VERSION = "publishing 1"
 """Another number wherever the same arguments of `defence_trial` give another trial."""
 _SMALL, _LISTED, _LISTED_BEYOND, _DRAWN = 4, 3000, 500, 300
 
@@ -98,13 +98,13 @@ def try_on(
     name, group : str
         For the record.
     prior : callable
-        See `attacks.bayes.posterior`.
+        See `attacks.posterior`.
     coin : int
         Number of the draw of coins; another number, other coins.
     posterior : bool
         Whether to compute posteriors; if not, only supports, by the matching attack.
     limit, draws : int
-        See `attacks.defences.measures.risk_of`.
+        See `attacks.bayes.risk.risk_of`.
     clock : Clock
 
     Returns
@@ -118,8 +118,8 @@ def try_on(
     """
     began = time.process_time()
     clock.check("a table was published and measured")
-    asked = Asked(mechanism, table)
-    base, safe = asked.patterns_of(table.values[None])
+    rules = PatternTable(mechanism, table)
+    base, safe = rules.patterns_of(table.values[None])
     if not safe[0]:
         return DefenceTrial(one.name, name, group, coin, "unprotectable")
     rule = one.build(mechanism, table)
@@ -128,12 +128,12 @@ def try_on(
     if pattern is None:
         return DefenceTrial(one.name, name, group, coin, "unprotectable")
     # Only cells with a secret are followed, but every table costs.
-    primary = asked.requirements(table.values[None])[0][0]
+    primary = rules.requirements(table.values[None])[0][0]
     outcome = "published" if primary.any() else "no primary"
     found = Risk((), None, None)
     if primary.any() and posterior:
         found = risk_of(
-            rule, asked, table, pattern, prior, limit=limit, draws=draws, seed=coin, clock=clock
+            rule, rules, table, pattern, prior, limit=limit, draws=draws, seed=coin, clock=clock
         )
         if one.decoys is not None:
             # By the theorem of decoys; drawn tables and drawn coins would not show it.
@@ -143,7 +143,7 @@ def try_on(
         found = _supports(one.decoys, mechanism, table, pattern, primary)
     return DefenceTrial(
         one.name, name, group, coin, outcome, int(pattern.sum()), int(base[0].sum()),
-        _share(table, asked.free, pattern), _share(table, asked.free, base[0]),
+        _share(table, rules.free, pattern), _share(table, rules.free, base[0]),
         found.cells, found.fibre, found.effective, time.process_time() - began,
     )  # fmt: skip
 

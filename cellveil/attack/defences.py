@@ -132,7 +132,7 @@ def _on_real(
     rules: tuple[str, ...], tables: dict[str, Table], threshold: int, coins: int
 ) -> list[DefenceTrial]:
     """Trials on tables of the user's own; every table that fits is equally probable beforehand."""
-    from attacks.bayes import uniform
+    from attacks.bayes.priors import uniform
     from attacks.defences.entrants import entrant
     from attacks.defences.trials import try_on
     from cellveil.progress import Bar

@@ -154,9 +154,9 @@ def _row(one: Standing) -> Iterator[str]:
         return
     error = "" if math.isnan(one.error) else f" ± {one.error:.3f}"
     lacking = f", {one.missing} cells unknown" if one.missing else ""
-    yield f"{one.posterior_unsafe:.3f}{error} ({one.floor:.3f}){lacking}"
+    yield f"{one.posterior_unsafe:.3f}{error} ({one.unsafe_without_rule:.3f}){lacking}"
     yield _share(one.named)
-    yield f"{one.sensitive:.2f} ({one.naive_sensitive:.2f})"
+    yield f"{one.sensitive:.2f} ({one.sensitive_without_rule:.2f})"
 
 
 def _share(value: float) -> str:

@@ -1,7 +1,7 @@
 """The posterior: how probable each value of a suppressed cell is, once the algorithm is known.
 
 By Bayes: a table is as probable as its prior says if the mechanism publishes it with this pattern,
-and impossible if not. Without knowledge of the algorithm every table that fits would count.
+and impossible if not. Without knowledge of the algorithm every consistent table would count.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from attacks.bayes.decoys import DecoyRule
+from attacks.bayes.priors import Prior, PriorWeights, uniform
 from attacks.candidates import Candidates, candidates
 from attacks.fibre import Fibre
 from attacks.match_test import MatchTest
@@ -21,62 +23,13 @@ from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release import Release
-from csp.table import Table
 
-__all__ = [
-    "Posterior",
-    "Prior",
-    "PriorWeights",
-    "normal_counts",
-    "posterior",
-    "shortest_interval",
-    "uniform",
-]
+__all__ = ["Posterior", "posterior", "shortest_interval"]
 
 _BEFORE = "every table was weighed"
 
-Prior = Callable[[NDArray[np.int64]], NDArray[np.float64]]
-"""Log prior weights of values of one inner cell; cells are independent beforehand."""
-
-
 Chance = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Log probability, up to a constant, that tables (t, k) are published with the pattern."""
-
-
-def uniform(values: NDArray[np.int64]) -> NDArray[np.float64]:
-    """All values are equally probable beforehand."""
-    return np.zeros(len(values))
-
-
-def normal_counts(mean: float, deviation: float) -> Prior:
-    """Prior of counts that are absolute values of rounded normal numbers, as in paper 003.
-
-    Parameters
-    ----------
-    mean, deviation : float
-
-    Raises
-    ------
-    InputError
-        If the deviation is not positive.
-    """
-    if not deviation > 0:
-        msg = f"deviation {deviation!r} is not positive"
-        raise InputError(msg)
-
-    def weights(values: NDArray[np.int64]) -> NDArray[np.float64]:
-        from scipy.special import log_ndtr
-
-        def log_mass(v: NDArray[np.float64]) -> NDArray[np.float64]:
-            # In the lower tail and in logarithms, or the far ends would be lost to rounding.
-            far = -np.abs(v - mean)
-            top, bottom = (log_ndtr((far + half) / deviation) for half in (0.5, -0.5))
-            return np.asarray(top + np.log1p(-np.exp(bottom - top)))
-
-        x = values.astype(np.float64)
-        return np.asarray(np.where(x > 0, np.logaddexp(log_mass(x), log_mass(-x)), log_mass(x)))
-
-    return weights
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -185,7 +138,7 @@ def posterior(
         Log weight of each value of an inner cell (`uniform`, `normal_counts`, or any function of
         an int64 array). Cells that are totals of others have no weight of their own.
     draws : int, optional
-        Draw so many tables of the fibre in place of listing it.
+        Number of tables to draw from the fibre instead of listing it.
     seed : int
     limit : int
         Tables to list at most.
@@ -268,9 +221,7 @@ def posterior(
 
 def _under_decoys(given: Candidates, keys: int, seed: int, clock: Clock) -> Chance:
     """Log share of keys that publish a table like this, up to a constant."""
-    from attacks.defences.keyed import WithDecoys
-
-    rule = WithDecoys(given.mechanism, given.table, orders=keys, seed=seed)
+    rule = DecoyRule(given.mechanism, given.table, orders=keys, seed=seed)
 
     def chance(tables: NDArray[np.int64]) -> NDArray[np.float64]:
         full = np.repeat(given.table.values[None], len(tables), axis=0)
@@ -279,47 +230,6 @@ def _under_decoys(given: Candidates, keys: int, seed: int, clock: Clock) -> Chan
             return np.log(rule.likelihood(given.release.pattern, full, clock=clock))
 
     return chance
-
-
-class PriorWeights:
-    """Log prior weights of tables that fit a release.
-
-    Parameters
-    ----------
-    table : Table
-        One of them.
-    cells, lower, upper : (k,) int64
-        Suppressed cells and their feasible values.
-    prior : callable
-        See `posterior`.
-
-    Raises
-    ------
-    InputError
-        If the prior gives anything else than one log weight for each value.
-    """
-
-    def __init__(
-        self, table: Table, cells: NDArray[np.int64], lower: NDArray[np.int64],
-        upper: NDArray[np.int64], prior: Prior,
-    ) -> None:  # fmt: skip
-        self._lower = lower
-        self._inner = np.flatnonzero(~table.margins[cells])
-        self._tables = []
-        for e in self._inner.tolist():
-            values = np.arange(lower[e], upper[e] + 1)
-            found = np.asarray(prior(values), dtype=np.float64)
-            if found.shape != values.shape or np.isnan(found).any() or (found == np.inf).any():
-                msg = "the prior must give one log weight, finite or -inf, for each value"
-                raise InputError(msg)
-            self._tables.append(found)
-
-    def __call__(self, tables: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Log weights of (t, k) values of the suppressed cells: (t,)."""
-        out = np.zeros(len(tables))
-        for e, weights in zip(self._inner.tolist(), self._tables, strict=True):
-            out += weights[tables[:, e] - self._lower[e]]
-        return out
 
 
 class _Sums:

@@ -1,8 +1,8 @@
 """Random decoys as a publishing rule: how probable a pattern is for each table, over all keys.
 
-Whoever has no key weighs every way in which the coins may have fallen. Coins outside the pattern
-cost every table the same factor; coins inside are summed over, exactly where there are few enough,
-else drawn. The key's cost factors are drawn.
+An attacker without the key weighs every way in which the coins may have fallen. Coins outside the
+pattern contribute the same factor for every table; coins inside are summed over, exactly where
+there are few enough, otherwise by sampling. The key's cost factors are sampled.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.defences.asking import Asked
+from attacks.bayes.rule_table import RuleTable
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, Unprotectable
 from csp.key import Key
@@ -25,14 +25,14 @@ from csp.solve.order import label_order, reordered
 from csp.table import Table
 from csp.wide import Wide
 
-__all__ = ["EXACT_UP_TO", "WithDecoys", "key_from"]
+__all__ = ["EXACT_UP_TO", "DecoyRule", "key_from"]
 
 EXACT_UP_TO = 12
 """Cells of a pattern up to which all coin sets are summed."""
 _MOST_ROWS = 20_000
 
 
-class WithDecoys:
+class DecoyRule:
     """Mechanism with decoys over small networks of counts.
 
     Parameters
@@ -40,7 +40,7 @@ class WithDecoys:
     mechanism : Mechanism
         With a defence (its key is not used) and rules that look at cells one by one.
     table : Table
-        Its relations, bounds and labels; of its values only those that are published by force.
+        Its relations, bounds and labels; of its values only those that must be published.
     orders : int
         Cost factors of so many keys are drawn for a likelihood.
     coins : int
@@ -66,10 +66,10 @@ class WithDecoys:
         seed: int = 0,
     ) -> None:
         if mechanism.defence is None or not mechanism.cellwise:
-            msg = "WithDecoys needs a mechanism with decoys and rules that look at single cells"
+            msg = "DecoyRule needs a mechanism with decoys and rules that look at single cells"
             raise InputError(msg)
         self._mechanism, self._decoys = replace(mechanism, defence=None), mechanism.defence
-        self._asked = Asked(self._mechanism, table)
+        self._rules = RuleTable(self._mechanism, table)
         self._table = table
         # Ties are broken in the order of labels, so cells stand in that order here.
         self._order = label_order(table)
@@ -93,7 +93,7 @@ class WithDecoys:
         )
 
     def __repr__(self) -> str:
-        return f"WithDecoys({self._decoys.public!r})"
+        return f"DecoyRule({self._decoys.public!r})"
 
     def publish(
         self, values: NDArray[np.int64], rng: np.random.Generator
@@ -125,7 +125,7 @@ class WithDecoys:
         pattern : (n,) bool
             In which every suppressed cell is wide.
         values : (t, n) int64
-            Tables that fit one release.
+            Tables consistent with one release.
         clock : Clock
 
         Returns
@@ -139,7 +139,7 @@ class WithDecoys:
         InputError
             If a cell of the pattern is narrow: the rule never publishes it.
         """
-        primary = self._asked.requirements(values)[0][:, self._order]
+        primary = self._rules.requirements(values)[0][:, self._order]
         values, pattern = values[:, self._order], pattern[self._order]
         cells = np.flatnonzero(pattern)
         one = values[:1]
@@ -169,7 +169,7 @@ class _Search:
     """Coin sets under which a pattern is published, for many tables of one release."""
 
     def __init__(
-        self, rule: WithDecoys, pattern: NDArray[np.bool_], cells: NDArray[np.int64],
+        self, rule: DecoyRule, pattern: NDArray[np.bool_], cells: NDArray[np.int64],
         values: NDArray[np.int64], primary: NDArray[np.bool_], clock: Clock,
     ) -> None:  # fmt: skip
         self._clock = clock
@@ -310,7 +310,7 @@ def _bare(mechanism: Mechanism, table: Table) -> Problem:
 
 
 def key_from(rng: np.random.Generator) -> Key:
-    """Key from a generator: for experiments, where keys are no secrets."""
+    """Key from a generator: for experiments, where keys need not be secret."""
     while True:
         drawn = rng.bytes(32)
         if len(set(drawn)) >= 8:

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from attacks.bayes import Prior, uniform
-from attacks.defences.entrants import Entrant
-from attacks.defences.keyed import WithDecoys
-from attacks.defences.summary import standings
-from attacks.defences.trials import DefenceTrial, try_on
+import numpy as np
+
+from attacks.bayes.decoys import DecoyRule
+from attacks.bayes.priors import Prior, uniform
+from attacks.bayes.risk import CellRisk, risk_of, unsafe_shares
+from attacks.bayes.rule_table import RuleTable
 from csp.clock import Clock
-from csp.decoys import Decoys
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.rules.base import Number
@@ -21,7 +21,7 @@ from csp.table import Table
 __all__ = ["RATES", "RateChoice", "RatePoint", "choose_rate"]
 
 RATES: tuple[Number, ...] = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.3", "0.5")
-"""Few and round: which of them is taken tells little of the table that it was chosen for."""
+"""Few and round: the rate that is chosen discloses little about the table it was chosen for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,16 @@ class RatePoint:
     posterior_unsafe : float
         Share of primary cells whose shortest interval with 95 percent of the posterior is narrower
         than the width; NaN if there are no primary cells.
-    floor : float
-        The same without knowledge of the rule.
+    unsafe_without_rule : float
+        The same for an attacker who does not know the rule: no defence does better.
     releases : int
+        Releases that were measured, those without primary cells among them.
     """
 
     rate: Number
     extra: float
     posterior_unsafe: float
-    floor: float
+    unsafe_without_rule: float
     releases: int
 
 
@@ -86,8 +87,8 @@ def choose_rate(
         With decoys; their rate and key are not used. One width for all primary cells.
     *tables : Table
         Small networks of counts of one structure or several: the table itself, or others like it.
-        A rate that is chosen for a table and published tells something about that table; last
-        year's table, or tables drawn from what is publicly known, tell nothing.
+        A published rate that was chosen for a table discloses something about that table; last
+        year's table, or tables drawn from what is publicly known, disclose nothing.
     target : float
         Between 0 and 1: largest share, on average over keys, of primary cells whose shortest
         interval with 95 percent of the posterior is narrower than the width.
@@ -96,9 +97,9 @@ def choose_rate(
     keys : int
         Keys drawn for each table and rate.
     prior : callable
-        See `attacks.bayes.posterior`.
+        See `attacks.posterior`.
     limit, draws : int
-        See `attacks.defences.measures.risk_of`.
+        See `attacks.bayes.risk.risk_of`.
     time_limit : float, optional
         Wall seconds.
     progress : callable, optional
@@ -111,8 +112,8 @@ def choose_rate(
     Raises
     ------
     InputError
-        If the mechanism has no decoys or no one width, a number is out of range, or a table is no
-        small network of counts.
+        If the mechanism has no decoys, or its primary cells need different widths; if a number is
+        out of range; if a table is not a small network of counts.
     OutOfTime
         If the time limit passed before a rate was chosen or all were tried.
 
@@ -150,32 +151,37 @@ def choose_rate(
     curve: list[RatePoint] = []
     done = 0
     for decoys in ordered:
-        one = _entrant(decoys)
-        trials: list[DefenceTrial] = []
+        defended = replace(mechanism, defence=decoys)
+        extra: list[int] = []
+        cells: list[CellRisk] = []
+        releases = 0
         for number, table in enumerate(tables):
+            clock.check("a table was published and measured")
+            rules = RuleTable(bare, table)
+            cheapest, protectable = rules.patterns_of(table.values[None])
+            rule = DecoyRule(defended, table) if protectable[0] else None
+            has_primary = bool(rules.requirements(table.values[None])[0].any())
             for key in range(keys):
-                trials.append(
-                    try_on(
-                        one, bare, table, name=str(number), group="", prior=prior, coin=key,
-                        limit=limit, draws=draws, clock=clock,
-                    )
-                )  # fmt: skip
+                pattern = None
+                if rule is not None:
+                    clock.check("a table was published and measured")
+                    # Keys depend on their number and the table's, and on nothing else.
+                    rng = np.random.default_rng([key, *str(number).encode()])
+                    pattern = rule.publish(table.values, rng)
+                if rule is not None and pattern is not None:
+                    releases += 1
+                    if has_primary:
+                        extra.append(int(pattern.sum()) - int(cheapest[0].sum()))
+                        cells += risk_of(
+                            rule, rules, table, pattern, prior, limit=limit, draws=draws, seed=key,
+                            clock=clock,
+                        ).cells  # fmt: skip
                 done += 1
                 if progress is not None:
                     progress(done, whole)
-        found = standings(trials, width)[0]
-        curve.append(
-            RatePoint(
-                decoys.rate, found.extra, found.posterior_unsafe, found.floor, found.tables
-            )
-        )  # fmt: skip
-        if math.isnan(found.posterior_unsafe) or found.posterior_unsafe <= target:
+        unsafe, before = unsafe_shares(cells, width)
+        mean = math.fsum(extra) / len(extra) if extra else math.nan
+        curve.append(RatePoint(decoys.rate, mean, unsafe, before, releases))
+        if math.isnan(unsafe) or unsafe <= target:
             return RateChoice(decoys.rate, target, tuple(curve))
     return RateChoice(None, target, tuple(curve))
-
-
-def _entrant(decoys: Decoys) -> Entrant:
-    def build(mechanism: Mechanism, table: Table) -> WithDecoys:
-        return WithDecoys(replace(mechanism, defence=decoys), table)
-
-    return Entrant("decoys", build, decoys, tosses=True)

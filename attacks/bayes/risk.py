@@ -1,34 +1,63 @@
-"""What one release gives away to an adversary who knows the publishing rule and a prior.
+"""What one release discloses to an attacker who knows the publishing rule and a prior.
 
 Support and posterior are two questions. The support asks which values are possible at all; the
 posterior how probable they are. A rule that makes everything barely possible passes the first and
-fails the second, so both are measured, beside the posterior of somebody who knows the release and
-nothing of the rule.
+fails the second, so both are measured, beside the posterior of an attacker who knows the release
+but not the rule.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.bayes import Prior, PriorWeights, shortest_interval
-from attacks.defences.asking import Asked
-from attacks.defences.base import Publisher
+from attacks.bayes.posterior import shortest_interval
+from attacks.bayes.priors import Prior, PriorWeights
+from attacks.bayes.rule_table import RuleTable
 from attacks.fibre import Fibre
 from attacks.sampling import draw
 from csp.clock import UNLIMITED, Clock
 from csp.release import Release
 from csp.table import Table
 
-__all__ = ["MASS", "CellRisk", "Risk", "risk_of"]
+__all__ = ["MASS", "CellRisk", "HasLikelihood", "Risk", "risk_of", "unsafe_shares"]
 
 MASS = 0.95
 """Posterior mass that an interval must hold."""
 
 _BEFORE = "a release was measured"
 _FEWEST = 30
+
+
+class HasLikelihood(Protocol):
+    """A publishing rule whose probabilities are known, such as `attacks.bayes.decoys.DecoyRule`."""
+
+    def likelihood(
+        self,
+        pattern: NDArray[np.bool_],
+        values: NDArray[np.int64],
+        *,
+        clock: Clock = UNLIMITED,
+    ) -> NDArray[np.float64]:
+        """Probability, up to a common factor, that each of many tables has this pattern.
+
+        Parameters
+        ----------
+        pattern : (n,) bool
+        values : (t, n) int64
+            Whole tables.
+        clock : Clock
+
+        Returns
+        -------
+        (t,) float64
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +74,22 @@ class CellRisk:
     support : int or None
         Width of the hull of its possible values; None where tables were drawn, since draws miss
         rare ones.
-    aware, naive : int
+    with_rule, without_rule : int or None
         Width of the shortest interval with 95 percent of the posterior, with knowledge of the
         rule and without.
-    likeliest : float
+    max_posterior : float or None
         Posterior probability of its most probable value.
-    primary, naive_primary : float
+    primary, primary_without_rule : float or None
         Posterior probability that it is primary, with knowledge of the rule and without.
     """
 
     feasible: int
     support: int | None
-    aware: int | None = None
-    naive: int | None = None
-    likeliest: float | None = None
+    with_rule: int | None = None
+    without_rule: int | None = None
+    max_posterior: float | None = None
     primary: float | None = None
-    naive_primary: float | None = None
+    primary_without_rule: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +100,7 @@ class Risk:
     ----------
     cells : tuple of CellRisk
     fibre : int or None
-        Tables that fit; None if there are too many to count.
+        Consistent tables; None if there are too many to count.
     effective : float or None
         Effective number of weighted draws, if tables were drawn.
     """
@@ -82,21 +111,22 @@ class Risk:
 
 
 def risk_of(
-    rule: Publisher, asked: Asked, table: Table, pattern: NDArray[np.bool_], prior: Prior, *,
-    limit: int = 20_000, draws: int = 1000, seed: int = 0, clock: Clock = UNLIMITED,
+    rule: HasLikelihood, rules: RuleTable, table: Table, pattern: NDArray[np.bool_],
+    prior: Prior, *, limit: int = 20_000, draws: int = 1000, seed: int = 0,
+    clock: Clock = UNLIMITED,
 ) -> Risk:  # fmt: skip
     """Measure one release.
 
     Parameters
     ----------
-    rule : Publisher
-    asked : Asked
-        The mechanism, to be asked which cells are primary.
+    rule : HasLikelihood
+    rules : RuleTable
+        Tells which cells are primary.
     table : Table
-        The true one; adversaries see what `pattern` leaves of it.
+        The true one; attackers see what `pattern` leaves of it.
     pattern : (n,) bool
     prior : callable
-        See `attacks.bayes.posterior`.
+        See `attacks.posterior`.
     limit : int
         Tables to list at most; beyond, tables are drawn.
     draws, seed : int
@@ -123,13 +153,13 @@ def risk_of(
     tables = np.repeat(table.values[None], len(found), axis=0)
     tables[:, fibre.cells] = found
     logs = PriorWeights(table, fibre.cells, fibre.lower, fibre.upper, prior)(found)
-    naive = np.exp(logs - logs.max())
+    without = np.exp(logs - logs.max())
     chance = rule.likelihood(pattern, tables, clock=clock)
-    aware = naive * chance
-    sensitive = asked.requirements(tables)[0][:, fibre.cells]
-    primary = asked.requirements(table.values[None])[0][0]
-    total = float(aware.sum())
-    effective = None if listed else (total**2 / float((aware**2).sum()) if total else 0.0)
+    given = without * chance
+    sensitive = rules.requirements(tables)[0][:, fibre.cells]
+    primary = rules.requirements(table.values[None])[0][0]
+    total = float(given.sum())
+    effective = None if listed else (total**2 / float((given**2).sum()) if total else 0.0)
     if effective is not None and effective < _FEWEST:
         # Too few of the drawn tables are published like this to tell their distribution.
         spans = (fibre.upper - fibre.lower)[primary[fibre.cells]].tolist()
@@ -138,7 +168,7 @@ def risk_of(
     for e in np.flatnonzero(primary[fibre.cells]).tolist():
         values, column = found[:, e], sensitive[:, e]
         possible = values[chance > 0]
-        known, before = (_chances(values, weights) for weights in (aware, naive))
+        known, before = (_chances(values, weights) for weights in (given, without))
         cells.append(
             CellRisk(
                 int(fibre.upper[e] - fibre.lower[e]),
@@ -146,11 +176,33 @@ def risk_of(
                 _width(*known),
                 _width(*before),
                 float(known[1].max()),
-                float(aware[column].sum() / aware.sum()),
-                float(naive[column].sum() / naive.sum()),
+                float(given[column].sum() / total),
+                float(without[column].sum() / without.sum()),
             )
         )
     return Risk(tuple(cells), size, effective)
+
+
+def unsafe_shares(cells: Sequence[CellRisk], width: int) -> tuple[float, float]:
+    """Share of cells with 95 percent of the posterior in an interval narrower than a width.
+
+    Parameters
+    ----------
+    cells : sequence of CellRisk
+        Those without a posterior are left out.
+    width : int
+
+    Returns
+    -------
+    with_rule, without_rule : float
+        NaN if no cell has a posterior.
+    """
+    known = [cell for cell in cells if cell.with_rule is not None]
+    if not known:
+        return math.nan, math.nan
+    narrow = sum(cell.with_rule < width for cell in known if cell.with_rule is not None)
+    before = sum(cell.without_rule < width for cell in known if cell.without_rule is not None)
+    return narrow / len(known), before / len(known)
 
 
 def _chances(
