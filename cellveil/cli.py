@@ -55,7 +55,6 @@ from cellveil.options import (
     Workers,
 )
 from cellveil.problems import audit, suppress
-from cellveil.studies.command import study
 
 __all__ = ["app"]
 
@@ -367,7 +366,6 @@ def key(
 
 app.command()(microaggregate)
 app.add_typer(attack)
-app.add_typer(study)
 
 
 @app.command()

@@ -14,14 +14,14 @@ from attacks.bayes import decoys as decoy_rules
 from attacks.bayes.decoys import DecoyRule, key_from
 from attacks.bayes.risk import risk_of
 from attacks.bayes.rule_table import RuleTable
-from attacks.defences import Plain
 from attacks.fibre import Fibre
-from attacks.readings import READINGS, draw_table
 from csp import Decoys, InputError, Key, Mechanism, MinFrequency, Table
 from csp.clock import UNLIMITED
 from csp.defending import settle
 from csp.release import Release
 from csp.wide import Wide
+from studies.matching.scenarios import SCENARIOS, draw_table
+from studies.publishing.optimal import Plain
 
 KEY = Key(bytes(range(32)))
 
@@ -49,9 +49,9 @@ def chance(mechanism, table, pattern, cost, rates):
 
 @pytest.mark.parametrize(("index", "lean", "spread"), [(2, 0, 0), (4, 3, 1), (8, 4, "0.1")])
 def test_likelihood_is_that_of_the_procedure(index, lean, spread):
-    table = draw_table(READINGS["plain"], 4, index, 0)
+    table = draw_table(SCENARIOS["plain"], 4, index, 0)
     decoys = Decoys("0.1", KEY, lean=lean, spread=spread)
-    mechanism = replace(READINGS["plain"].mechanism, defence=decoys)
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=decoys)
     rule = DecoyRule(mechanism, table, orders=1, precision=0)
     pattern = rule.publish(table.values, np.random.default_rng(index))
     assert 0 < pattern.sum() <= 6
@@ -71,8 +71,8 @@ def test_likelihood_is_that_of_the_procedure(index, lean, spread):
 
 
 def test_order_of_cells_changes_no_likelihood():
-    table = draw_table(READINGS["plain"], 4, 2, 0)
-    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.1"))
+    table = draw_table(SCENARIOS["plain"], 4, 2, 0)
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=Decoys("0.1"))
     pattern = DecoyRule(mechanism, table).publish(table.values, np.random.default_rng(0))
     turn = np.random.default_rng(1).permutation(table.n_cells)
     turned = table.replace(
@@ -85,9 +85,9 @@ def test_order_of_cells_changes_no_likelihood():
 
 
 def test_posterior_under_decoys_weighs_tables_by_their_likelihood():
-    table = draw_table(READINGS["plain"], 4, 7, 0)
+    table = draw_table(SCENARIOS["plain"], 4, 7, 0)
     prior = normal_counts(15, 10)
-    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.1", KEY))
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=Decoys("0.1", KEY))
     release = mechanism.protect(table).release
     found = posterior(release, mechanism, prior=prior, keys=2)
     fibre = Fibre(release)
@@ -108,8 +108,8 @@ def test_posterior_under_decoys_weighs_tables_by_their_likelihood():
 
 
 def test_matching_excludes_nothing_and_needs_no_key():
-    table = draw_table(READINGS["plain"], 4, 0, 0)
-    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.1", KEY))
+    table = draw_table(SCENARIOS["plain"], 4, 0, 0)
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=Decoys("0.1", KEY))
     release = mechanism.protect(table).release
     public = replace(mechanism, defence=Decoys("0.1"))
     by_theorem, listed = (matching(release, public, method=m) for m in ("auto", "all"))
@@ -167,8 +167,8 @@ def _completions(protected):
 
 
 def test_the_rate_chosen_is_the_first_that_reaches_the_target():
-    table = draw_table(READINGS["plain"], 4, 2, 0)
-    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.5"))
+    table = draw_table(SCENARIOS["plain"], 4, 2, 0)
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=Decoys("0.5"))
     options = {"prior": normal_counts(15, 10), "keys": 2, "rates": ("0.3", "0.02")}
     whole = choose_rate(mechanism, table, target=0.0, **options)
     assert [point.rate for point in whole.curve] == ["0.02", "0.3"][: len(whole.curve)]
@@ -190,8 +190,8 @@ def test_the_rate_chosen_is_the_first_that_reaches_the_target():
 
 @pytest.mark.parametrize("index", [0, 2, 5])
 def test_risk_of_a_plain_release_is_its_posterior(index):
-    table = draw_table(READINGS["plain"], 4, index, 0)
-    mechanism, prior = READINGS["plain"].mechanism, normal_counts(15, 10)
+    table = draw_table(SCENARIOS["plain"], 4, index, 0)
+    mechanism, prior = SCENARIOS["plain"].mechanism, normal_counts(15, 10)
     protected = mechanism.protect(table)
     rule, rules = Plain(mechanism, table), RuleTable(mechanism, table)
     found = risk_of(rule, rules, table, protected.pattern, prior)
@@ -217,8 +217,8 @@ def test_risk_of_a_plain_release_is_its_posterior(index):
 
 def test_long_patterns_weigh_drawn_coins():
     """Beyond 12 cells coins are drawn, rare sets too: no table gets the chance 0."""
-    table = draw_table(READINGS["plain"], 4, 8, 0)
-    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.1", KEY, lean=0))
+    table = draw_table(SCENARIOS["plain"], 4, 8, 0)
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=Decoys("0.1", KEY, lean=0))
     rule = DecoyRule(mechanism, table, orders=1, precision=0)
     pattern = rule.publish(table.values, np.random.default_rng(8))
     fibre = Fibre(Release.of(table, pattern), table)

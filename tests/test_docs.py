@@ -11,12 +11,14 @@ from typer.testing import CliRunner
 
 import benchmarks.command
 import cellveil.cli
+import studies.command
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROGRAMS = {
     "$ cellveil ": cellveil.cli.app,
     "$ python -m benchmarks ": benchmarks.command.app,
+    "$ python -m studies ": studies.command.app,
 }
 """Command lines by how they begin in a page."""
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -17,7 +17,7 @@ HEAVY = (
     "pyarrow", "narwhals", "typer", "rich",
 )  # fmt: skip
 
-OUTSIDE = {"benchmarks", "tests"}
+OUTSIDE = {"studies", "benchmarks", "tests"}
 """What is not installed with the library."""
 
 ABOVE = {
@@ -26,7 +26,8 @@ ABOVE = {
     "attacks": {"microagg", "cellveil", *OUTSIDE},
     "microagg": {"attacks", "cellveil", *OUTSIDE},
     "cellveil": OUTSIDE,
-    "benchmarks": {"tests"},
+    "studies": {"benchmarks", "tests"},
+    "benchmarks": {"studies", "tests"},
 }
 """Packages that each package must not import."""
 

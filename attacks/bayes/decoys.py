@@ -52,7 +52,7 @@ class DecoyRule:
     Raises
     ------
     InputError
-        If the mechanism has no decoys, or the table is no small network.
+        If the mechanism has no decoys, or the table is not a small network.
     """
 
     def __init__(

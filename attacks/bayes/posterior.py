@@ -155,8 +155,8 @@ def posterior(
     Raises
     ------
     InputError
-        As `attacks.matches.matching`; under decoys, if the table is no network of counts with up
-        to 64 cells that may be suppressed; if the fibre is larger than `limit` and no draws are
+        As `attacks.matches.matching`; under decoys, if the table is not a network of counts with
+        up to 64 cells that may be suppressed; if the fibre is larger than `limit` and no draws are
         asked for; if no table drawn is a match; if the prior excludes every match.
     OutOfTime
         If the time limit passed: sums over a part of the tables are no probabilities. With
