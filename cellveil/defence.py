@@ -115,7 +115,7 @@ def measured(result: Protected, clock: Clock) -> dict[str, Any]:
     others could not compute. Where it cannot be computed, the facts are the reason.
     """
     from attacks.bayes.posterior import posterior
-    from attacks.fibre import Fibre
+    from attacks.fibre.consistent_tables import Fibre
     from csp.errors import InputError, OutOfTime
 
     table = result.table

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from attacks.matches import matching
+from attacks.algorithm_known.matching_attack import matching
 from cellveil.cli import app
 from csp import Mechanism, MinFrequency, Table
 from csp.formats.release import read_release, write_release

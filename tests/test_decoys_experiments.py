@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacks.fibre import Fibre
+from attacks.fibre.consistent_tables import Fibre
 from csp import Decoys, Key, Mechanism, MinFrequency, Table, Unprotectable
 from csp.linked import link
 from studies.matching.scenarios import SCENARIOS, draw_table

@@ -14,7 +14,7 @@ from attacks.bayes import decoys as decoy_rules
 from attacks.bayes.decoys import DecoyRule, key_from
 from attacks.bayes.risk import risk_of
 from attacks.bayes.rule_table import RuleTable
-from attacks.fibre import Fibre
+from attacks.fibre.consistent_tables import Fibre
 from csp import Decoys, InputError, Key, Mechanism, MinFrequency, Table
 from csp.clock import UNLIMITED
 from csp.defending import settle

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacks.box import BoxSearch, network_of
-from attacks.candidates import Candidates, feasible
-from attacks.completion import complete
-from attacks.counting import Counter, TooMany
-from attacks.fibre import Fibre
-from attacks.walk import ALL
+from attacks.algorithm_known.network_enumeration import ALL
+from attacks.algorithm_known.network_search import BoxSearch, network_of
+from attacks.algorithm_known.public_view import Candidates
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.counts import Counter, TooMany
+from attacks.fibre.feasible_intervals import feasible
 from csp import InputError, Mechanism, MinFrequency, Problem, Table
+from csp.completion import complete
 from csp.release import Release
 from tests import oracles
 from tests.shared import examples

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from attacks import walk
-from attacks.box import BoxSearch, takes
-from attacks.candidates import candidates
-from attacks.fibre import Fibre
-from attacks.match_test import MatchTest
-from attacks.matches import matching
+from attacks.algorithm_known.match_tests import MatchTest
+from attacks.algorithm_known.matching_attack import matching
+from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
+from attacks.algorithm_known.network_search import BoxSearch, takes
+from attacks.algorithm_known.public_view import candidates
+from attacks.fibre.consistent_tables import Fibre
 from csp import (
     InputError,
     Mechanism,
@@ -230,7 +230,7 @@ def test_cubes_and_hierarchies(chosen: Options, table: Table) -> None:
 def test_compiled_walks_do_what_plain_ones_do(chosen: Options, table: Table) -> None:
     release, mechanism = attacked(chosen, table, 60)
     read = candidates(release, mechanism)
-    for mode in (walk.MATCHES, walk.VALUES, walk.HULL):
+    for mode in (MATCHES, VALUES, HULL):
         runs = []
         for plain in (True, False):
             search = BoxSearch(read, mode, kept=5)
@@ -448,7 +448,7 @@ def test_limits_are_kept_by_draws_too() -> None:
 
 
 def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from attacks import box
+    from attacks.algorithm_known import network_search
 
     for seed in range(6):
         protected = MECHANISM.protect(ordinary(5, seed))
@@ -456,8 +456,8 @@ def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch)
             continue
         answers = []
         for quick, late in ((200, 1024), (1, 2), (1, 1024)):
-            monkeypatch.setattr(box, "_QUICK", quick)
-            monkeypatch.setattr(box, "_LATE", late)
+            monkeypatch.setattr(network_search, "_QUICK", quick)
+            monkeypatch.setattr(network_search, "_LATE", late)
             found = {
                 method: matching(protected.release, MECHANISM, method=method)
                 for method in ("box", "values", "all")
@@ -477,10 +477,10 @@ def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch)
 def test_proofs_cut_short_leave_cells_undecided() -> None:
     protected = MECHANISM.protect(ordinary(6, 1))
     read = candidates(protected.release, MECHANISM)
-    search = BoxSearch(read, walk.HULL, proof=1)
+    search = BoxSearch(read, HULL, proof=1)
     while not search.step(1000):
         pass
-    whole = BoxSearch(read, walk.HULL)
+    whole = BoxSearch(read, HULL)
     while not whole.step(1000):
         pass
     assert whole.doubtful == 0

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacks import normal_counts, posterior, uniform
-from attacks.box import BoxSearch
-from attacks.candidates import candidates
-from attacks.fibre import Fibre
-from attacks.match_test import MatchTest
-from attacks.matches import matching
-from attacks.sampling import compiled, draw, moves_of, run_chain
-from attacks.walk import HULL, MATCHES, VALUES
+from attacks.algorithm_known.match_tests import MatchTest
+from attacks.algorithm_known.matching_attack import matching
+from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
+from attacks.algorithm_known.network_search import BoxSearch
+from attacks.algorithm_known.public_view import candidates
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.samples import compiled, draw, moves_of, run_chain
 from csp import InputError, Mechanism, MinFrequency, Table
 from csp.release import Release
 from tests import oracles

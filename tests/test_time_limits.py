@@ -14,8 +14,8 @@ import pytest
 import attacks
 import microagg
 from attacks import Knowledge
-from attacks.fibre import Fibre
-from attacks.sampling import draw
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.samples import draw
 from csp import Decoys, Mechanism, MinFrequency, OutOfTime, Table
 from csp.release import Release
 from studies.matching.scenarios import SCENARIOS, draw_table

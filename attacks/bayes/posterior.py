@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from attacks.algorithm_known.match_tests import MatchTest
+from attacks.algorithm_known.public_view import Candidates, candidates
 from attacks.bayes.decoys import DecoyRule
 from attacks.bayes.priors import Prior, PriorWeights, uniform
-from attacks.candidates import Candidates, candidates
-from attacks.fibre import Fibre
-from attacks.match_test import MatchTest
-from attacks.sampling import draw
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.samples import draw
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -155,7 +155,7 @@ def posterior(
     Raises
     ------
     InputError
-        As `attacks.matches.matching`; under decoys, if the table is not a network of counts with
+        As `attacks.matching`; under decoys, if the table is not a network of counts with
         up to 64 cells that may be suppressed; if the fibre is larger than `limit` and no draws are
         asked for; if no table drawn is a match; if the prior excludes every match.
     OutOfTime

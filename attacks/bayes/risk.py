@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from attacks.bayes.posterior import shortest_interval
 from attacks.bayes.priors import Prior, PriorWeights
 from attacks.bayes.rule_table import RuleTable
-from attacks.fibre import Fibre
-from attacks.sampling import draw
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.samples import draw
 from csp.clock import UNLIMITED, Clock
 from csp.release import Release
 from csp.table import Table

@@ -12,7 +12,7 @@ from cellveil.front import SAFE, UNSAFE, say
 from cellveil.options import RESULTS, Reveal, Summary
 
 if TYPE_CHECKING:
-    from attacks.matches import Matching
+    from attacks.algorithm_known.matching_attack import Matching
     from csp.mechanism import Mechanism
 
 __all__ = ["attack"]
@@ -76,7 +76,7 @@ def matching(
     Widths and verdicts are shown; with --reveal intervals and surviving values too. Exit codes: 0
     all cells proved safe, 1 some are not, 2 bad input.
     """
-    from attacks.matches import matching as run
+    from attacks.algorithm_known.matching_attack import matching as run
     from cellveil.outputs import check_outputs, write_columns, write_json
     from cellveil.progress import Meter
     from csp.errors import InputError

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks import walk as walking
-from attacks.box import BoxSearch
-from attacks.candidates import Candidates, candidates
-from attacks.fibre import Fibre
-from attacks.matches import matching
+from attacks.algorithm_known.matching_attack import matching
+from attacks.algorithm_known.network_enumeration import HULL, MATCHES
+from attacks.algorithm_known.network_search import BoxSearch
+from attacks.algorithm_known.public_view import Candidates, candidates
+from attacks.fibre.consistent_tables import Fibre
 from csp.errors import InputError, Unprotectable
 from csp.table import Table
 from studies.matching.scenarios import SCENARIOS, draw_table
@@ -172,8 +172,8 @@ class Timing:
         To read the release; then the walk of the box search (hulls), and the walk that lists
         every match.
     full : float or None
-        To list the whole fibre another way (`attacks.propagation`) and judge each table by itself;
-        None if more than two million tables fit.
+        To list the whole fibre another way (`attacks.fibre.enumeration`) and judge each table by
+        itself; None if more than two million tables fit.
     agree : bool
         Whether hulls and matches of these are the same.
     """
@@ -208,12 +208,12 @@ def timing(side: int, index: int, seed: int) -> Timing:
     _warm()
     began = time.process_time()
     given = candidates(release, mechanism)
-    hull = BoxSearch(given, walking.HULL)
+    hull = BoxSearch(given, HULL)
     read = time.process_time()
     while not hull.step(_ENDLESS):
         pass
     boxed = time.process_time()
-    every = BoxSearch(given, walking.MATCHES)
+    every = BoxSearch(given, MATCHES)
     ready = time.process_time()
     matches = []
     over = False
@@ -253,7 +253,7 @@ def _judge_each(given: Candidates, matches: NDArray[np.int64]) -> tuple[float | 
     count = fibre.count()
     if count is None or count > _FULL:
         return None, True
-    judge = BoxSearch(given, walking.MATCHES)
+    judge = BoxSearch(given, MATCHES)
     began = time.process_time()
     found = [block[judge.judge(block)] for block in fibre.blocks()]
     spent = time.process_time() - began

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.releases import differencing
+from attacks.release_alone.several_releases import differencing
 from csp.decoys import Decoys
 from csp.errors import InputError, Unprotectable
 from csp.feasibility import intervals

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attacks.algorithm_known.matching_attack import matching
 from attacks.bayes.priors import Prior, normal_counts
 from attacks.bayes.risk import CellRisk, Risk, risk_of
-from attacks.matches import matching
 from csp.clock import UNLIMITED, Clock
 from csp.decoys import Decoys
 from csp.errors import InputError

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attacks.fibre import Fibre
-from attacks.matches import matching
+from attacks.algorithm_known.matching_attack import matching
+from attacks.fibre.consistent_tables import Fibre
 from csp import InputError, Table, suppress
 from studies.matching.scenarios import SCENARIOS, Scenario, TieBy, draw_table
 from studies.matching.tables import (

@@ -1,6 +1,7 @@
 """All tables of a small network that agree off a pattern, listed by compiled loops.
 
-The same walk as `attacks.walk` without its tests, for many patterns and tables of one structure.
+The same walk as `attacks.algorithm_known.network_enumeration` without its tests, for many patterns
+and tables of one structure.
 Plain functions that numba compiles (`compiled`); run uncompiled they are the oracle.
 """
 
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks import ranges
-from attacks.box import free_cells, network_of
-from attacks.ranges import give, settle
+from attacks.algorithm_known.network_search import free_cells, network_of
+from attacks.fibre import network_ranges
+from attacks.fibre.network_ranges import give, settle
 from csp.errors import InputError
 from csp.numbers import MAX_VALUE
 from csp.solve.bitflow import MOST, NONE, ONE, Net, push
@@ -40,7 +41,7 @@ def list_tables(
     x : (k,) int64
         One table; it changes.
     room, moves, flow, found
-        As in `attacks.walk.Walk`; room and moves are written here.
+        As in `attacks.algorithm_known.network_enumeration.Walk`; room and moves are written here.
     span : (2, d + 1) int64
         Room for work.
     kept : (c, k) int64
@@ -101,7 +102,7 @@ def compiled() -> dict[str, Any]:
         from csp.compiled import compile_together
         from csp.solve import bitflow, kernels
 
-        modules = (bitflow, ranges, sys.modules[__name__])
+        modules = (bitflow, network_ranges, sys.modules[__name__])
         names = ("settle", "give", "list_tables")
         _compiled.update(compile_together(modules, names, kernels.compiled()))
     return _compiled

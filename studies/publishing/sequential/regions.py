@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.box import network_of
+from attacks.algorithm_known.network_search import network_of
 from csp.errors import InputError
 from csp.solve.bitflow import Net
 from csp.table import Table

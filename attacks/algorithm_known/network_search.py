@@ -11,10 +11,22 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks import walk as walking
-from attacks.candidates import Candidates
-from attacks.ranges import choose_order, settle
-from attacks.walk import DEPTH, KEPT, LATE, MATCHED, NODES, TESTED, Judged, Walk
+from attacks.algorithm_known.network_enumeration import (
+    DEPTH,
+    KEPT,
+    LATE,
+    MATCHED,
+    MATCHES,
+    NODES,
+    TESTED,
+    Judged,
+    Walk,
+    compiled,
+    judge_tables,
+    walk,
+)
+from attacks.algorithm_known.public_view import Candidates
+from attacks.fibre.network_ranges import choose_order, settle
 from csp.attacker.flow import as_network
 from csp.attacker.view import hidden_view
 from csp.clock import UNLIMITED, Clock
@@ -44,7 +56,7 @@ class BoxSearch:
     Parameters
     ----------
     given : Candidates
-    mode : {walk.ALL, walk.MATCHES, walk.VALUES, walk.HULL}
+    mode : {ALL, MATCHES, VALUES, HULL}
     proof : int
         Nodes for the proof that one table is a match.
     kept : int
@@ -76,7 +88,7 @@ class BoxSearch:
                 f"at cells one by one; use {argument('method', 'auto')}"
             )
             raise InputError(msg)
-        self._walk = _walk_of(given, net, kept if mode <= walking.MATCHES else 1)
+        self._walk = _walk_of(given, net, kept if mode <= MATCHES else 1)
         self._judged = _judged_of(given) if judged else _nobody()
 
     def __repr__(self) -> str:
@@ -95,7 +107,7 @@ class BoxSearch:
         plain : bool
             Run the functions uncompiled.
         """
-        run = walking.walk if plain else walking.compiled()["walk"]
+        run = walk if plain else compiled()["walk"]
         began, many = time.monotonic(), self._pace if nodes is None else nodes
         run(self._walk, self._judged, self._mode, many, min(_QUICK, self._proof))
         if nodes is None and self._walk.state[KEPT] < len(self._walk.kept):
@@ -108,7 +120,7 @@ class BoxSearch:
             self._walk.state[LATE] = 0
             outcome = self._settled(tables, plain=plain)
             self.doubtful += int((outcome == _OPEN).sum())
-            if self._mode == walking.MATCHES:
+            if self._mode == MATCHES:
                 self._extra.append(tables[outcome == _MATCH])
         return over
 
@@ -206,7 +218,7 @@ class BoxSearch:
         return np.asarray(outcome == _MATCH)
 
     def _outcome(self, tables: NDArray[np.int64], nodes: int, *, plain: bool) -> NDArray[np.int64]:
-        run = walking.judge_tables if plain else walking.compiled()["judge_tables"]
+        run = judge_tables if plain else compiled()["judge_tables"]
         outcome = np.ones(len(tables), dtype=np.int64)
         start = self._walk.x.copy()
         run(self._walk, self._judged, self._mode, tables, nodes, outcome)
@@ -264,7 +276,7 @@ def free_cells(net: Net, *, plain: bool = False) -> NDArray[np.int64]:
     """
     k = net.ends.shape[1]
     order = np.zeros(k, dtype=np.int64)
-    run = choose_order if plain else walking.compiled()["choose_order"]
+    run = choose_order if plain else compiled()["choose_order"]
     return order[: run(net, _flow_room(net), order)]
 
 
@@ -278,7 +290,7 @@ def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
     depth = len(order) + 1
     width = int((given.upper - given.lower).max()) + 1
     span = np.full((3, depth), -1, dtype=np.int64)
-    walk = Walk(
+    state = Walk(
         net,
         order,
         np.stack([given.lower, given.upper]),
@@ -296,8 +308,8 @@ def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
         np.zeros(6, dtype=np.int64),
     )
     for e in range(k):
-        settle(walk.bounds, walk.x, walk.room, walk.moves, e)
-    return walk
+        settle(state.bounds, state.x, state.room, state.moves, e)
+    return state
 
 
 def _judged_of(given: Candidates) -> Judged:

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks import walk as walking
-from attacks.box import BoxSearch
-from attacks.candidates import Candidates
-from attacks.fibre import Fibre
-from attacks.match_test import MatchTest, published_as
-from attacks.sampling import Draws, draw
+from attacks.algorithm_known.match_tests import MatchTest, published_as
+from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
+from attacks.algorithm_known.network_search import BoxSearch
+from attacks.algorithm_known.public_view import Candidates
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.samples import Draws, draw
 from csp.clock import Clock
 from csp.errors import OutOfTime
 
@@ -34,7 +34,7 @@ _BLOCK = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdicts:
-    """What a run tells of each suppressed cell; see `attacks.matches.Matching`."""
+    """What a run tells of each suppressed cell; see `attacks.Matching`."""
 
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
@@ -90,14 +90,14 @@ class Run:
     # ---- engines -------------------------------------------------------------------------------
 
     def walk(self, method: str) -> None:
-        """Compiled walk: "box", "values" or "all"; see `attacks.box`."""
-        modes = {"box": walking.HULL, "values": walking.VALUES, "all": walking.MATCHES}
+        """Compiled walk: "box", "values" or "all"; see `attacks.algorithm_known.network_search`."""
+        modes = {"box": HULL, "values": VALUES, "all": MATCHES}
         self.exact_values = method != "box"
         self._walk(modes[method])
         if self.complete and self._ambiguous():
             # A value inside a hull would break a promise if a match had it: find out.
             self.exact_values = True
-            self._walk(walking.VALUES)
+            self._walk(VALUES)
         if method == "all" and self.complete:
             self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
 
@@ -115,7 +115,7 @@ class Run:
             self.complete = over and search.doubtful == 0
         except KeyboardInterrupt:
             pass
-        if mode != walking.MATCHES:
+        if mode != MATCHES:
             self.met |= search.met
         self.tested, self.matched = before[0] + search.tested, before[1] + search.matched
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.candidates import Candidates, candidates
-from attacks.fibre import Fibre
-from attacks.match_test import MatchTest, published_as
-from attacks.wording import cell_name, number
+from attacks.algorithm_known.match_tests import MatchTest, published_as
+from attacks.algorithm_known.public_view import Candidates, candidates
+from attacks.descriptions import cell_name, number
+from attacks.fibre.consistent_tables import Fibre
 from csp.auditing import audit
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
@@ -110,7 +110,7 @@ class Survivors:
         """Judge every table again, by running the suppression solver on it.
 
         With decoys, by auditing the pattern for its sensitive cells (see
-        `attacks.match_test.published_as`).
+        `attacks.algorithm_known.match_tests.published_as`).
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ def survivors_of(
     ------
     InputError
         If more tables fit than the limit, infinitely many do, or the mechanism contradicts the
-        release (see `attacks.candidates.candidates`).
+        release (see `attacks.algorithm_known.public_view.candidates`).
     OutOfTime
         If the time ran out before every table was judged.
     """

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks import ranges
-from attacks.ranges import give, measure
+from attacks.fibre import network_ranges
+from attacks.fibre.network_ranges import give, measure
 from csp.numbers import UNBOUNDED
 from csp.solve.bitflow import NONE, ONE, Case, Net, Work, lowest
 from csp.solve.cases import beaten, decide, fill
@@ -354,13 +354,13 @@ _compiled: dict[str, Any] = {}
 
 
 def compiled() -> dict[str, Any]:
-    """Compiled twins of the functions of this module and of `attacks.ranges`, by name."""
+    """Compiled twins of the functions here and in `attacks.fibre.network_ranges`, by name."""
     if not _compiled:
         import sys
 
         from csp.compiled import compile_together
         from csp.solve import bitflow, cases, hitting, kernels
 
-        modules = (bitflow, hitting, cases, ranges, sys.modules[__name__])
+        modules = (bitflow, hitting, cases, network_ranges, sys.modules[__name__])
         _compiled.update(compile_together(modules, _NAMES, kernels.compiled()))
     return _compiled

@@ -16,8 +16,8 @@ from math import ceil
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attacks.insider import Knowledge, fitting, heads_of, interval, view_of
-from attacks.wording import cell_name, position
+from attacks.descriptions import cell_name, position
+from attacks.release_alone.insider_knowledge import Knowledge, fitting, heads_of, interval, view_of
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError
 from csp.highs import Model, Status

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.completion import complete
-from attacks.insider import interval
-from attacks.lattice import kernel
-from attacks.linear import combination, determined
-from attacks.proofs import Proof, end_of, ends
-from attacks.wording import cell_name, position
+from attacks.descriptions import cell_name, position
+from attacks.fibre.kernel_basis import kernel
+from attacks.release_alone.bound_proofs import Proof, end_of, ends
+from attacks.release_alone.disclosed_cells import combination, determined
+from attacks.release_alone.insider_knowledge import interval
 from csp.attacker.view import components
 from csp.clock import Clock
+from csp.completion import complete
 from csp.errors import InputError, OutOfTime
 from csp.numbers import UNBOUNDED
 from csp.release import Release

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.box import takes
-from attacks.candidates import candidates
-from attacks.running import OPEN, SAFE, UNSAFE, Run
+from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, Run
+from attacks.algorithm_known.network_search import takes
+from attacks.algorithm_known.public_view import candidates
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -147,8 +147,8 @@ def matching(
     ------
     InputError
         For an unknown method, limits out of range, a release that no table fits or that this
-        mechanism does not publish (see `attacks.candidates.candidates`), and methods that do not
-        take the release.
+        mechanism does not publish (see `public_view.candidates`), and methods that do not take
+        the release.
     OutOfTime
         If the limit passed before the intervals that the relations leave were known.
 

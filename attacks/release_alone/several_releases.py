@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.completion import complete
-from attacks.linear import Disclosure, disclosed
-from attacks.wording import cell_name
+from attacks.descriptions import cell_name
+from attacks.release_alone.disclosed_cells import Disclosure, disclosed
 from csp.clock import Clock
+from csp.completion import complete
 from csp.errors import InputError
 from csp.highs import Model, Status
 from csp.linked import link

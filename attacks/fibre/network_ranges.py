@@ -1,7 +1,7 @@
 """Moving within a fibre: the order of free cells, their ranges, and giving them values.
 
 Networks only; flows tell the exact range of a cell and what moves along with it. Plain Python that
-numba compiles together with `attacks.walk`.
+numba compiles together with `attacks.algorithm_known.network_enumeration`.
 """
 
 from __future__ import annotations

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from attacks import propagation
-from attacks.candidates import feasible
-from attacks.completion import complete
-from attacks.counting import Counter, TooMany
-from attacks.lattice import kernel
+from attacks.fibre import enumeration
+from attacks.fibre.counts import Counter, TooMany
+from attacks.fibre.feasible_intervals import feasible
+from attacks.fibre.kernel_basis import kernel
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
+from csp.completion import complete
 from csp.release import Release
 from csp.table import Table
 
@@ -62,17 +62,17 @@ class Part:
         OutOfTime
             If the time runs out first.
         """
-        run = propagation.compiled()
-        search = propagation.start(self.matrix, self.right, self.lower, self.upper, _BLOCK)
+        run = enumeration.compiled()
+        search = enumeration.start(self.matrix, self.right, self.lower, self.upper, _BLOCK)
         if not run["narrow"](search, 0, -1):
             return
-        while search.state[propagation.DEPTH] >= 0:
+        while search.state[enumeration.DEPTH] >= 0:
             clock.check(_BEFORE)
             run["enumerate_system"](search, _NODES)
-            count = int(search.state[propagation.KEPT])
+            count = int(search.state[enumeration.KEPT])
             if count:
                 yield search.kept[:count].copy()
-                search.state[propagation.KEPT] = 0
+                search.state[enumeration.KEPT] = 0
 
 
 class Fibre:

@@ -14,11 +14,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attacks.completion import complete
-from attacks.proofs import end_of
-from attacks.wording import cell_name
+from attacks.descriptions import cell_name
+from attacks.release_alone.bound_proofs import end_of
 from csp.certificate import Certificate
 from csp.clock import UNLIMITED, Clock
+from csp.completion import complete
 from csp.errors import InputError
 from csp.feasibility import interval_claims
 from csp.problem import Problem

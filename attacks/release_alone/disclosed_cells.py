@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.completion import complete
-from attacks.proofs import Proof, end_of, ends, shortened
+from attacks.release_alone.bound_proofs import Proof, end_of, ends, shortened
 from csp.attacker.view import View, components
 from csp.certificate import Claim
 from csp.clock import UNLIMITED, Clock
+from csp.completion import complete
 from csp.release import Release
 
 __all__ = ["Disclosure", "combination", "determined", "disclosed"]

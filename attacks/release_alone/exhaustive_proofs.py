@@ -7,11 +7,11 @@ from math import ceil, floor
 import numpy as np
 from scipy.sparse import csr_array
 
-from attacks import propagation
-from attacks.completion import complete
-from attacks.proofs import end_of, ends
+from attacks.fibre import enumeration
+from attacks.release_alone.bound_proofs import end_of, ends
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
+from csp.completion import complete
 from csp.errors import InputError
 from csp.release import Release
 
@@ -73,14 +73,14 @@ def none_beyond(release: Release, cell: int, end: int, sign: int, clock: Clock =
     kept, rows = np.flatnonzero(~endless), np.flatnonzero(~touched)
     matrix = csr_array(view.matrix[rows][:, kept])
     right = matrix @ table.values[view.cells[kept]]
-    run = propagation.compiled()
-    search = propagation.start(matrix, right, lower[kept], upper[kept], 1)
+    run = enumeration.compiled()
+    search = enumeration.start(matrix, right, lower[kept], upper[kept], 1)
     if not run["narrow"](search, 0, -1):
         return True
-    while search.state[propagation.DEPTH] >= 0:
+    while search.state[enumeration.DEPTH] >= 0:
         clock.check()
         run["enumerate_system"](search, _NODES)
-        if search.state[propagation.KEPT]:
+        if search.state[enumeration.KEPT]:
             if endless.any():
                 raise _endless(release, int(view.cells[np.argmax(endless)]))
             return False

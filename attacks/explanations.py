@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attacks.completion import complete
-from attacks.linear import combination, determined
-from attacks.proofs import Equation, Proof, end_of, ends, proof_of, shortened
-from attacks.wording import cell_name, joined, number, position, relation_name
+from attacks.descriptions import cell_name, joined, number, position, relation_name
+from attacks.release_alone.bound_proofs import Equation, Proof, end_of, ends, proof_of, shortened
+from attacks.release_alone.disclosed_cells import combination, determined
 from csp.attacker.view import components
 from csp.clock import Clock
+from csp.completion import complete
 from csp.errors import CertificateError, InputError, OutOfTime
 from csp.release import Release
 
 if TYPE_CHECKING:
-    from attacks.survivors import Survivors
+    from attacks.algorithm_known.excluded_values import Survivors
     from csp.mechanism import Mechanism
 
 __all__ = ["Explanation", "explain"]
@@ -231,7 +231,7 @@ class Explanation:
             self.survivors.check(given, clock=clock)
 
     def _check_whole(self, given: Release, clock: Clock) -> None:
-        from attacks.searching import none_beyond
+        from attacks.release_alone.exhaustive_proofs import none_beyond
 
         assert self.whole is not None
         for end, whole, sign in ((self.lower, self.whole[0], -1), (self.upper, self.whole[1], 1)):
@@ -329,7 +329,7 @@ def explain(
         least, most = (end_of(value, claim) for claim in whole[i])
     survivors, cut_short = None, False
     if mechanism is not None:
-        from attacks.survivors import survivors_of
+        from attacks.algorithm_known.excluded_values import survivors_of
 
         try:
             survivors = survivors_of(release, mechanism, i, clock=clock)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.fibre import Fibre
-from attacks.lattice import kernel
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.kernel_basis import kernel
 from csp.attacker.flow import as_network
 from csp.attacker.view import View, hidden_view
 from csp.clock import UNLIMITED, Clock

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks import walk as walking
-from attacks.box import BoxSearch, takes
-from attacks.candidates import Candidates
-from attacks.fibre import Fibre
+from attacks.algorithm_known.network_enumeration import MATCHES
+from attacks.algorithm_known.network_search import BoxSearch, takes
+from attacks.algorithm_known.public_view import Candidates
+from attacks.fibre.consistent_tables import Fibre
 from csp.auditing import audit
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, Unprotectable
@@ -136,7 +136,7 @@ class MatchTest(ABC):
 
 
 class NetworkTest(MatchTest):
-    """Match test on networks of up to 64 cells, compiled (`attacks.box`)."""
+    """Match test on networks of up to 64 cells, compiled (see `network_search`)."""
 
     def __init__(self, given: Candidates) -> None:
         super().__init__(given)
@@ -150,7 +150,7 @@ class NetworkTest(MatchTest):
     def among(self, tables: NDArray[np.int64], clock: Clock = UNLIMITED) -> NDArray[np.bool_]:
         """See `MatchTest.among`."""
         if self._search is None or self._search.clock != clock:
-            self._search = BoxSearch(self._given, walking.MATCHES, clock=clock)
+            self._search = BoxSearch(self._given, MATCHES, clock=clock)
         flags = self._search.judge(tables)
         if self._search.doubtful:
             raise _late()
@@ -158,7 +158,7 @@ class NetworkTest(MatchTest):
 
     def listed(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
         """See `MatchTest.listed`: a walk that passes over subtrees without a match."""
-        search = BoxSearch(self._given, walking.MATCHES, clock=clock)
+        search = BoxSearch(self._given, MATCHES, clock=clock)
         over = False
         while not over:
             clock.check(_BEFORE)
@@ -201,7 +201,7 @@ class DecoyTest(MatchTest):
 
     It could exactly if the sensitive cells are suppressed and keep their levels: then it does if
     the coins fall on all suppressed cells. (That all of them are wide does not depend on hidden
-    values, and `attacks.candidates.candidates` has checked it.)
+    values, and `attacks.algorithm_known.public_view.candidates` has checked it.)
     """
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
