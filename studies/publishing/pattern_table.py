@@ -11,8 +11,8 @@ from attacks.bayes.rule_table import RuleTable
 from csp.clock import Clock
 from csp.mechanism import Mechanism
 from csp.patterns import as_flags
-from csp.solve.listing import Census, MinimalPatterns
 from csp.table import Table
+from studies.publishing.minimal_patterns.patterns import Census, MinimalPatterns
 
 __all__ = ["PatternTable", "parts"]
 

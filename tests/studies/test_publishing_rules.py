@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from csp import InputError, Mechanism, MinFrequency, Problem, SolverError, Table
-from csp.solve.listing import MinimalPatterns
 from csp.solve.order import label_order
 from studies.matching.scenarios import SCENARIOS, draw_table
+from studies.publishing.minimal_patterns.patterns import MinimalPatterns
 from studies.publishing.optimal import Plain, Widened
 from studies.publishing.publisher import Publisher
 from studies.publishing.randomised import Exponential, UniformOptimal
