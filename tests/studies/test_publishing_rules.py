@@ -45,7 +45,7 @@ def grids(draw, shapes=((2, 2), (2, 3), (3, 2), (3, 3)), high=5):
 
 
 def table_of(grid) -> Table:
-    return Table.from_array(np.array(grid))
+    return Table.from_array(np.array(grid), margins=True)
 
 
 def flags_of(cells, grid) -> np.ndarray:
