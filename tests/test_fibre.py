@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacks.algorithm_known.network_enumeration import ALL
-from attacks.algorithm_known.network_search import BoxSearch, network_of
+from attacks.algorithm_known.network_search import NetworkSearch, network_of
 from attacks.algorithm_known.public_view import Candidates
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.counts import Counter, TooMany
@@ -91,7 +91,7 @@ def test_the_walk_over_networks_meets_every_table_once(table: Table, data: st.Da
     )  # fmt: skip
     assert network_of(table, flags) is not None
     for plain in (True, False) if len(truth) < 60 else (False,):
-        search = BoxSearch(given_, ALL, kept=7, judged=False)
+        search = NetworkSearch(given_, ALL, kept=7, with_tests=False)
         found: list[tuple[int, ...]] = []
         over = False
         while not over:

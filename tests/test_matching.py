@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from attacks.algorithm_known.match_tests import MatchTest
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
-from attacks.algorithm_known.network_search import BoxSearch, takes
+from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
 from attacks.algorithm_known.public_view import candidates
 from attacks.fibre.consistent_tables import Fibre
 from csp import (
@@ -150,7 +150,7 @@ def attacked(chosen: Options, table: Table, most: int) -> tuple[Release, Mechani
 
 def assert_found(release: Release, mechanism: Mechanism, truth: list[tuple[int, ...]]) -> None:
     columns = [sorted(set(column)) for column in zip(*truth, strict=True)]
-    fast = takes(candidates(release, mechanism))
+    fast = network_search_applies(candidates(release, mechanism))
     for method in ("auto", "all", "reference", *(("box", "values") if fast else ())):
         found = matching(release, mechanism, method=method)
         assert found.complete
@@ -233,7 +233,7 @@ def test_compiled_walks_do_what_plain_ones_do(chosen: Options, table: Table) -> 
     for mode in (MATCHES, VALUES, HULL):
         runs = []
         for plain in (True, False):
-            search = BoxSearch(read, mode, kept=5)
+            search = NetworkSearch(read, mode, kept=5)
             found = []
             over = False
             while not over:
@@ -372,7 +372,10 @@ def test_values_that_are_primary_here_and_there(
     assume(size is not None and size <= 80)
     whole = matching(release, mechanism, method="all")
     assert whole.values is not None
-    for method in ("auto", *(("box", "values") if takes(candidates(release, mechanism)) else ())):
+    for method in (
+        "auto",
+        *(("box", "values") if network_search_applies(candidates(release, mechanism)) else ()),
+    ):
         found = matching(release, mechanism, method=method)
         assert found.complete
         assert found.verdict.tolist() == whole.verdict.tolist()
@@ -477,10 +480,10 @@ def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch)
 def test_proofs_cut_short_leave_cells_undecided() -> None:
     protected = MECHANISM.protect(ordinary(6, 1))
     read = candidates(protected.release, MECHANISM)
-    search = BoxSearch(read, HULL, proof=1)
+    search = NetworkSearch(read, HULL, proof=1)
     while not search.step(1000):
         pass
-    whole = BoxSearch(read, HULL)
+    whole = NetworkSearch(read, HULL)
     while not whole.step(1000):
         pass
     assert whole.doubtful == 0

@@ -15,7 +15,7 @@ from attacks import normal_counts, posterior, uniform
 from attacks.algorithm_known.match_tests import MatchTest
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
-from attacks.algorithm_known.network_search import BoxSearch
+from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import candidates
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import compiled, draw, moves_of, run_chain
@@ -224,16 +224,16 @@ def test_tables_judged_beforehand(chosen: Options, table: Table) -> None:
     release, mechanism = attacked(chosen, table, 80)
     read = candidates(release, mechanism)
     tables = np.array(list(Fibre(release)))
-    search = BoxSearch(read, MATCHES)
+    search = NetworkSearch(read, MATCHES)
     while not search.step(10**6):
         pass
     matches = {tuple(x) for x in search.taken().tolist()}
     for plain in (True, False):
-        verdicts = BoxSearch(read, MATCHES).judge(tables, plain=plain)
+        verdicts = NetworkSearch(read, MATCHES).test(tables, plain=plain)
         assert {tuple(x) for x in tables[verdicts].tolist()} == matches
     for mode in (VALUES, HULL):
-        fresh, told = BoxSearch(read, mode), BoxSearch(read, mode)
-        told.judge(tables[::3])
+        fresh, told = NetworkSearch(read, mode), NetworkSearch(read, mode)
+        told.test(tables[::3])
         while not fresh.step(10**6):
             pass
         while not told.step(10**6):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from attacks.algorithm_known.match_tests import MatchTest, published_as
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
-from attacks.algorithm_known.network_search import BoxSearch
+from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import Candidates
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import Draws, draw
@@ -89,20 +89,20 @@ class Run:
 
     # ---- engines -------------------------------------------------------------------------------
 
-    def walk(self, method: str) -> None:
-        """Compiled walk: "box", "values" or "all"; see `attacks.algorithm_known.network_search`."""
+    def search_network(self, method: str) -> None:
+        """Search a network: "box", "values" or "all"; see `network_search`."""
         modes = {"box": HULL, "values": VALUES, "all": MATCHES}
         self.exact_values = method != "box"
-        self._walk(modes[method])
+        self._search(modes[method])
         if self.complete and self._ambiguous():
             # A value inside a hull would break a promise if a match had it: find out.
             self.exact_values = True
-            self._walk(VALUES)
+            self._search(VALUES)
         if method == "all" and self.complete:
             self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
 
-    def _walk(self, mode: int) -> None:
-        search = BoxSearch(self._given, mode, clock=self._clock)
+    def _search(self, mode: int) -> None:
+        search = NetworkSearch(self._given, mode, clock=self._clock)
         search.start_from(self.met)
         before = self.tested, self.matched
         self.complete = over = False

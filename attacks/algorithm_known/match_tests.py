@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.network_enumeration import MATCHES
-from attacks.algorithm_known.network_search import BoxSearch, takes
+from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
 from attacks.algorithm_known.public_view import Candidates
 from attacks.fibre.consistent_tables import Fibre
 from csp.auditing import audit
@@ -34,8 +34,8 @@ _BEFORE = "a table was judged"
 def published_as(given: Candidates, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
     """Whether the mechanism publishes a table with the pattern of the release, by running it.
 
-    Paper 003, Algorithm 1, lines 11 to 13. With decoys, whether some key publishes it so: the
-    sensitive cells are suppressed and keep their levels (see `DecoyTest`).
+    Minami and Abe (2019), Algorithm 1, lines 11 to 13. With decoys, whether some key publishes it
+    so: the sensitive cells are suppressed and keep their levels (see `DecoyTest`).
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class MatchTest(ABC):
         """Test that suits a mechanism and a table: decoys, small networks, or anything else."""
         if given.mechanism.defence is not None:
             return DecoyTest(given)
-        return NetworkTest(given) if takes(given) else SolverTest(given)
+        return NetworkTest(given) if network_search_applies(given) else SolverTest(given)
 
     @abstractmethod
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
@@ -141,7 +141,7 @@ class NetworkTest(MatchTest):
     def __init__(self, given: Candidates) -> None:
         super().__init__(given)
         # It remembers patterns that beat the published one.
-        self._search: BoxSearch | None = None
+        self._search: NetworkSearch | None = None
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`."""
@@ -150,15 +150,15 @@ class NetworkTest(MatchTest):
     def among(self, tables: NDArray[np.int64], clock: Clock = UNLIMITED) -> NDArray[np.bool_]:
         """See `MatchTest.among`."""
         if self._search is None or self._search.clock != clock:
-            self._search = BoxSearch(self._given, MATCHES, clock=clock)
-        flags = self._search.judge(tables)
+            self._search = NetworkSearch(self._given, MATCHES, clock=clock)
+        flags = self._search.test(tables)
         if self._search.doubtful:
             raise _late()
         return flags
 
     def listed(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
-        """See `MatchTest.listed`: a walk that passes over subtrees without a match."""
-        search = BoxSearch(self._given, MATCHES, clock=clock)
+        """See `MatchTest.listed`: a search that prunes subtrees without a match."""
+        search = NetworkSearch(self._given, MATCHES, clock=clock)
         over = False
         while not over:
             clock.check(_BEFORE)

@@ -1,7 +1,7 @@
 """The matching attack: tables that the mechanism would have published otherwise are thrown out.
 
-Paper 003, Section 3: an adversary who knows the deterministic suppression algorithm runs it on
-every completion of the release; only those that reproduce the pattern remain.
+Minami and Abe (2019, Section 3): an adversary who knows the deterministic suppression algorithm
+runs it on every completion of the release; only those that reproduce the pattern remain.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, Run
-from attacks.algorithm_known.network_search import takes
+from attacks.algorithm_known.network_search import network_search_applies
 from attacks.algorithm_known.public_view import candidates
 from csp.clock import Clock
 from csp.errors import InputError
@@ -38,9 +38,9 @@ class Matching:
     feasible_lower, feasible_upper : (k,) int64
         What the relations alone tell.
     lower, upper : (k,) int64
-        Effective feasibility interval (paper 003, Definition 5): hull of the matches found. If
-        the attack is complete, exact; otherwise the interval is at least this wide. While no match
-        is known (`matched` is 0), the feasible interval.
+        Effective feasibility interval (Minami and Abe 2019, Definition 5): hull of the matches
+        found. If the attack is complete, exact; otherwise the interval is at least this wide.
+        While no match is known (`matched` is 0), the feasible interval.
     values : tuple of (v,) int64, or None
         Values that matches give each cell: the hull may have gaps. None if only hulls were asked
         for. If the attack is not complete, those found so far.
@@ -124,9 +124,9 @@ def matching(
         "box" finds hulls, "values" all surviving values, both without judging every table (both
         need a network of up to 64 cells that may be suppressed, and rules that look at cells one
         by one); "all" judges every table; "sample" judges tables that are drawn; "reference" is
-        Algorithm 1 of paper 003, one call of the suppression solver for each. "auto" is "box" where
-        it applies; else every table is judged that could widen a hull, if there are at most
-        `fibre_limit`, and tables that are drawn if there are more.
+        Algorithm 1 of Minami and Abe (2019), one call of the suppression solver for each table.
+        "auto" is "box" where it applies; else every table is judged that could widen a hull, if
+        there are at most `fibre_limit`, and tables that are drawn if there are more.
     marks : (n,) bool, optional
         Primary cells, if the release told them apart.
     limit : float, optional
@@ -179,7 +179,7 @@ def matching(
     clock = Clock.of(limit)
     given = candidates(release, mechanism, marks=marks, clock=clock)
     run = Run(given, clock, progress)
-    fast = takes(given)
+    fast = network_search_applies(given)
     if method == "reference" and mechanism.defence is not None:
         msg = (
             "method 'reference' runs the algorithm, and nobody but the owner of the key can; "
@@ -193,7 +193,7 @@ def matching(
     if method == "theorem":
         run.accept_all()
     elif method in ("box", "values") or (method == "all" and fast):
-        run.walk(method)
+        run.search_network(method)
     elif method == "sample" or (method == "auto" and run.many(fibre_limit)):
         method = "sample"
         run.sample(draws, seed)

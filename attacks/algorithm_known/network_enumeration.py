@@ -1,9 +1,9 @@
-"""Depth-first walk over all tables of a network that fit a release, without dead ends.
+"""Depth-first search over all consistent tables of a network, without dead ends.
 
-Cells are fixed one after the other; flows tell the exact range that is left to each (networks are
-totally unimodular, so every whole number in it extends to a table). Whole subtrees are passed over
-once they can hold no match, or no match that would tell anything new. The functions are plain
-Python that numba compiles (`compiled`); run uncompiled they are the oracle of the compiled ones.
+Cells are fixed one after the other; flows give the exact range that is left to each (networks are
+totally unimodular, so every whole number in it extends to a table). Subtrees are pruned once they
+can hold no match, or no match with a new value. The functions are plain Python that numba compiles
+(`compiled`); run uncompiled they are the oracle of the compiled ones.
 """
 
 from __future__ import annotations
@@ -14,12 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.fibre import network_ranges
-from attacks.fibre.network_ranges import give, measure
+from attacks.fibre.network_ranges import cell_ranges, set_cell
 from csp.numbers import UNBOUNDED
 from csp.solve.bitflow import NONE, ONE, Case, Net, Work, lowest
 from csp.solve.cases import beaten, decide, fill
 
-__all__ = ["ALL", "HULL", "MATCHES", "VALUES", "Judged", "Walk", "compiled", "judge_tables", "walk"]
+__all__ = [
+    "ALL",
+    "HULL",
+    "MATCHES",
+    "VALUES",
+    "PatternTest",
+    "SearchState",
+    "compiled",
+    "decide_tables",
+    "enumerate_matches",
+]
 
 ALL, MATCHES, VALUES, HULL = 0, 1, 2, 3
 """Every table; every match; every value that a match gives a cell; only their ends."""
@@ -27,8 +37,8 @@ ALL, MATCHES, VALUES, HULL = 0, 1, 2, 3
 DEPTH, NODES, TESTED, MATCHED, LATE, KEPT = 0, 1, 2, 3, 4, 5
 
 
-class Walk(NamedTuple):
-    """Where a walk stands; k suppressed cells, d of them free.
+class SearchState(NamedTuple):
+    """Where a search stands; k suppressed cells, d of them free.
 
     Attributes
     ----------
@@ -40,10 +50,10 @@ class Walk(NamedTuple):
         Least and largest value of each cell.
     x : (k,) int64
         A table that agrees with all that is fixed.
-    room : (2, 64) int64
-        Room of each cell above and below `x`.
+    slack : (2, 64) int64
+        How far each cell can move above and below `x`.
     moves : (2,) uint64
-        Cells with room above, and below.
+        Cells that can move above, and below.
     span : (3, d + 1) int64
         At each depth: ends of the range of the next free cell, and children seen (-1: new).
     ends : (2, k) int64
@@ -58,8 +68,8 @@ class Walk(NamedTuple):
         Tables found (ALL, MATCHES).
     late : (l, k) int64
         Tables that the node limit left undecided.
-    state : (6,) int64
-        Depth (-1: the walk is over); nodes; tables tested; matches; rows of `late` and of `kept`
+    counts : (6,) int64
+        Depth (-1: the search is over); nodes; tables tested; matches; rows of `late` and of `kept`
         in use.
     """
 
@@ -67,7 +77,7 @@ class Walk(NamedTuple):
     order: NDArray[np.int64]
     bounds: NDArray[np.int64]
     x: NDArray[np.int64]
-    room: NDArray[np.int64]
+    slack: NDArray[np.int64]
     moves: NDArray[np.uint64]
     span: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -77,17 +87,17 @@ class Walk(NamedTuple):
     met: NDArray[np.bool_]
     kept: NDArray[np.int64]
     late: NDArray[np.int64]
-    state: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
 
-class Judged(NamedTuple):
-    """What the mechanism makes of the values of a cell, and the room for its search.
+class PatternTest(NamedTuple):
+    """Data to decide whether the mechanism chooses the pattern, and workspace for its search.
 
     Attributes
     ----------
     net, case, worst, work
         The cells that the mechanism may suppress (`csp.solve.small`); for the two cases see
-        `pose`.
+        `pose_pattern_test`.
     place : (k,) int64
         Of each suppressed cell, its number among these.
     values, levels, cost : (2, q), (2, 3, q), (2, q) int64
@@ -139,8 +149,8 @@ def nothing_new(
     return True
 
 
-def pose(
-    bounds: NDArray[np.int64], x: NDArray[np.int64], ends: NDArray[np.int64], judged: Judged,
+def pose_pattern_test(
+    bounds: NDArray[np.int64], x: NDArray[np.int64], ends: NDArray[np.int64], test: PatternTest,
     worlds: int,
 ) -> bool:  # fmt: skip
     """Pose the problem of the tables below a node, all at once; False if none is a match.
@@ -155,49 +165,49 @@ def pose(
     """
     none = True
     for e in range(len(x)):
-        p = judged.place[e]
+        p = test.place[e]
         low, high = ends[0, e], ends[1, e]
         t = x[e] - bounds[0, e]
-        judged.values[0, p], judged.values[1, p] = x[e], low
-        judged.limits[1, 1, p] = judged.limits[0, 1, p]
-        if judged.limits[1, 1, p] < _NO_BOUND:
-            judged.limits[1, 1, p] -= high - low
-        judged.cost[0, p] = judged.prices[e, t]
-        judged.cost[1, p] = judged.prices[e, t]
-        judged.primary[p] = False
+        test.values[0, p], test.values[1, p] = x[e], low
+        test.limits[1, 1, p] = test.limits[0, 1, p]
+        if test.limits[1, 1, p] < _NO_BOUND:
+            test.limits[1, 1, p] -= high - low
+        test.cost[0, p] = test.prices[e, t]
+        test.cost[1, p] = test.prices[e, t]
+        test.primary[p] = False
         possible = False
         for k in range(3):
-            judged.levels[0, k, p] = 0
-            judged.levels[1, k, p] = 0
+            test.levels[0, k, p] = 0
+            test.levels[1, k, p] = 0
         for v in range(low, high + 1):
             t = v - bounds[0, e]
-            if not judged.allowed[e, t]:
+            if not test.allowed[e, t]:
                 continue
             possible = True
-            judged.cost[1, p] = min(judged.cost[1, p], judged.prices[e, t])
-            if judged.sensitive[e, t]:
-                judged.primary[p] = True
+            test.cost[1, p] = min(test.cost[1, p], test.prices[e, t])
+            if test.sensitive[e, t]:
+                test.primary[p] = True
                 for k in range(3):
-                    judged.levels[1, k, p] = max(judged.levels[1, k, p], judged.needs[k, e, t])
-                levels = judged.levels[0]
-                levels[0, p] = max(levels[0, p], judged.needs[0, e, t] + x[e] - v)
-                levels[1, p] = max(levels[1, p], judged.needs[1, e, t] + v - x[e])
-                levels[2, p] = max(levels[2, p], judged.needs[2, e, t])
+                    test.levels[1, k, p] = max(test.levels[1, k, p], test.needs[k, e, t])
+                levels = test.levels[0]
+                levels[0, p] = max(levels[0, p], test.needs[0, e, t] + x[e] - v)
+                levels[1, p] = max(levels[1, p], test.needs[1, e, t] + v - x[e])
+                levels[2, p] = max(levels[2, p], test.needs[2, e, t])
         if not possible:
             return False
-        none &= not judged.primary[p]
+        none &= not test.primary[p]
     if none:
         return False
     for i in range(worlds):
         fill(
-            judged.net, judged.case if i == 0 else judged.worst, judged.values[i],
-            judged.limits[i], judged.primary, judged.levels[i], judged.cost[i], judged.may,
-            judged.must,
+            test.net, test.case if i == 0 else test.worst, test.values[i],
+            test.limits[i], test.primary, test.levels[i], test.cost[i], test.may,
+            test.must,
         )  # fmt: skip
     return True
 
 
-def moved_to(place: NDArray[np.int64], cells: Any) -> Any:
+def renumbered(place: NDArray[np.int64], cells: Any) -> Any:
     """Return the same set of cells, numbered as the mechanism does."""
     out = NONE
     while cells != NONE:
@@ -206,12 +216,12 @@ def moved_to(place: NDArray[np.int64], cells: Any) -> Any:
     return out
 
 
-def note(w: Walk, mode: int) -> None:
-    """Remember a match."""
+def record_match(w: SearchState, mode: int) -> None:
+    """Record a match."""
     x, bounds, seen = w.x, w.bounds, w.seen
     if mode <= MATCHES:
-        w.kept[w.state[KEPT]] = x
-        w.state[KEPT] += 1
+        w.kept[w.counts[KEPT]] = x
+        w.counts[KEPT] += 1
         return
     for e in range(len(x)):
         t = x[e] - bounds[0, e]
@@ -229,12 +239,12 @@ def note(w: Walk, mode: int) -> None:
                         s -= step
 
 
-def walk(w: Walk, judged: Judged, mode: int, nodes: int, proof: int) -> None:
-    """Go on for some nodes, or until `kept` or `late` is full or the walk is over.
+def enumerate_matches(w: SearchState, test: PatternTest, mode: int, nodes: int, proof: int) -> None:
+    """Continue for some nodes, or until `kept` or `late` is full or the search is over.
 
     Parameters
     ----------
-    w, judged
+    w, test
         Both change.
     mode : {ALL, MATCHES, VALUES, HULL}
     nodes : int
@@ -243,14 +253,14 @@ def walk(w: Walk, judged: Judged, mode: int, nodes: int, proof: int) -> None:
         Nodes for the proof that one table is a match.
     """
     net, order, bounds, x = w.net, w.order, w.bounds, w.x
-    room, moves, flow, found = w.room, w.moves, w.flow, w.found
-    state, span, ends, seen = w.state, w.span, w.ends, w.seen
-    last = state[NODES] + nodes
+    slack, moves, flow, found = w.slack, w.moves, w.flow, w.found
+    counts, span, ends, seen = w.counts, w.span, w.ends, w.seen
+    last = counts[NODES] + nodes
     every = NONE
     for e in range(len(x)):
         every |= ONE << np.uint64(e)
-    while state[DEPTH] >= 0 and state[NODES] < last:
-        d = state[DEPTH]
+    while counts[DEPTH] >= 0 and counts[NODES] < last:
+        d = counts[DEPTH]
         inside = every
         for i in range(d):
             inside &= ~(ONE << np.uint64(order[i]))
@@ -258,69 +268,67 @@ def walk(w: Walk, judged: Judged, mode: int, nodes: int, proof: int) -> None:
             width = span[1, d] - span[0, d]
             turn = span[2, d]
             if turn > width:
-                state[DEPTH] = d - 1
+                counts[DEPTH] = d - 1
                 continue
             span[2, d] = turn + 1
             # From both ends inwards: the hull of the matches grows early.
             value = span[0, d] + turn // 2 if turn % 2 == 0 else span[1, d] - turn // 2
-            give(net, bounds, x, room, moves, flow, found, inside, order[d], value)
+            set_cell(net, bounds, x, slack, moves, flow, found, inside, order[d], value)
             span[2, d + 1] = -1
-            state[DEPTH] = d + 1
+            counts[DEPTH] = d + 1
             continue
-        if mode <= MATCHES and state[KEPT] == len(w.kept):
+        if mode <= MATCHES and counts[KEPT] == len(w.kept):
             return
-        if state[LATE] == len(w.late):
+        if counts[LATE] == len(w.late):
             return
-        state[NODES] += 1
+        counts[NODES] += 1
         leaf = d == len(order)
         if leaf:
             core = NONE
             ends[0] = x
             ends[1] = x
         else:
-            core = measure(net, x, room, moves, flow, found, inside, ends)
+            core = cell_ranges(net, x, slack, moves, flow, found, inside, ends)
         if mode != ALL:
             if mode >= VALUES and nothing_new(bounds, ends, seen):
-                state[DEPTH] = d - 1
+                counts[DEPTH] = d - 1
                 continue
-            if not pose(bounds, x, ends, judged, 1 if leaf else 2):
-                state[DEPTH] = d - 1
+            if not pose_pattern_test(bounds, x, ends, test, 1 if leaf else 2):
+                counts[DEPTH] = d - 1
                 continue
             if core != NONE and (
                 beaten(
-                    judged.net, judged.case, judged.work, judged.pattern, judged.pool,
-                    moved_to(judged.place, core),
+                    test.net, test.case, test.work, test.pattern, test.pool,
+                    renumbered(test.place, core),
                 )
                 or beaten(
-                    judged.net, judged.worst, judged.work, judged.pattern, judged.pool, NONE
+                    test.net, test.worst, test.work, test.pattern, test.pool, NONE
                 )
             ):  # fmt: skip
-                state[DEPTH] = d - 1
+                counts[DEPTH] = d - 1
                 continue
         if not leaf:
             span[0, d], span[1, d], span[2, d] = ends[0, order[d]], ends[1, order[d]], 0
             continue
-        state[TESTED] += 1
+        counts[TESTED] += 1
         if mode == ALL:
-            note(w, mode)
+            record_match(w, mode)
         else:
-            outcome = decide(
-                judged.net, judged.case, judged.work, judged.pattern, judged.pool, proof
-            )
+            outcome = decide(test.net, test.case, test.work, test.pattern, test.pool, proof)
             if outcome == 0:
-                state[MATCHED] += 1
-                note(w, mode)
+                counts[MATCHED] += 1
+                record_match(w, mode)
             elif outcome == 2:
-                w.late[state[LATE]] = x
-                state[LATE] += 1
-        state[DEPTH] = d - 1
+                w.late[counts[LATE]] = x
+                counts[LATE] += 1
+        counts[DEPTH] = d - 1
 
 
-def judge_tables(
-    w: Walk, judged: Judged, mode: int, tables: NDArray[np.int64], proof: int,
+def decide_tables(
+    w: SearchState, test: PatternTest, mode: int, tables: NDArray[np.int64], proof: int,
     outcome: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Test some tables one by one and note the matches.
+    """Test some tables one by one and record the matches.
 
     Written: outcome of each table: 0 a match, 1 none, 2 undecided, 3 not tested, since it could
     tell nothing new (VALUES, HULL).
@@ -332,23 +340,21 @@ def judge_tables(
             outcome[t] = 3
             continue
         w.x[:] = tables[t]
-        w.state[TESTED] += 1
+        w.counts[TESTED] += 1
         outcome[t] = 1
-        if not pose(w.bounds, w.x, w.ends, judged, 1):
+        if not pose_pattern_test(w.bounds, w.x, w.ends, test, 1):
             continue
-        outcome[t] = decide(
-            judged.net, judged.case, judged.work, judged.pattern, judged.pool, proof
-        )
+        outcome[t] = decide(test.net, test.case, test.work, test.pattern, test.pool, proof)
         if outcome[t] == 0:
-            w.state[MATCHED] += 1
+            w.counts[MATCHED] += 1
             if mode >= VALUES:
-                note(w, mode)
+                record_match(w, mode)
 
 
 _NO_BOUND = np.int64(UNBOUNDED)
 _NAMES = (
-    *("on_cycles", "choose_order", "settle", "give", "measure", "nothing_new", "pose"),
-    *("moved_to", "note", "walk", "judge_tables"),
+    *("on_cycles", "choose_order", "update_slack", "set_cell", "cell_ranges", "nothing_new"),
+    *("pose_pattern_test", "renumbered", "record_match", "enumerate_matches", "decide_tables"),
 )
 _compiled: dict[str, Any] = {}
 

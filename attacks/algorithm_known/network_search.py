@@ -1,6 +1,6 @@
-"""The box search: the exact matching attack on networks, compiled.
+"""Network search: the exact matching attack on networks, compiled.
 
-One walk over the fibre keeps the values that matches have shown so far (at first none: an
+One search through the fibre keeps the values that matches have shown so far (at first none: an
 outsider does not know the true table) and passes over all that cannot add to them.
 """
 
@@ -19,14 +19,14 @@ from attacks.algorithm_known.network_enumeration import (
     MATCHES,
     NODES,
     TESTED,
-    Judged,
-    Walk,
+    PatternTest,
+    SearchState,
     compiled,
-    judge_tables,
-    walk,
+    decide_tables,
+    enumerate_matches,
 )
 from attacks.algorithm_known.public_view import Candidates
-from attacks.fibre.network_ranges import choose_order, settle
+from attacks.fibre.network_ranges import choose_order, update_slack
 from csp.attacker.flow import as_network
 from csp.attacker.view import hidden_view
 from csp.clock import UNLIMITED, Clock
@@ -37,7 +37,7 @@ from csp.solve.order import BINARY_UP_TO, label_order, reordered
 from csp.solve.small import check_sizes, mask_of, structure_of
 from csp.table import Table
 
-__all__ = ["BoxSearch", "free_cells", "network_of", "takes"]
+__all__ = ["NetworkSearch", "free_cells", "network_of", "network_search_applies"]
 
 _KEPT = 4096
 _LATE = 1024
@@ -50,8 +50,8 @@ _AT_ONCE = 64
 _MATCH, _OPEN = 0, 2
 
 
-class BoxSearch:
-    """Walk over the tables that fit a release, and test which of them are matches.
+class NetworkSearch:
+    """Search through the consistent tables of a release for matches.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class BoxSearch:
         Nodes for the proof that one table is a match.
     kept : int
         Tables to collect before a step ends.
-    judged : bool
+    with_tests : bool
         False only for mode ALL, where no table is tested.
     clock : Clock
         When it runs out, proofs that take long are given up (see `doubtful`).
@@ -74,7 +74,7 @@ class BoxSearch:
 
     def __init__(
         self, given: Candidates, mode: int, *, proof: int = 2**62, kept: int = _KEPT,
-        judged: bool = True, clock: Clock = UNLIMITED,
+        with_tests: bool = True, clock: Clock = UNLIMITED,
     ) -> None:  # fmt: skip
         self._given, self._mode, self._proof, self.clock = given, mode, proof, clock
         self._extra: list[NDArray[np.int64]] = []
@@ -82,20 +82,20 @@ class BoxSearch:
         """Tables left undecided when nodes or the time ran out."""
         self._pace, self._speed = _FIRST, np.inf
         net = network_of(given.table, given.release.pattern)
-        if net is None or (judged and given.facts is None):
+        if net is None or (with_tests and given.facts is None):
             msg = (
-                "the box search needs a network of up to 64 suppressed cells and rules that look "
-                f"at cells one by one; use {argument('method', 'auto')}"
+                "the network search needs a network of up to 64 suppressed cells and rules that "
+                f"look at cells one by one; use {argument('method', 'auto')}"
             )
             raise InputError(msg)
-        self._walk = _walk_of(given, net, kept if mode <= MATCHES else 1)
-        self._judged = _judged_of(given) if judged else _nobody()
+        self._state = _state_of(given, net, kept if mode <= MATCHES else 1)
+        self._test = _pattern_test_of(given) if with_tests else _no_test()
 
     def __repr__(self) -> str:
-        return f"BoxSearch({self.nodes} nodes)"
+        return f"NetworkSearch({self.nodes} nodes)"
 
     def step(self, nodes: int | None = None, *, plain: bool = False) -> bool:
-        """Go on for some nodes; True once the walk is over.
+        """Continue for some nodes; True once the search is over.
 
         Proofs that take long are put off: patterns that beat the published one for other tables
         are often the shortest way to a verdict.
@@ -107,24 +107,24 @@ class BoxSearch:
         plain : bool
             Run the functions uncompiled.
         """
-        run = walk if plain else compiled()["walk"]
+        run = enumerate_matches if plain else compiled()["enumerate_matches"]
         began, many = time.monotonic(), self._pace if nodes is None else nodes
-        run(self._walk, self._judged, self._mode, many, min(_QUICK, self._proof))
-        if nodes is None and self._walk.state[KEPT] < len(self._walk.kept):
+        run(self._state, self._test, self._mode, many, min(_QUICK, self._proof))
+        if nodes is None and self._state.counts[KEPT] < len(self._state.kept):
             spent = time.monotonic() - began
             self._pace = max(1, many * 2 if spent < _STEP / 2 else int(many * _STEP / spent))
-        over = bool(self._walk.state[DEPTH] < 0)
-        late = int(self._walk.state[LATE])
-        if late and (over or late == len(self._walk.late) or self.clock.over):
-            tables = self._walk.late[:late].copy()
-            self._walk.state[LATE] = 0
-            outcome = self._settled(tables, plain=plain)
+        over = bool(self._state.counts[DEPTH] < 0)
+        late = int(self._state.counts[LATE])
+        if late and (over or late == len(self._state.late) or self.clock.over):
+            tables = self._state.late[:late].copy()
+            self._state.counts[LATE] = 0
+            outcome = self._decided(tables, plain=plain)
             self.doubtful += int((outcome == _OPEN).sum())
             if self._mode == MATCHES:
                 self._extra.append(tables[outcome == _MATCH])
         return over
 
-    def _settled(
+    def _decided(
         self, tables: NDArray[np.int64], nodes: int = _QUICK, *, plain: bool
     ) -> NDArray[np.int64]:
         """Outcome of some tables, with more and more nodes until the time runs out."""
@@ -146,49 +146,49 @@ class BoxSearch:
                     spent = max(time.monotonic() - began, 1e-6)
                     self._speed = min(self._speed, nodes / spent)
             left = np.flatnonzero(outcome == _OPEN)
-        self._walk.state[TESTED] = tested
+        self._state.counts[TESTED] = tested
         return outcome
 
     def taken(self) -> NDArray[np.int64]:
         """Return the tables collected since the last call: (t, k) int64."""
-        count = int(self._walk.state[KEPT])
-        self._walk.state[KEPT] = 0
-        found = np.vstack([self._walk.kept[:count], *self._extra])
+        count = int(self._state.counts[KEPT])
+        self._state.counts[KEPT] = 0
+        found = np.vstack([self._state.kept[:count], *self._extra])
         self._extra.clear()
         return found
 
     @property
     def nodes(self) -> int:
         """Nodes seen."""
-        return int(self._walk.state[NODES])
+        return int(self._state.counts[NODES])
 
     @property
     def tested(self) -> int:
         """Tables tested."""
-        return int(self._walk.state[TESTED])
+        return int(self._state.counts[TESTED])
 
     @property
     def matched(self) -> int:
         """Tables found to be matches."""
-        return int(self._walk.state[MATCHED])
+        return int(self._state.counts[MATCHED])
 
     @property
     def met(self) -> NDArray[np.bool_]:
         """Values that matches have (modes VALUES and HULL), counted likewise: (k, s) bool."""
-        return self._walk.met
+        return self._state.met
 
     def start_from(self, met: NDArray[np.bool_]) -> None:
         """Begin with values that matches are known to have: they need not be met again."""
-        self._walk.seen[:] = met
-        self._walk.met[:] = met
+        self._state.seen[:] = met
+        self._state.met[:] = met
 
     @property
     def seen(self) -> NDArray[np.bool_]:
         """Values met, counted from the least feasible one: (k, s) bool."""
-        return self._walk.seen
+        return self._state.seen
 
-    def judge(self, tables: NDArray[np.int64], *, plain: bool = False) -> NDArray[np.bool_]:
-        """Test some tables before the walk begins.
+    def test(self, tables: NDArray[np.int64], *, plain: bool = False) -> NDArray[np.bool_]:
+        """Test some tables before the search begins.
 
         Modes VALUES and HULL remember what matches show, so that it need not be found again, and
         do not test tables that show nothing new.
@@ -213,21 +213,21 @@ class BoxSearch:
             span = slice(i, i + _AT_ONCE)
             outcome[span] = self._outcome(tables[span], quick, plain=plain)
         late = np.flatnonzero(outcome == _OPEN)
-        outcome[late] = self._settled(tables[late], quick, plain=plain)
+        outcome[late] = self._decided(tables[late], quick, plain=plain)
         self.doubtful += int((outcome == _OPEN).sum())
         return np.asarray(outcome == _MATCH)
 
     def _outcome(self, tables: NDArray[np.int64], nodes: int, *, plain: bool) -> NDArray[np.int64]:
-        run = judge_tables if plain else compiled()["judge_tables"]
+        run = decide_tables if plain else compiled()["decide_tables"]
         outcome = np.ones(len(tables), dtype=np.int64)
-        start = self._walk.x.copy()
-        run(self._walk, self._judged, self._mode, tables, nodes, outcome)
-        self._walk.x[:] = start
+        start = self._state.x.copy()
+        run(self._state, self._test, self._mode, tables, nodes, outcome)
+        self._state.x[:] = start
         return outcome
 
 
-def takes(given: Candidates) -> bool:
-    """Whether the box search takes a release and mechanism."""
+def network_search_applies(given: Candidates) -> bool:
+    """Whether the network search can attack a release by a mechanism."""
     if given.mechanism.defence is not None:
         return False
     if given.facts is None or given.table.n_cells > BINARY_UP_TO:
@@ -277,20 +277,20 @@ def free_cells(net: Net, *, plain: bool = False) -> NDArray[np.int64]:
     k = net.ends.shape[1]
     order = np.zeros(k, dtype=np.int64)
     run = choose_order if plain else compiled()["choose_order"]
-    return order[: run(net, _flow_room(net), order)]
+    return order[: run(net, _flow_workspace(net), order)]
 
 
-def _flow_room(net: Net) -> NDArray[np.int64]:
+def _flow_workspace(net: Net) -> NDArray[np.int64]:
     return np.zeros((3, max(net.star.shape[1], MOST)), dtype=np.int64)
 
 
-def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
+def _state_of(given: Candidates, net: Net, kept: int) -> SearchState:
     k = len(given.cells)
     order = free_cells(net)
     depth = len(order) + 1
     width = int((given.upper - given.lower).max()) + 1
     span = np.full((3, depth), -1, dtype=np.int64)
-    state = Walk(
+    state = SearchState(
         net,
         order,
         np.stack([given.lower, given.upper]),
@@ -299,7 +299,7 @@ def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
         np.zeros(2, dtype=np.uint64),
         span,
         np.zeros((2, k), dtype=np.int64),
-        _flow_room(net),
+        _flow_workspace(net),
         np.zeros(2, dtype=np.uint64),
         np.zeros((k, width), dtype=bool),
         np.zeros((k, width), dtype=bool),
@@ -308,11 +308,11 @@ def _walk_of(given: Candidates, net: Net, kept: int) -> Walk:
         np.zeros(6, dtype=np.int64),
     )
     for e in range(k):
-        settle(state.bounds, state.x, state.room, state.moves, e)
+        update_slack(state.bounds, state.x, state.slack, state.moves, e)
     return state
 
 
-def _judged_of(given: Candidates) -> Judged:
+def _pattern_test_of(given: Candidates) -> PatternTest:
     assert given.facts is not None
     order = label_order(given.table)
     # Ties are broken in the order of labels.
@@ -325,7 +325,7 @@ def _judged_of(given: Candidates) -> Judged:
     flags = np.zeros(table.n_cells, dtype=bool)
     flags[rank] = True
     levels = np.stack([ranked.lpl, ranked.upl, ranked.spl])[:, cells]
-    return Judged(
+    return PatternTest(
         structure.net,
         case,
         worst,
@@ -347,14 +347,14 @@ def _judged_of(given: Candidates) -> Judged:
     )
 
 
-def _nobody() -> Judged:
+def _no_test() -> PatternTest:
     """Stand-in where no table is tested."""
     case, work = cases.room_for_work(1)
     masks = np.zeros((2, 1), dtype=np.uint64)
     net = Net(np.zeros((2, 1), dtype=np.int64), masks, 1)
     none = np.zeros((1, 1), dtype=np.int64)
     flags = np.zeros((1, 1), dtype=bool)
-    return Judged(
+    return PatternTest(
         net, case, case, work, none[0], none, none[None], none, flags[0], none[None],
         np.uint64(0), np.uint64(0), np.uint64(0), flags, flags, none[None], none, masks[0],
     )  # fmt: skip

@@ -97,7 +97,7 @@ class Fibre:
 
     Examples
     --------
-    Table 1 of paper 003: four suppressed cells, one direction, ten tables.
+    Table 1 of Minami and Abe (2019): four suppressed cells, one direction, ten tables.
 
     >>> import numpy as np
     >>> from csp import Table
@@ -145,7 +145,7 @@ class Fibre:
 
     @property
     def dimension(self) -> int:
-        """Dimension of the integer kernel (paper 003, Section 3.2)."""
+        """Dimension of the integer kernel (Minami and Abe 2019, Section 3.2)."""
         return int(kernel(self.release.relations, self.release.pattern).shape[1])
 
     def count(self, limit: int = 1_000_000, *, time_limit: float | None = None) -> int | None:

@@ -1,8 +1,8 @@
 """The integer kernel: all whole-number deviations that no published relation notices.
 
 A rational null space is not enough: clearing its denominators may span a proper sublattice, and
-the tables in between are then missed. Unimodular row operations lose nothing (paper 003, Section
-3.2, where the null space stands for the lattice).
+the tables in between are then missed. Unimodular row operations lose nothing (Minami and Abe
+2019, Section 3.2, where the null space stands for the lattice).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def kernel(
 
     Examples
     --------
-    Example 2 of paper 003: two rows and two columns of suppressed cells.
+    Example 2 of Minami and Abe (2019): two rows and two columns of suppressed cells.
 
     >>> import numpy as np
     >>> kernel(np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]])).T.tolist()

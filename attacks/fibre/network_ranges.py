@@ -1,7 +1,7 @@
-"""Moving within a fibre: the order of free cells, their ranges, and giving them values.
+"""Moving within the fibre of a network: the order of free cells, their ranges, and setting them.
 
-Networks only; flows tell the exact range of a cell and what moves along with it. Plain Python that
-numba compiles together with `attacks.algorithm_known.network_enumeration`.
+Flows give the exact range of a cell, and what moves along with it. Plain Python that numba compiles
+together with `attacks.algorithm_known.network_enumeration`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from csp.solve.bitflow import FLOW, NONE, ONE, Net, augment, lowest, push, size, spread
 
-__all__ = ["choose_order", "give", "measure", "on_cycles", "settle"]
+__all__ = ["cell_ranges", "choose_order", "on_cycles", "set_cell", "update_slack"]
 
 
 def on_cycles(net: Net, flow: NDArray[np.int64], inside: Any) -> Any:
@@ -56,46 +56,46 @@ def choose_order(net: Net, flow: NDArray[np.int64], order: NDArray[np.int64]) ->
     return count
 
 
-def settle(
-    bounds: NDArray[np.int64], x: NDArray[np.int64], room: NDArray[np.int64],
+def update_slack(
+    bounds: NDArray[np.int64], x: NDArray[np.int64], slack: NDArray[np.int64],
     moves: NDArray[np.uint64], e: int,
 ) -> None:  # fmt: skip
-    """Bring the room of a cell up to date."""
+    """Update how far a cell can move up and down."""
     bit = ONE << np.uint64(e)
-    room[0, e] = bounds[1, e] - x[e]
-    room[1, e] = x[e] - bounds[0, e]
+    slack[0, e] = bounds[1, e] - x[e]
+    slack[1, e] = x[e] - bounds[0, e]
     for way in range(2):
-        if room[way, e] > 0:
+        if slack[way, e] > 0:
             moves[way] |= bit
         else:
             moves[way] &= ~bit
 
 
-def give(
-    net: Net, bounds: NDArray[np.int64], x: NDArray[np.int64], room: NDArray[np.int64],
+def set_cell(
+    net: Net, bounds: NDArray[np.int64], x: NDArray[np.int64], slack: NDArray[np.int64],
     moves: NDArray[np.uint64], flow: NDArray[np.int64], found: NDArray[np.uint64],
     inside: Any, cell: int, value: int,
 ) -> None:  # fmt: skip
-    """Give a cell a value that is within its range; cells off `inside` stay."""
+    """Set a cell to a value within its range; cells off `inside` stay."""
     way = 0 if value > x[cell] else 1
     need = abs(value - x[cell])
     if need == 0:
         return
     _, touched = augment(
-        net.ends, net.star, room, moves, flow, found, inside, NONE, cell, way, need
+        net.ends, net.star, slack, moves, flow, found, inside, NONE, cell, way, need
     )  # fmt: skip
     while touched != NONE:
         e = lowest(touched)
         touched &= touched - ONE
         x[e] += flow[FLOW, e]
         flow[FLOW, e] = 0
-        settle(bounds, x, room, moves, e)
+        update_slack(bounds, x, slack, moves, e)
     x[cell] = value
-    settle(bounds, x, room, moves, cell)
+    update_slack(bounds, x, slack, moves, cell)
 
 
-def measure(
-    net: Net, x: NDArray[np.int64], room: NDArray[np.int64], moves: NDArray[np.uint64],
+def cell_ranges(
+    net: Net, x: NDArray[np.int64], slack: NDArray[np.int64], moves: NDArray[np.uint64],
     flow: NDArray[np.int64], found: NDArray[np.uint64], inside: Any, ends: NDArray[np.int64],
 ) -> Any:  # fmt: skip
     """Ranges of all cells; those off `inside` have one value. Returns the cells with more."""
@@ -106,10 +106,10 @@ def measure(
         bit = ONE << np.uint64(e)
         if inside & bit != NONE:
             up = push(
-                net.ends, net.star, room, moves, flow, found, inside, NONE, e, 0, room[0, e]
+                net.ends, net.star, slack, moves, flow, found, inside, NONE, e, 0, slack[0, e]
             )  # fmt: skip
             down = push(
-                net.ends, net.star, room, moves, flow, found, inside, NONE, e, 1, room[1, e]
+                net.ends, net.star, slack, moves, flow, found, inside, NONE, e, 1, slack[1, e]
             )  # fmt: skip
             ends[0, e] -= down
             ends[1, e] += up

@@ -143,14 +143,17 @@ def _lines(
         yield ""
         yield (
             'Scenario "plain"; CPU milliseconds after compilation, mean / median / largest: to '
-            "read the release, then the walk of the box search (exact hulls), the walk that lists "
+            "read the release, then the network search (exact hulls), the search that lists "
             "every match, and the whole fibre listed another way with each table judged by itself "
             f"(up to two million). They agree on {sum(t.agree for t in timings)} of {len(timings)} "
             "tables."
         )
         yield ""
         yield from grid(
-            ["cells", "attacked", "reading the release", "box search", "every match", "full list"],
+            [
+                *("cells", "attacked", "reading the release"),
+                *("network search", "every match", "full list"),
+            ],
             _timing_rows(timings),
         )
     yield ""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES
-from attacks.algorithm_known.network_search import BoxSearch
+from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import Candidates, candidates
 from attacks.fibre.consistent_tables import Fibre
 from csp.errors import InputError, Unprotectable
@@ -169,7 +169,7 @@ class Timing:
     outcome : str
         As for a trial.
     setup, box, every : float
-        To read the release; then the walk of the box search (hulls), and the walk that lists
+        To read the release; then the network search (hulls), and the search that lists
         every match.
     full : float or None
         To list the whole fibre another way (`attacks.fibre.enumeration`) and judge each table by
@@ -208,12 +208,12 @@ def timing(side: int, index: int, seed: int) -> Timing:
     _warm()
     began = time.process_time()
     given = candidates(release, mechanism)
-    hull = BoxSearch(given, HULL)
+    hull = NetworkSearch(given, HULL)
     read = time.process_time()
     while not hull.step(_ENDLESS):
         pass
     boxed = time.process_time()
-    every = BoxSearch(given, MATCHES)
+    every = NetworkSearch(given, MATCHES)
     ready = time.process_time()
     matches = []
     over = False
@@ -226,7 +226,7 @@ def timing(side: int, index: int, seed: int) -> Timing:
         (found.min(axis=0) - given.lower == np.argmax(hull.seen, axis=1)).all()
         and (found.max(axis=0) - given.lower + 1 == _last(hull.seen)).all()
     )
-    full, same = _judge_each(given, found)
+    full, same = _test_each(given, found)
     return Timing(
         side, index, seed, "attacked", read - began, boxed - read, listed, full, agree and same
     )
@@ -247,15 +247,15 @@ def _last(seen: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.asarray(seen.shape[1] - np.argmax(seen[:, ::-1], axis=1))
 
 
-def _judge_each(given: Candidates, matches: NDArray[np.int64]) -> tuple[float | None, bool]:
+def _test_each(given: Candidates, matches: NDArray[np.int64]) -> tuple[float | None, bool]:
     """Seconds to judge every table of the fibre, and whether the matches are these."""
     fibre = Fibre(given.release, given.table)
     count = fibre.count()
     if count is None or count > _FULL:
         return None, True
-    judge = BoxSearch(given, MATCHES)
+    search = NetworkSearch(given, MATCHES)
     began = time.process_time()
-    found = [block[judge.judge(block)] for block in fibre.blocks()]
+    found = [block[search.test(block)] for block in fibre.blocks()]
     spent = time.process_time() - began
     return spent, {*map(tuple, np.vstack(found).tolist())} == {*map(tuple, matches.tolist())}
 

@@ -1,7 +1,7 @@
 """All tables of a small network that agree off a pattern, listed by compiled loops.
 
-The same walk as `attacks.algorithm_known.network_enumeration` without its tests, for many patterns
-and tables of one structure.
+The search of `attacks.algorithm_known.network_enumeration` without its tests, for many patterns and
+tables of one structure.
 Plain functions that numba compiles (`compiled`); run uncompiled they are the oracle.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attacks.algorithm_known.network_search import free_cells, network_of
 from attacks.fibre import network_ranges
-from attacks.fibre.network_ranges import give, settle
+from attacks.fibre.network_ranges import set_cell, update_slack
 from csp.errors import InputError
 from csp.numbers import MAX_VALUE
 from csp.solve.bitflow import MOST, NONE, ONE, Net, push
@@ -27,7 +27,7 @@ _FAR = np.int64(4 * MAX_VALUE)
 
 def list_tables(
     net: Net, order: NDArray[np.int64], bounds: NDArray[np.int64], x: NDArray[np.int64],
-    room: NDArray[np.int64], moves: NDArray[np.uint64], flow: NDArray[np.int64],
+    slack: NDArray[np.int64], moves: NDArray[np.uint64], flow: NDArray[np.int64],
     found: NDArray[np.uint64], span: NDArray[np.int64], kept: NDArray[np.int64],
 ) -> int:  # fmt: skip
     """List all tables of a network, up to a number.
@@ -40,8 +40,9 @@ def list_tables(
     bounds : (2, k) int64
     x : (k,) int64
         One table; it changes.
-    room, moves, flow, found
-        As in `attacks.algorithm_known.network_enumeration.Walk`; room and moves are written here.
+    slack, moves, flow, found
+        As in `attacks.algorithm_known.network_enumeration.SearchState`; slack and moves are
+        written here.
     span : (2, d + 1) int64
         Room for work.
     kept : (c, k) int64
@@ -55,7 +56,7 @@ def list_tables(
     every = NONE
     for e in range(len(x)):
         every |= ONE << np.uint64(e)
-        settle(bounds, x, room, moves, e)
+        update_slack(bounds, x, slack, moves, e)
     inside = every
     depth, count = 0, 0
     fresh = True
@@ -70,9 +71,11 @@ def list_tables(
                 fresh = False
                 continue
             e = order[depth]
-            up = push(net.ends, net.star, room, moves, flow, found, inside, NONE, e, 0, room[0, e])
+            up = push(
+                net.ends, net.star, slack, moves, flow, found, inside, NONE, e, 0, slack[0, e]
+            )
             down = push(
-                net.ends, net.star, room, moves, flow, found, inside, NONE, e, 1, room[1, e]
+                net.ends, net.star, slack, moves, flow, found, inside, NONE, e, 1, slack[1, e]
             )
             span[0, depth], span[1, depth] = x[e] - down, x[e] + up
         e = order[depth]
@@ -83,7 +86,7 @@ def list_tables(
             continue
         # The cells fixed so far stay; this one may still move.
         inside |= ONE << np.uint64(e)
-        give(net, bounds, x, room, moves, flow, found, inside, e, span[0, depth])
+        set_cell(net, bounds, x, slack, moves, flow, found, inside, e, span[0, depth])
         inside &= ~(ONE << np.uint64(e))
         span[0, depth] += 1
         depth += 1
@@ -103,7 +106,7 @@ def compiled() -> dict[str, Any]:
         from csp.solve import bitflow, kernels
 
         modules = (bitflow, network_ranges, sys.modules[__name__])
-        names = ("settle", "give", "list_tables")
+        names = ("update_slack", "set_cell", "list_tables")
         _compiled.update(compile_together(modules, names, kernels.compiled()))
     return _compiled
 
