@@ -311,7 +311,7 @@ def test_an_explanation_cut_short_says_so() -> None:
     release = mechanism.protect(table).release
     cell = int(np.flatnonzero(release.pattern)[0])
     with mock.patch(
-        "attacks.algorithm_known.excluded_values.candidates", side_effect=OutOfTime("late")
+        "attacks.algorithm_known.excluded_values.PublicView.of", side_effect=OutOfTime("late")
     ):
         found = explain(release, cell, mechanism=mechanism, time_limit=60)
     assert found.survivors is None

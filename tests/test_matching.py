@@ -16,7 +16,7 @@ from attacks.algorithm_known.match_tests import MatchTest
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
-from attacks.algorithm_known.public_view import candidates
+from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp import (
     InputError,
@@ -150,7 +150,7 @@ def attacked(chosen: Options, table: Table, most: int) -> tuple[Release, Mechani
 
 def assert_found(release: Release, mechanism: Mechanism, truth: list[tuple[int, ...]]) -> None:
     columns = [sorted(set(column)) for column in zip(*truth, strict=True)]
-    fast = network_search_applies(candidates(release, mechanism))
+    fast = network_search_applies(PublicView.of(release, mechanism))
     for method in ("auto", "all", "reference", *(("box", "values") if fast else ())):
         found = matching(release, mechanism, method=method)
         assert found.complete
@@ -162,7 +162,7 @@ def assert_found(release: Release, mechanism: Mechanism, truth: list[tuple[int, 
             assert found.matched == len(truth)
     listed = [
         tuple(x.tolist())
-        for x in MatchTest.for_(candidates(release, mechanism)).listed()
+        for x in MatchTest.for_(PublicView.of(release, mechanism)).listed()
         for x in x
     ]
     assert sorted(listed) == sorted(truth)
@@ -229,7 +229,7 @@ def test_cubes_and_hierarchies(chosen: Options, table: Table) -> None:
 @given(options(integer=True, margins="publish"), frequency_2d(high=9))
 def test_compiled_walks_do_what_plain_ones_do(chosen: Options, table: Table) -> None:
     release, mechanism = attacked(chosen, table, 60)
-    read = candidates(release, mechanism)
+    read = PublicView.of(release, mechanism)
     for mode in (MATCHES, VALUES, HULL):
         runs = []
         for plain in (True, False):
@@ -374,7 +374,7 @@ def test_values_that_are_primary_here_and_there(
     assert whole.values is not None
     for method in (
         "auto",
-        *(("box", "values") if network_search_applies(candidates(release, mechanism)) else ()),
+        *(("box", "values") if network_search_applies(PublicView.of(release, mechanism)) else ()),
     ):
         found = matching(release, mechanism, method=method)
         assert found.complete
@@ -479,7 +479,7 @@ def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch)
 
 def test_proofs_cut_short_leave_cells_undecided() -> None:
     protected = MECHANISM.protect(ordinary(6, 1))
-    read = candidates(protected.release, MECHANISM)
+    read = PublicView.of(protected.release, MECHANISM)
     search = NetworkSearch(read, HULL, proof=1)
     while not search.step(1000):
         pass

@@ -16,7 +16,7 @@ from attacks.algorithm_known.match_tests import MatchTest
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.public_view import candidates
+from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import compiled, draw, moves_of, run_chain
 from csp import InputError, Mechanism, MinFrequency, Table
@@ -134,7 +134,7 @@ def test_left_out_is_a_bound() -> None:
 
 
 def match_tables_of(protected: Any, mechanism: Mechanism) -> Any:
-    return MatchTest.for_(candidates(protected.release, mechanism)).listed()
+    return MatchTest.for_(PublicView.of(protected.release, mechanism)).listed()
 
 
 def test_drawn_posteriors_come_close() -> None:
@@ -222,7 +222,7 @@ def test_chains_are_uniform_and_know_their_worth() -> None:
 @given(options(integer=True, margins="publish"), frequency_2d(high=9))
 def test_tables_judged_beforehand(chosen: Options, table: Table) -> None:
     release, mechanism = attacked(chosen, table, 80)
-    read = candidates(release, mechanism)
+    read = PublicView.of(release, mechanism)
     tables = np.array(list(Fibre(release)))
     search = NetworkSearch(read, MATCHES)
     while not search.step(10**6):

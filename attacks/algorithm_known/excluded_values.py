@@ -1,4 +1,4 @@
-"""Which values of a cell survive an algorithm that is known, which fall away, and why."""
+"""Which values of a cell a known algorithm rules out, which it does not, and why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.match_tests import MatchTest, published_as
-from attacks.algorithm_known.public_view import Candidates, candidates
+from attacks.algorithm_known.public_view import PublicView
 from attacks.descriptions import cell_name, number
 from attacks.fibre.consistent_tables import Fibre
 from csp.auditing import audit
@@ -124,20 +124,20 @@ class Survivors:
         OutOfTime
             If the time runs out first.
         """
-        given = candidates(
+        view = PublicView.of(
             self.release if release is None else release, self.mechanism, clock=clock
         )
-        if given.excludes_nothing and not self.values:
+        if view.excludes_nothing and not self.values:
             return
-        place = int(np.searchsorted(given.cells, self.cell))
+        place = int(np.searchsorted(view.cells, self.cell))
         counted: dict[int, list[int]] = {}
-        fibre = Fibre(given.release, given.table, bounds=(given.lower, given.upper))
+        fibre = Fibre(view.release, view.table, bounds=(view.lower, view.upper))
         for block in fibre.blocks(time_limit=clock.seconds):
             for x in block:
                 clock.check("every table was judged again")
                 entry = counted.setdefault(int(x[place]), [0, 0])
                 entry[0] += 1
-                entry[1] += published_as(given, x, clock)
+                entry[1] += published_as(view, x, clock)
         rows = zip(self.fits, self.published, strict=True)
         claimed = dict(zip(self.values, map(list, rows), strict=True))
         if claimed != counted:
@@ -169,14 +169,14 @@ def survivors_of(
     ------
     InputError
         If more tables fit than the limit, infinitely many do, or the mechanism contradicts the
-        release (see `attacks.algorithm_known.public_view.candidates`).
+        release (see `attacks.algorithm_known.public_view.PublicView.of`).
     OutOfTime
         If the time ran out before every table was judged.
     """
-    given = candidates(release, mechanism, clock=clock)
-    if given.excludes_nothing:
+    view = PublicView.of(release, mechanism, clock=clock)
+    if view.excludes_nothing:
         return Survivors(release, mechanism, cell, (), (), (), ())
-    fibre = Fibre(release, given.table, bounds=(given.lower, given.upper))
+    fibre = Fibre(release, view.table, bounds=(view.lower, view.upper))
     size = fibre.count(time_limit=clock.seconds)
     clock.check(_BEFORE)
     if size is None or size > fibre_limit:
@@ -186,13 +186,13 @@ def survivors_of(
             "use attacks.matching, which need not judge every table"
         )
         raise InputError(msg)
-    place = int(np.searchsorted(given.cells, cell))
-    first = int(given.lower[place])
-    width = int(given.upper[place]) - first + 1
+    place = int(np.searchsorted(view.cells, cell))
+    first = int(view.lower[place])
+    width = int(view.upper[place]) - first + 1
     fits, published = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
     for block in fibre.blocks(time_limit=clock.seconds):
         fits += np.bincount(block[:, place] - first, minlength=width)
-    for block in MatchTest.for_(given).listed(clock):
+    for block in MatchTest.for_(view).listed(clock):
         published += np.bincount(block[:, place] - first, minlength=width)
     if not published.any():
         msg = (
@@ -207,7 +207,7 @@ def survivors_of(
             v = int(x[place]) - first
             if reasons[v].sum() < _LOOKED_AT:
                 clock.check(_BEFORE)
-                reasons[v, _reason(given, x, clock)] += 1
+                reasons[v, _reason(view, x, clock)] += 1
     here = np.flatnonzero(fits)
     return Survivors(
         release, mechanism, cell, tuple((here + first).tolist()), tuple(fits[here].tolist()),
@@ -216,18 +216,18 @@ def survivors_of(
     )  # fmt: skip
 
 
-def _reason(given: Candidates, x: NDArray[np.int64], clock: Clock) -> int:
+def _reason(view: PublicView, x: NDArray[np.int64], clock: Clock) -> int:
     """Which of `REASONS` holds for a table that is no match."""
-    if given.mechanism.defence is not None:
+    if view.mechanism.defence is not None:
         # Decoys need no primary cell, and their key may prefer any pattern.
         return 1
-    table = given.release.table(x)
-    problem = given.mechanism.problem(table)
+    table = view.release.table(x)
+    problem = view.mechanism.problem(table)
     if not problem.forced.any():
         return 0
-    integer = given.mechanism.attacker_is_integer(table)
+    integer = view.mechanism.attacker_is_integer(table)
     safe = audit(
-        problem, given.release.pattern, integer=integer, only_primary=True,
+        problem, view.release.pattern, integer=integer, only_primary=True,
         time_limit=clock.seconds,
     ).safe  # fmt: skip
     return 2 if safe else 1

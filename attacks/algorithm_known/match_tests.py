@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attacks.algorithm_known.network_enumeration import MATCHES
 from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
-from attacks.algorithm_known.public_view import Candidates
+from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp.auditing import audit
 from csp.clock import UNLIMITED, Clock
@@ -31,7 +31,7 @@ _BLOCK = 64
 _BEFORE = "a table was judged"
 
 
-def published_as(given: Candidates, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+def published_as(view: PublicView, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
     """Whether the mechanism publishes a table with the pattern of the release, by running it.
 
     Minami and Abe (2019), Algorithm 1, lines 11 to 13. With decoys, whether some key publishes it
@@ -39,7 +39,7 @@ def published_as(given: Candidates, values: NDArray[np.int64], clock: Clock = UN
 
     Parameters
     ----------
-    given : Candidates
+    view : PublicView
     values : (k,) int64
         Of the suppressed cells.
     clock : Clock
@@ -49,13 +49,13 @@ def published_as(given: Candidates, values: NDArray[np.int64], clock: Clock = UN
     OutOfTime
         If the time runs out before the verdict.
     """
-    table, pattern = given.release.table(values), given.release.pattern
-    integer = given.mechanism.attacker_is_integer(table)
+    table, pattern = view.release.table(values), view.release.pattern
+    integer = view.mechanism.attacker_is_integer(table)
     try:
-        problem = given.mechanism.problem(table)
-        if given.marks is not None and (problem.primary[given.cells] != given.marks).any():
+        problem = view.mechanism.problem(table)
+        if view.marks is not None and (problem.primary[view.cells] != view.marks).any():
             return False
-        if given.mechanism.defence is not None:
+        if view.mechanism.defence is not None:
             return audit(
                 problem, pattern, integer=integer, only_primary=True, time_limit=clock.seconds
             ).safe
@@ -73,21 +73,21 @@ class MatchTest(ABC):
 
     Parameters
     ----------
-    given : Candidates
+    view : PublicView
     """
 
-    def __init__(self, given: Candidates) -> None:
-        self._given = given
+    def __init__(self, view: PublicView) -> None:
+        self._view = view
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._given!r})"
+        return f"{type(self).__name__}({self._view!r})"
 
     @staticmethod
-    def for_(given: Candidates) -> MatchTest:
+    def for_(view: PublicView) -> MatchTest:
         """Test that suits a mechanism and a table: decoys, small networks, or anything else."""
-        if given.mechanism.defence is not None:
-            return DecoyTest(given)
-        return NetworkTest(given) if network_search_applies(given) else SolverTest(given)
+        if view.mechanism.defence is not None:
+            return DecoyTest(view)
+        return NetworkTest(view) if network_search_applies(view) else SolverTest(view)
 
     @abstractmethod
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
@@ -127,8 +127,8 @@ class MatchTest(ABC):
         OutOfTime
             If the time runs out before all were found.
         """
-        given = self._given
-        fibre = Fibre(given.release, given.table, bounds=(given.lower, given.upper))
+        view = self._view
+        fibre = Fibre(view.release, view.table, bounds=(view.lower, view.upper))
         for block in fibre.blocks(time_limit=clock.seconds):
             kept = block[self.among(block, clock)]
             if len(kept):
@@ -138,8 +138,8 @@ class MatchTest(ABC):
 class NetworkTest(MatchTest):
     """Match test on networks of up to 64 cells, compiled (see `network_search`)."""
 
-    def __init__(self, given: Candidates) -> None:
-        super().__init__(given)
+    def __init__(self, view: PublicView) -> None:
+        super().__init__(view)
         # It remembers patterns that beat the published one.
         self._search: NetworkSearch | None = None
 
@@ -150,7 +150,7 @@ class NetworkTest(MatchTest):
     def among(self, tables: NDArray[np.int64], clock: Clock = UNLIMITED) -> NDArray[np.bool_]:
         """See `MatchTest.among`."""
         if self._search is None or self._search.clock != clock:
-            self._search = NetworkSearch(self._given, MATCHES, clock=clock)
+            self._search = NetworkSearch(self._view, MATCHES, clock=clock)
         flags = self._search.test(tables)
         if self._search.doubtful:
             raise _late()
@@ -158,7 +158,7 @@ class NetworkTest(MatchTest):
 
     def listed(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
         """See `MatchTest.listed`: a search that prunes subtrees without a match."""
-        search = NetworkSearch(self._given, MATCHES, clock=clock)
+        search = NetworkSearch(self._view, MATCHES, clock=clock)
         over = False
         while not over:
             clock.check(_BEFORE)
@@ -174,24 +174,24 @@ def _late() -> OutOfTime:
     return OutOfTime("the time limit passed before every table was judged; allow more time")
 
 
-def _posed(given: Candidates, values: NDArray[np.int64]) -> Problem | None:
+def _posed(view: PublicView, values: NDArray[np.int64]) -> Problem | None:
     """Problem of a table; None if no mechanism of these rules publishes it with this pattern.
 
     The mechanism's word on single cells is asked first: that is cheap.
     """
-    if given.facts is not None:
-        place = np.arange(len(values)), values - given.lower
-        if not given.facts.allowed[place].all():
+    if view.value_rules is not None:
+        place = np.arange(len(values)), values - view.lower
+        if not view.value_rules.allowed[place].all():
             return None
-        if given.mechanism.defence is None and not given.facts.primary[place].any():
+        if view.mechanism.defence is None and not view.value_rules.primary[place].any():
             return None
     try:
-        problem = given.mechanism.problem(given.release.table(values))
+        problem = view.mechanism.problem(view.release.table(values))
     except InputError:
         return None
-    if (problem.primary & ~given.release.pattern).any():
+    if (problem.primary & ~view.release.pattern).any():
         return None
-    if given.marks is not None and (problem.primary[given.cells] != given.marks).any():
+    if view.marks is not None and (problem.primary[view.cells] != view.marks).any():
         return None
     return problem
 
@@ -201,20 +201,20 @@ class DecoyTest(MatchTest):
 
     It could exactly if the sensitive cells are suppressed and keep their levels: then it does if
     the coins fall on all suppressed cells. (That all of them are wide does not depend on hidden
-    values, and `attacks.algorithm_known.public_view.candidates` has checked it.)
+    values, and `attacks.algorithm_known.public_view.PublicView.of` has checked it.)
     """
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`: whether some key publishes this table so."""
-        given = self._given
-        if given.excludes_nothing:
+        view = self._view
+        if view.excludes_nothing:
             return True
-        problem = _posed(given, values)
+        problem = _posed(view, values)
         if problem is None:
             return False
-        integer = given.mechanism.attacker_is_integer(problem.table)
+        integer = view.mechanism.attacker_is_integer(problem.table)
         return audit(
-            problem, given.release.pattern, integer=integer, only_primary=True,
+            problem, view.release.pattern, integer=integer, only_primary=True,
             time_limit=clock.seconds,
         ).safe  # fmt: skip
 
@@ -222,21 +222,21 @@ class DecoyTest(MatchTest):
 class SolverTest(MatchTest):
     """Match test by the suppression solver, with patterns that beat others before."""
 
-    def __init__(self, given: Candidates) -> None:
-        super().__init__(given)
-        n = given.table.n_cells
+    def __init__(self, view: PublicView) -> None:
+        super().__init__(view)
+        n = view.table.n_cells
         # Ties are broken in the order of labels (`csp.suppress`).
-        self._order = label_order(given.table) if n <= BINARY_UP_TO else np.arange(n)
-        self._pattern = given.release.pattern[self._order]
+        self._order = label_order(view.table) if n <= BINARY_UP_TO else np.arange(n)
+        self._pattern = view.release.pattern[self._order]
         self._pool: list[NDArray[np.bool_]] = []
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`."""
-        given, pattern = self._given, self._pattern
-        bare = _posed(given, values)
+        view, pattern = self._view, self._pattern
+        bare = _posed(view, values)
         if bare is None or not bare.primary.any():
             return False
-        integer = given.mechanism.attacker_is_integer(bare.table)
+        integer = view.mechanism.attacker_is_integer(bare.table)
         problem = reordered(bare, self._order)
         for i, other in enumerate(self._pool):
             if self._is_better(problem, other) and self._is_safe(problem, other, integer, clock):

@@ -1,4 +1,4 @@
-"""The matching attack: tables that the mechanism would have published otherwise are thrown out.
+"""The matching attack: tables that the mechanism would have published otherwise are ruled out.
 
 Minami and Abe (2019, Section 3): an adversary who knows the deterministic suppression algorithm
 runs it on every completion of the release; only those that reproduce the pattern remain.
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, Run
+from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, AttackRun
 from attacks.algorithm_known.network_search import network_search_applies
-from attacks.algorithm_known.public_view import candidates
+from attacks.algorithm_known.public_view import PublicView
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -147,8 +147,8 @@ def matching(
     ------
     InputError
         For an unknown method, limits out of range, a release that no table fits or that this
-        mechanism does not publish (see `public_view.candidates`), and methods that do not take
-        the release.
+        mechanism does not publish (see `PublicView.of`), and methods that do not take the
+        release.
     OutOfTime
         If the limit passed before the intervals that the relations leave were known.
 
@@ -177,16 +177,16 @@ def matching(
             msg = f"{name} {number!r} is not a positive number of tables"
             raise InputError(msg)
     clock = Clock.of(limit)
-    given = candidates(release, mechanism, marks=marks, clock=clock)
-    run = Run(given, clock, progress)
-    fast = network_search_applies(given)
+    view = PublicView.of(release, mechanism, marks=marks, clock=clock)
+    run = AttackRun(view, clock, progress)
+    fast = network_search_applies(view)
     if method == "reference" and mechanism.defence is not None:
         msg = (
             "method 'reference' runs the algorithm, and nobody but the owner of the key can; "
             "use method 'auto'"
         )
         raise InputError(msg)
-    if method == "auto" and given.excludes_nothing:
+    if method == "auto" and view.excludes_nothing:
         method = "theorem"
     if method == "auto" and fast:
         method = "box"
@@ -194,22 +194,24 @@ def matching(
         run.accept_all()
     elif method in ("box", "values") or (method == "all" and fast):
         run.search_network(method)
-    elif method == "sample" or (method == "auto" and run.many(fibre_limit)):
+    elif method == "sample" or (method == "auto" and run.exceeds(fibre_limit)):
         method = "sample"
         run.sample(draws, seed)
     else:
-        run.judge(method, fibre_limit, seed)
-    if run.complete and not run.met.any():
+        run.test_each(method, fibre_limit, seed)
+    if run.complete and not run.seen_values.any():
         msg = (
             "no table that fits the release is published like this by the mechanism: it was not "
             "made by it; give the mechanism that was used"
         )
         raise InputError(msg)
-    told = run.verdicts()
-    values = tuple(low + np.flatnonzero(met) for low, met in zip(given.lower, run.met, strict=True))
+    proved = run.verdicts()
+    values = tuple(
+        low + np.flatnonzero(met) for low, met in zip(view.lower, run.seen_values, strict=True)
+    )
     return Matching(
-        release, given.cells, given.lower, given.upper, told.lower, told.upper,
+        release, view.cells, view.lower, view.upper, proved.lower, proved.upper,
         values if run.exact_values else None,
-        told.verdict, told.named, run.tested, run.matched, run.fibre_size, run.complete,
+        proved.verdict, proved.named, run.tested, run.matched, run.fibre_size, run.complete,
         run.left_out, method, time.monotonic() - began,
     )  # fmt: skip

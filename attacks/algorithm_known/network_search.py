@@ -25,7 +25,7 @@ from attacks.algorithm_known.network_enumeration import (
     decide_tables,
     enumerate_matches,
 )
-from attacks.algorithm_known.public_view import Candidates
+from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.network_ranges import choose_order, update_slack
 from csp.attacker.flow import as_network
 from csp.attacker.view import hidden_view
@@ -55,7 +55,7 @@ class NetworkSearch:
 
     Parameters
     ----------
-    given : Candidates
+    view : PublicView
     mode : {ALL, MATCHES, VALUES, HULL}
     proof : int
         Nodes for the proof that one table is a match.
@@ -73,23 +73,23 @@ class NetworkSearch:
     """
 
     def __init__(
-        self, given: Candidates, mode: int, *, proof: int = 2**62, kept: int = _KEPT,
+        self, view: PublicView, mode: int, *, proof: int = 2**62, kept: int = _KEPT,
         with_tests: bool = True, clock: Clock = UNLIMITED,
     ) -> None:  # fmt: skip
-        self._given, self._mode, self._proof, self.clock = given, mode, proof, clock
+        self._view, self._mode, self._proof, self.clock = view, mode, proof, clock
         self._extra: list[NDArray[np.int64]] = []
         self.doubtful = 0
         """Tables left undecided when nodes or the time ran out."""
         self._pace, self._speed = _FIRST, np.inf
-        net = network_of(given.table, given.release.pattern)
-        if net is None or (with_tests and given.facts is None):
+        net = network_of(view.table, view.release.pattern)
+        if net is None or (with_tests and view.value_rules is None):
             msg = (
                 "the network search needs a network of up to 64 suppressed cells and rules that "
                 f"look at cells one by one; use {argument('method', 'auto')}"
             )
             raise InputError(msg)
-        self._state = _state_of(given, net, kept if mode <= MATCHES else 1)
-        self._test = _pattern_test_of(given) if with_tests else _no_test()
+        self._state = _state_of(view, net, kept if mode <= MATCHES else 1)
+        self._test = _pattern_test_of(view) if with_tests else _no_test()
 
     def __repr__(self) -> str:
         return f"NetworkSearch({self.nodes} nodes)"
@@ -226,18 +226,18 @@ class NetworkSearch:
         return outcome
 
 
-def network_search_applies(given: Candidates) -> bool:
+def network_search_applies(view: PublicView) -> bool:
     """Whether the network search can attack a release by a mechanism."""
-    if given.mechanism.defence is not None:
+    if view.mechanism.defence is not None:
         return False
-    if given.facts is None or given.table.n_cells > BINARY_UP_TO:
+    if view.value_rules is None or view.table.n_cells > BINARY_UP_TO:
         return False
-    if network_of(given.table, given.release.pattern) is None:
+    if network_of(view.table, view.release.pattern) is None:
         return False
     try:
-        structure_of(given.bare)
-        check_sizes(given.facts.levels.reshape(1, -1), given.facts.cost.max(axis=1)[None])
-        check_sizes(given.bare.lpl[None], given.bare.cost[None])
+        structure_of(view.cost_problem)
+        check_sizes(view.value_rules.levels.reshape(1, -1), view.value_rules.cost.max(axis=1)[None])
+        check_sizes(view.cost_problem.lpl[None], view.cost_problem.cost[None])
     except InputError:
         return False
     return True
@@ -284,17 +284,17 @@ def _flow_workspace(net: Net) -> NDArray[np.int64]:
     return np.zeros((3, max(net.star.shape[1], MOST)), dtype=np.int64)
 
 
-def _state_of(given: Candidates, net: Net, kept: int) -> SearchState:
-    k = len(given.cells)
+def _state_of(view: PublicView, net: Net, kept: int) -> SearchState:
+    k = len(view.cells)
     order = free_cells(net)
     depth = len(order) + 1
-    width = int((given.upper - given.lower).max()) + 1
+    width = int((view.upper - view.lower).max()) + 1
     span = np.full((3, depth), -1, dtype=np.int64)
     state = SearchState(
         net,
         order,
-        np.stack([given.lower, given.upper]),
-        given.table.values[given.cells].copy(),
+        np.stack([view.lower, view.upper]),
+        view.table.values[view.cells].copy(),
         np.zeros((2, MOST), dtype=np.int64),
         np.zeros(2, dtype=np.uint64),
         span,
@@ -312,16 +312,16 @@ def _state_of(given: Candidates, net: Net, kept: int) -> SearchState:
     return state
 
 
-def _pattern_test_of(given: Candidates) -> PatternTest:
-    assert given.facts is not None
-    order = label_order(given.table)
+def _pattern_test_of(view: PublicView) -> PatternTest:
+    assert view.value_rules is not None
+    order = label_order(view.table)
     # Ties are broken in the order of labels.
-    ranked = reordered(given.bare, order)
+    ranked = reordered(view.cost_problem, order)
     structure = structure_of(ranked)
     table, cells = ranked.table, structure.cells
     case, work = cases.room_for_work(structure.net.star.shape[1])
     worst, _ = cases.room_for_work(structure.net.star.shape[1])
-    rank = np.argsort(order)[given.cells]
+    rank = np.argsort(order)[view.cells]
     flags = np.zeros(table.n_cells, dtype=bool)
     flags[rank] = True
     levels = np.stack([ranked.lpl, ranked.upl, ranked.spl])[:, cells]
@@ -339,10 +339,10 @@ def _pattern_test_of(given: Candidates) -> PatternTest:
         structure.may,
         structure.beforehand,
         mask_of(flags[cells]),
-        given.facts.primary,
-        given.facts.allowed,
-        given.facts.levels,
-        given.facts.cost,
+        view.value_rules.primary,
+        view.value_rules.allowed,
+        view.value_rules.levels,
+        view.value_rules.cost,
         np.zeros(_POOL, dtype=np.uint64),
     )
 

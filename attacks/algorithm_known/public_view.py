@@ -1,4 +1,4 @@
-"""What the mechanism makes of the tables that fit a release, before any of them is tried."""
+"""The public view of a release: what the mechanism implies for the tables consistent with it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from csp.release import Release
 from csp.table import Table
 from csp.wide import Wide
 
-__all__ = ["Candidates", "CellFacts", "candidates"]
+__all__ = ["PublicView", "ValueRules"]
 
-_MOST_FACTS = 4_000_000
+_MOST_RULES = 4_000_000
 _MOST_VALUES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CellFacts:
+class ValueRules:
     """What the mechanism says of every value of every suppressed cell.
 
     Values are counted from the least feasible one; ``s`` is the widest range plus 1.
@@ -52,8 +52,8 @@ class CellFacts:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Candidates:
-    """The tables that fit a release, seen through a mechanism.
+class PublicView:
+    """The tables consistent with a release, seen through a mechanism.
 
     Of a defence only the public part counts: that there is a key is known, the key is not.
 
@@ -67,9 +67,9 @@ class Candidates:
         Suppressed cells.
     lower, upper : (k,) int64
         Integer feasibility interval of each.
-    facts : CellFacts or None
+    value_rules : ValueRules or None
         None where the mechanism looks at more than the value of a cell, or ranges are very long.
-    bare : Problem
+    cost_problem : Problem
         The problem of `table` without primary cells and levels: what may be suppressed, and costs.
     marks : (k,) bool or None
         Which of the suppressed cells are primary, if that is known.
@@ -81,12 +81,68 @@ class Candidates:
     cells: NDArray[np.int64]
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
-    facts: CellFacts | None
-    bare: Problem
+    value_rules: ValueRules | None
+    cost_problem: Problem
     marks: NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
-        return f"Candidates({len(self.cells)} suppressed cells)"
+        return f"PublicView({len(self.cells)} suppressed cells)"
+
+    @classmethod
+    def of(
+        cls, release: Release, mechanism: Mechanism, *, marks: NDArray[np.bool_] | None = None,
+        clock: Clock = UNLIMITED,
+    ) -> PublicView:  # fmt: skip
+        """View a release through a mechanism.
+
+        Parameters
+        ----------
+        release : Release
+        mechanism : Mechanism
+        marks : (n,) bool, optional
+            Primary cells, where the release told them apart from secondary ones.
+        clock : Clock
+            If it runs out while the mechanism is asked about single values, `value_rules` is None.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out before the intervals of the cells are known.
+        InputError
+            If no table is consistent with the release, infinitely many are, the mechanism reads
+            more than a release contains, or it would never have published this: a published cell
+            that it calls sensitive, or a suppressed one that must be published (cell named).
+        """
+        table = complete(release, time_limit=clock.seconds)
+        cost_problem = _cost_problem(mechanism, table)
+        _check_published(release, mechanism, cost_problem)
+        if mechanism.defence is not None:
+            _check_wide(release, mechanism, cost_problem, clock)
+        lower, upper = feasible(table, release.pattern, clock)
+        cells = np.flatnonzero(release.pattern)
+        width = int((upper - lower).max()) + 1
+        if len(cells) * width > _MOST_VALUES:
+            i = int(cells[np.argmax(upper - lower)])
+            msg = (
+                f"the relations leave suppressed cell {table.cell(i)} {width} values, and every "
+                f"value of every cell is looked at (up to {_MOST_VALUES} in all); attack a table "
+                "in a larger unit, or with tighter bounds"
+            )
+            raise InputError(msg)
+        value_rules = None
+        if mechanism.cellwise and len(cells) * int((upper - lower).max() + 1) <= _MOST_RULES:
+            value_rules = _value_rules(release, mechanism, table, cells, lower, upper, clock)
+        told = None
+        if marks is not None:
+            flags = as_flags(marks, len(release.pattern), "marks")
+            if (flags & ~release.pattern).any():
+                msg = "marks need one flag for each cell, and none at a published cell"
+                raise InputError(msg)
+            told = flags[cells]
+            if value_rules is not None:
+                fits = value_rules.primary == told[:, None]
+                value_rules = replace(value_rules, allowed=value_rules.allowed & fits)
+        return cls(release, mechanism, table, cells, lower, upper, value_rules, cost_problem, told)
 
     @property
     def excludes_nothing(self) -> bool:
@@ -99,63 +155,7 @@ class Candidates:
         )
 
 
-def candidates(
-    release: Release, mechanism: Mechanism, *, marks: NDArray[np.bool_] | None = None,
-    clock: Clock = UNLIMITED,
-) -> Candidates:  # fmt: skip
-    """Read a release through a mechanism.
-
-    Parameters
-    ----------
-    release : Release
-    mechanism : Mechanism
-    marks : (n,) bool, optional
-        Primary cells, where the release told them apart from secondary ones.
-    clock : Clock
-        If it runs out while the mechanism is asked about single values, `facts` is None.
-
-    Raises
-    ------
-    OutOfTime
-        If the time runs out before the intervals of the cells are known.
-    InputError
-        If no table fits the release, infinitely many do, the mechanism reads more than a release
-        tells, or it would never have published this: a published cell that is sensitive to it,
-        or a suppressed one that it publishes by force (cell named).
-    """
-    table = complete(release, time_limit=clock.seconds)
-    bare = _bare_problem(mechanism, table)
-    _check_match(release, mechanism, bare)
-    if mechanism.defence is not None:
-        _check_wide(release, mechanism, bare, clock)
-    lower, upper = feasible(table, release.pattern, clock)
-    cells = np.flatnonzero(release.pattern)
-    width = int((upper - lower).max()) + 1
-    if len(cells) * width > _MOST_VALUES:
-        i = int(cells[np.argmax(upper - lower)])
-        msg = (
-            f"the relations leave suppressed cell {table.cell(i)} {width} values, and every value "
-            f"of every cell is looked at (up to {_MOST_VALUES} in all); attack a table in a larger "
-            "unit, or with tighter bounds"
-        )
-        raise InputError(msg)
-    facts = None
-    if mechanism.cellwise and len(cells) * int((upper - lower).max() + 1) <= _MOST_FACTS:
-        facts = _facts(release, mechanism, table, cells, lower, upper, clock)
-    told = None
-    if marks is not None:
-        flags = as_flags(marks, len(release.pattern), "marks")
-        if (flags & ~release.pattern).any():
-            msg = "marks need one flag for each cell, and none at a published cell"
-            raise InputError(msg)
-        told = flags[cells]
-        if facts is not None:
-            fits = facts.primary == told[:, None]
-            facts = replace(facts, allowed=facts.allowed & fits)
-    return Candidates(release, mechanism, table, cells, lower, upper, facts, bare, told)
-
-
-def _bare_problem(mechanism: Mechanism, table: Table) -> Problem:
+def _cost_problem(mechanism: Mechanism, table: Table) -> Problem:
     """Problem without levels: those of one completion may not even fit its bounds."""
     publish = table.margins if mechanism.margins == "publish" else np.zeros(table.n_cells, bool)
     cost, scale = mechanism.costs(table)
@@ -163,8 +163,8 @@ def _bare_problem(mechanism: Mechanism, table: Table) -> Problem:
     return Problem.of(table, none, cost=cost, publish=publish, cost_scale=scale)
 
 
-def _check_match(release: Release, mechanism: Mechanism, bare: Problem) -> None:
-    table, fixed = bare.table, bare.status == "z"
+def _check_published(release: Release, mechanism: Mechanism, cost_problem: Problem) -> None:
+    table, fixed = cost_problem.table, cost_problem.status == "z"
     try:
         primary = mechanism.requirements(table, fixed).primary
     except NoContributors as error:
@@ -193,13 +193,15 @@ def _check_match(release: Release, mechanism: Mechanism, bare: Problem) -> None:
         raise InputError(msg)
 
 
-def _check_wide(release: Release, mechanism: Mechanism, bare: Problem, clock: Clock) -> None:
+def _check_wide(
+    release: Release, mechanism: Mechanism, cost_problem: Problem, clock: Clock
+) -> None:
     """Every cell that decoys suppress is wide, in every table alike."""
     assert mechanism.defence is not None
-    table, pattern = bare.table, release.pattern
-    asked = Wide.of(bare, mechanism.defence, mechanism.decoy_width(table))
+    table, pattern = cost_problem.table, release.pattern
+    asked = Wide.of(cost_problem, mechanism.defence, mechanism.decoy_width(table))
     integer = mechanism.attacker_is_integer(table)
-    narrow = pattern & ~asked.holds(bare, pattern, pattern, integer=integer, clock=clock)
+    narrow = pattern & ~asked.holds(cost_problem, pattern, pattern, integer=integer, clock=clock)
     if narrow.any():
         i = int(np.argmax(narrow))
         msg = (
@@ -210,10 +212,10 @@ def _check_wide(release: Release, mechanism: Mechanism, bare: Problem, clock: Cl
         raise InputError(msg)
 
 
-def _facts(
+def _value_rules(
     release: Release, mechanism: Mechanism, table: Table, cells: NDArray[np.int64],
     lower: NDArray[np.int64], upper: NDArray[np.int64], clock: Clock,
-) -> CellFacts | None:  # fmt: skip
+) -> ValueRules | None:  # fmt: skip
     """Ask the mechanism about cells one value at a time; relations play no part in that.
 
     None if the time runs out first.
@@ -247,4 +249,4 @@ def _facts(
             return None
         low, high = ends.lower[cells][:, None] - 1e-6, ends.upper[cells][:, None] + 1e-6
     reached = (value - levels[0] >= low) & (value + levels[1] <= high) & (levels[2] <= high - low)
-    return CellFacts(primary, levels, cost, ~primary | reached)
+    return ValueRules(primary, levels, cost, ~primary | reached)

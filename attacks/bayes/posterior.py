@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.match_tests import MatchTest
-from attacks.algorithm_known.public_view import Candidates, candidates
+from attacks.algorithm_known.public_view import PublicView
 from attacks.bayes.decoys import DecoyRule
 from attacks.bayes.priors import Prior, PriorWeights, uniform
 from attacks.fibre.consistent_tables import Fibre
@@ -172,11 +172,11 @@ def posterior(
     Posterior(4 suppressed cells, exact)
     """
     clock = Clock.of(time_limit)
-    given = candidates(release, mechanism, clock=clock)
-    chance = None if mechanism.defence is None else _under_decoys(given, keys, seed, clock)
-    fibre = Fibre(release, given.table, bounds=(given.lower, given.upper))
-    weigh = PriorWeights(given.table, given.cells, given.lower, given.upper, prior)
-    aware, naive = _Sums(given), _Sums(given)
+    view = PublicView.of(release, mechanism, clock=clock)
+    chance = None if mechanism.defence is None else _under_decoys(view, keys, seed, clock)
+    fibre = Fibre(release, view.table, bounds=(view.lower, view.upper))
+    weigh = PriorWeights(view.table, view.cells, view.lower, view.upper, prior)
+    aware, naive = _Sums(view), _Sums(view)
     effective = None
     if draws is None:
         size = fibre.count(time_limit=clock.seconds)
@@ -193,13 +193,13 @@ def posterior(
             if chance is not None:
                 aware.add(block, weigh(block) + chance(block))
         if chance is None:
-            for block in MatchTest.for_(given).listed(clock):
+            for block in MatchTest.for_(view).listed(clock):
                 aware.add(block, weigh(block))
     else:
         drawn = draw(fibre, draws, seed, time_limit=clock.part(0.5).seconds)
         naive.add(drawn.tables, weigh(drawn.tables))
         if chance is None:
-            matches = drawn.tables[MatchTest.for_(given).among(drawn.tables, clock)]
+            matches = drawn.tables[MatchTest.for_(view).among(drawn.tables, clock)]
             aware.add(matches, weigh(matches))
         else:
             aware.add(drawn.tables, weigh(drawn.tables) + chance(drawn.tables))
@@ -211,23 +211,23 @@ def posterior(
             else "the prior gives no weight to any table that is published like this"
         )
         raise InputError(msg)
-    values = tuple(np.arange(a, b + 1) for a, b in zip(given.lower, given.upper, strict=True))
+    values = tuple(np.arange(a, b + 1) for a, b in zip(view.lower, view.upper, strict=True))
     return Posterior(
-        given.cells, values, aware.shares(), naive.shares(), aware.sensitive(),
+        view.cells, values, aware.shares(), naive.shares(), aware.sensitive(),
         math.exp(aware.total - naive.total), effective, draws is None and chance is None,
         None if chance is None else keys,
     )  # fmt: skip
 
 
-def _under_decoys(given: Candidates, keys: int, seed: int, clock: Clock) -> Chance:
+def _under_decoys(view: PublicView, keys: int, seed: int, clock: Clock) -> Chance:
     """Log share of keys that publish a table like this, up to a constant."""
-    rule = DecoyRule(given.mechanism, given.table, orders=keys, seed=seed)
+    rule = DecoyRule(view.mechanism, view.table, orders=keys, seed=seed)
 
     def chance(tables: NDArray[np.int64]) -> NDArray[np.float64]:
-        full = np.repeat(given.table.values[None], len(tables), axis=0)
-        full[:, given.cells] = tables
+        full = np.repeat(view.table.values[None], len(tables), axis=0)
+        full[:, view.cells] = tables
         with np.errstate(divide="ignore"):
-            return np.log(rule.likelihood(given.release.pattern, full, clock=clock))
+            return np.log(rule.likelihood(view.release.pattern, full, clock=clock))
 
     return chance
 
@@ -235,9 +235,9 @@ def _under_decoys(given: Candidates, keys: int, seed: int, clock: Clock) -> Chan
 class _Sums:
     """Sums of weights by cell and value, scaled by the largest weight so far."""
 
-    def __init__(self, given: Candidates) -> None:
-        self._given = given
-        spans = (given.upper - given.lower + 1).tolist()
+    def __init__(self, view: PublicView) -> None:
+        self._view = view
+        spans = (view.upper - view.lower + 1).tolist()
         self._sums = [np.zeros(s) for s in spans]
         self._primary = np.zeros(len(spans))
         self._scale = -math.inf
@@ -257,17 +257,17 @@ class _Sums:
         weights = np.exp(logs - self._scale)
         self._squares += float(weights @ weights)
         for e, sums in enumerate(self._sums):
-            place = tables[:, e] - self._given.lower[e]
+            place = tables[:, e] - self._view.lower[e]
             sums += np.bincount(place, weights, len(sums))
         self._primary += weights @ self._is_primary(tables)
 
     def _is_primary(self, tables: NDArray[np.int64]) -> NDArray[np.float64]:
-        facts, given = self._given.facts, self._given
-        if facts is not None:
+        rules, view = self._view.value_rules, self._view
+        if rules is not None:
             cells = np.arange(tables.shape[1])
-            return np.asarray(facts.primary[cells, tables - given.lower], dtype=np.float64)
+            return np.asarray(rules.primary[cells, tables - view.lower], dtype=np.float64)
         flags: Iterator[NDArray[np.bool_]] = (
-            given.mechanism.problem(given.release.table(x)).primary[given.cells] for x in tables
+            view.mechanism.problem(view.release.table(x)).primary[view.cells] for x in tables
         )
         return np.array(list(flags), dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""Sums of suppressed cells that a release gives away.
+"""Sums of suppressed cells that a release discloses.
 
 Two suppressed cells below a published total publish their sum; differences of relations publish
 others. Where such a sum is sensitive itself, suppressing its cells has protected none of them.
@@ -166,7 +166,7 @@ def disclosed_sums(
     integer: bool = True,
     time_limit: float | None = None,
 ) -> Sums:
-    """Find sums of suppressed cells that relations, alone or combined, give away.
+    """Find sums of suppressed cells that relations, alone or combined, disclose.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def _lattice(
 def _ends(
     release: Release, fits: Table, cells: tuple[int, ...], *, integer: bool, clock: Clock
 ) -> tuple[Fraction | None, Fraction | None]:
-    """Interval of a sum that relations do not give away."""
+    """Interval of a sum that the relations do not disclose."""
     fixed = [c for c in cells if not release.pattern[c]]
     base = sum(int(fits.values[c]) for c in fixed)
     rest = [c for c in cells if release.pattern[c]]

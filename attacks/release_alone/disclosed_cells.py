@@ -1,4 +1,4 @@
-"""Cells that a release discloses: by linear algebra, by bounds, by being whole numbers.
+"""Cells that a release discloses: by linear algebra, by bounds, or as whole numbers.
 
 A cell that is a combination of published relations is known to everybody who can solve linear
 equations, whatever the bounds are. Bounds and whole numbers narrow further; for patterns that are

@@ -318,7 +318,7 @@ def insiders(
 
     Examples
     --------
-    Two opposite cells of a two by two pattern give the other two away.
+    Two opposite cells of a two by two pattern disclose the other two.
 
     >>> import numpy as np
     >>> from csp import Table

@@ -1,4 +1,4 @@
-"""Several releases of overlapping tables: what one hides, another may give away.
+"""Several releases of overlapping tables: what one suppresses, another may disclose.
 
 All relations of all releases hold together for one set of cells. A cell that any release publishes
 is known; the others are bound by more relations than in each release alone.
@@ -28,7 +28,7 @@ __all__ = ["Differencing", "differencing", "union_of"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Differencing:
-    """What several releases give away together.
+    """What several releases disclose together.
 
     Attributes
     ----------

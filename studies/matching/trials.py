@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.public_view import Candidates, candidates
+from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp.errors import InputError, Unprotectable
 from csp.table import Table
@@ -207,13 +207,13 @@ def timing(side: int, index: int, seed: int) -> Timing:
         return Timing(side, index, seed, "no primary")
     _warm()
     began = time.process_time()
-    given = candidates(release, mechanism)
-    hull = NetworkSearch(given, HULL)
+    view = PublicView.of(release, mechanism)
+    hull = NetworkSearch(view, HULL)
     read = time.process_time()
     while not hull.step(_ENDLESS):
         pass
     boxed = time.process_time()
-    every = NetworkSearch(given, MATCHES)
+    every = NetworkSearch(view, MATCHES)
     ready = time.process_time()
     matches = []
     over = False
@@ -223,10 +223,10 @@ def timing(side: int, index: int, seed: int) -> Timing:
     listed = time.process_time() - ready
     found = np.vstack(matches)
     agree = bool(
-        (found.min(axis=0) - given.lower == np.argmax(hull.seen, axis=1)).all()
-        and (found.max(axis=0) - given.lower + 1 == _last(hull.seen)).all()
+        (found.min(axis=0) - view.lower == np.argmax(hull.seen, axis=1)).all()
+        and (found.max(axis=0) - view.lower + 1 == _last(hull.seen)).all()
     )
-    full, same = _test_each(given, found)
+    full, same = _test_each(view, found)
     return Timing(
         side, index, seed, "attacked", read - began, boxed - read, listed, full, agree and same
     )
@@ -247,13 +247,13 @@ def _last(seen: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.asarray(seen.shape[1] - np.argmax(seen[:, ::-1], axis=1))
 
 
-def _test_each(given: Candidates, matches: NDArray[np.int64]) -> tuple[float | None, bool]:
+def _test_each(view: PublicView, matches: NDArray[np.int64]) -> tuple[float | None, bool]:
     """Seconds to judge every table of the fibre, and whether the matches are these."""
-    fibre = Fibre(given.release, given.table)
+    fibre = Fibre(view.release, view.table)
     count = fibre.count()
     if count is None or count > _FULL:
         return None, True
-    search = NetworkSearch(given, MATCHES)
+    search = NetworkSearch(view, MATCHES)
     began = time.process_time()
     found = [block[search.test(block)] for block in fibre.blocks()]
     spent = time.process_time() - began
