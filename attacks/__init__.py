@@ -11,33 +11,37 @@ from typing import TYPE_CHECKING
 from csp.lazily import lazily
 
 if TYPE_CHECKING:
-    from attacks.bayes import Posterior, normal_counts, posterior, uniform
-    from attacks.coalition import Coalition, smallest_coalition
-    from attacks.completion import complete
-    from attacks.explaining import Explanation, explain
-    from attacks.fibre import Fibre
-    from attacks.insider import Insight, Knowledge, insiders, knowledge_of
-    from attacks.lattice import kernel
-    from attacks.linear import Disclosure, disclosed
-    from attacks.matches import Matching, matching
-    from attacks.releases import Differencing, differencing
-    from attacks.sampling import Draws, draw
-    from attacks.sums import Sum, Sums, disclosed_sums, with_sum
+    from attacks.algorithm_known.matching_attack import Matching, matching
+    from attacks.bayes.posterior import Posterior, posterior
+    from attacks.bayes.priors import normal_counts, uniform
+    from attacks.bayes.rates import RateChoice, RatePoint, choose_rate
+    from attacks.explanations import Explanation, explain
+    from attacks.fibre.consistent_tables import Fibre
+    from attacks.fibre.kernel_basis import kernel
+    from attacks.fibre.samples import Draws, draw
+    from attacks.release_alone.cell_sums import Sum, Sums, disclosed_sums, with_sum
+    from attacks.release_alone.coalitions import Coalition, smallest_coalition
+    from attacks.release_alone.disclosed_cells import Disclosure, disclosed
+    from attacks.release_alone.insider_knowledge import Insight, Knowledge, insiders, knowledge_of
+    from attacks.release_alone.several_releases import Differencing, differencing
+    from csp.completion import complete
 
 # No module may share its name with a function of the package: importing it would hide the function.
 _HOMES = {
-    "attacks.bayes": ("Posterior", "normal_counts", "posterior", "uniform"),
-    "attacks.coalition": ("Coalition", "smallest_coalition"),
-    "attacks.completion": ("complete",),
-    "attacks.explaining": ("Explanation", "explain"),
-    "attacks.fibre": ("Fibre",),
-    "attacks.insider": ("Insight", "Knowledge", "insiders", "knowledge_of"),
-    "attacks.lattice": ("kernel",),
-    "attacks.linear": ("Disclosure", "disclosed"),
-    "attacks.matches": ("Matching", "matching"),
-    "attacks.releases": ("Differencing", "differencing"),
-    "attacks.sampling": ("Draws", "draw"),
-    "attacks.sums": ("Sum", "Sums", "disclosed_sums", "with_sum"),
+    "attacks.bayes.posterior": ("Posterior", "posterior"),
+    "attacks.bayes.priors": ("normal_counts", "uniform"),
+    "attacks.bayes.rates": ("RateChoice", "RatePoint", "choose_rate"),
+    "attacks.release_alone.coalitions": ("Coalition", "smallest_coalition"),
+    "csp.completion": ("complete",),
+    "attacks.explanations": ("Explanation", "explain"),
+    "attacks.fibre.consistent_tables": ("Fibre",),
+    "attacks.release_alone.insider_knowledge": ("Insight", "Knowledge", "insiders", "knowledge_of"),
+    "attacks.fibre.kernel_basis": ("kernel",),
+    "attacks.release_alone.disclosed_cells": ("Disclosure", "disclosed"),
+    "attacks.algorithm_known.matching_attack": ("Matching", "matching"),
+    "attacks.release_alone.several_releases": ("Differencing", "differencing"),
+    "attacks.fibre.samples": ("Draws", "draw"),
+    "attacks.release_alone.cell_sums": ("Sum", "Sums", "disclosed_sums", "with_sum"),
 }
 
 __all__ = [
@@ -51,8 +55,11 @@ __all__ = [
     "Knowledge",
     "Matching",
     "Posterior",
+    "RateChoice",
+    "RatePoint",
     "Sum",
     "Sums",
+    "choose_rate",
     "complete",
     "differencing",
     "disclosed",

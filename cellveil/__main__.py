@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+from typing import Any
 
-from cellveil import signals
+from cellveil.signals import run_program
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Entry point of the console script and of ``python -m cellveil``."""
-    with signals.taken():
-        signals.check_streams()
-        try:
-            from cellveil.cli import app
+    run_program(_program)
 
-            app()
-        except KeyboardInterrupt:
-            # Outside any command: while modules were loading, or after the last word.
-            print("Interrupted; nothing more is written.", file=sys.stderr)
-            sys.exit(signals.exit_code())
+
+def _program() -> Any:
+    from cellveil.cli import app
+
+    return app
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The command ``cellveil``: protect, suppress, audit, microaggregate, attack, bench, demo, doctor.
+"""The command ``cellveil``: protect, suppress, audit, microaggregate, attack, demo, doctor.
 
 Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input, 3 no answer. Heavy modules are
 imported inside the commands, so that help and version answer at once.
@@ -22,7 +22,6 @@ from cellveil.answers import (
     terminal,
 )
 from cellveil.attack.command import attack
-from cellveil.bench.command import bench
 from cellveil.front import SAFE, UNSAFE, Front, explained, options_of, say
 from cellveil.microdata.command import microaggregate
 from cellveil.options import (
@@ -56,7 +55,6 @@ from cellveil.options import (
     Workers,
 )
 from cellveil.problems import audit, suppress
-from cellveil.studies.command import study
 
 __all__ = ["app"]
 
@@ -367,9 +365,7 @@ def key(
 
 
 app.command()(microaggregate)
-app.command()(bench)
 app.add_typer(attack)
-app.add_typer(study)
 
 
 @app.command()

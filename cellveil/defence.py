@@ -114,8 +114,8 @@ def measured(result: Protected, clock: Clock) -> dict[str, Any]:
     The release and the public part of the mechanism are all it takes, so it tells nothing that
     others could not compute. Where it cannot be computed, the facts are the reason.
     """
-    from attacks.bayes import posterior
-    from attacks.fibre import Fibre
+    from attacks.bayes.posterior import posterior
+    from attacks.fibre.consistent_tables import Fibre
     from csp.errors import InputError, OutOfTime
 
     table = result.table

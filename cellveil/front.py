@@ -6,13 +6,13 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from cellveil.screen import printable
 from cellveil.signals import exit_code
@@ -21,6 +21,7 @@ __all__ = [
     "SAFE",
     "UNSAFE",
     "Front",
+    "FrontCommand",
     "explained",
     "folder_for",
     "message_of",
@@ -37,35 +38,51 @@ class Front(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        debug = bool(ctx.params.get("debug"))
-        written = _written()
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()  # a full disk shows here, and not after the last word
-        except typer.Exit as exit_:
-            if _flushed():
-                raise
-            raise typer.Exit(exit_.exit_code or BAD_INPUT) from None
-        except typer.Abort:
+        with _answering(ctx, lambda: self.commands.get(ctx.invoked_subcommand)):
+            return super().invoke(ctx)
+
+
+class FrontCommand(TyperCommand):
+    """The same for a program that is one command."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it."""
+        with _answering(ctx, lambda: self):
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _answering(ctx: Any, command: Callable[[], Any]) -> Iterator[None]:
+    """Answer errors and interrupts of a command that runs inside; it is known at its end only."""
+    debug = bool(ctx.params.get("debug"))
+    written = _written()
+    try:
+        yield
+        sys.stdout.flush()  # a full disk shows here, and not after the last word
+    except typer.Exit as exit_:
+        if _flushed():
             raise
-        except KeyboardInterrupt:
-            if written:
-                say(f"Interrupted after these files were written: {', '.join(written)}.")
-            else:
-                say("Interrupted before there was a result; nothing was written.")
-            raise typer.Exit(exit_code()) from None
-        except Exception as error:
-            if debug:
-                raise
-            _flushed()
-            found = message_of(error, options_of(self.commands.get(ctx.invoked_subcommand)))
-            if found is None:
-                raise
-            message, code = found
-            if not isinstance(error, BrokenPipeError):  # who stops reading needs no word
-                say(f"Error: {message}")
-            raise typer.Exit(code) from None
-        return result
+        raise typer.Exit(exit_.exit_code or BAD_INPUT) from None
+    except typer.Abort:
+        raise
+    except KeyboardInterrupt:
+        if written:
+            say(f"Interrupted after these files were written: {', '.join(written)}.")
+        else:
+            say("Interrupted before there was a result; nothing was written.")
+        raise typer.Exit(exit_code()) from None
+    except Exception as error:
+        if debug:
+            raise
+        _flushed()
+        program = ctx.find_root().info_name or "cellveil"
+        found = message_of(error, options_of(command()), program=program)
+        if found is None:
+            raise
+        message, code = found
+        if not isinstance(error, BrokenPipeError):  # who stops reading needs no word
+            say(f"Error: {message}")
+        raise typer.Exit(code) from None
 
 
 def _written() -> list[str]:
@@ -100,7 +117,9 @@ def _flushed() -> bool:
     return True
 
 
-def message_of(error: Exception, options: set[str]) -> tuple[str, int] | None:
+def message_of(
+    error: Exception, options: set[str], *, program: str = "cellveil"
+) -> tuple[str, int] | None:
     """Message and exit code for an error; None for the parser's own, which it shows itself."""
     if hasattr(error, "exit_code"):  # usage errors of the parser
         return None
@@ -131,7 +150,7 @@ def message_of(error: Exception, options: set[str]) -> tuple[str, int] | None:
         )
     # An unforeseen message may quote a cell, so only its kind is shown.
     kind = type(error).__name__
-    return f"{kind} inside cellveil; 'cellveil --debug ...' shows where. Please report it.", UNSAFE
+    return f"{kind} inside cellveil; '{program} --debug ...' shows where. Please report it.", UNSAFE
 
 
 @contextmanager

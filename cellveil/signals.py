@@ -7,11 +7,11 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["check_streams", "exit_code", "taken"]
+__all__ = ["check_streams", "exit_code", "run_program", "taken"]
 
 _ended: dict[str, bool] = {"by SIGTERM": False}
 
@@ -36,6 +36,26 @@ def taken() -> Iterator[None]:
 def exit_code() -> int:
     """Exit code of an interrupted run: 143 after SIGTERM, 130 after Ctrl-C."""
     return 143 if _ended["by SIGTERM"] else 130
+
+
+def run_program(program: Callable[[], Callable[..., Any]], **options: Any) -> None:
+    """Run a command line from its first line to its last, with signals taken all the while.
+
+    Parameters
+    ----------
+    program : callable
+        Imports the command line and returns it; called when signals are taken already.
+    **options
+        For the command line.
+    """
+    with taken():
+        check_streams()
+        try:
+            program()(**options)
+        except KeyboardInterrupt:
+            # Outside any command: while modules were loading, or after the last word.
+            print("Interrupted; nothing more is written.", file=sys.stderr)
+            sys.exit(exit_code())
 
 
 def check_streams() -> None:

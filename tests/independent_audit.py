@@ -97,11 +97,11 @@ def unmet(problem: Any, pattern: np.ndarray[Any, Any], seed: int = 0) -> list[in
 
 def main() -> int:
     """Protect problems of the benchmark and audit what comes out; 1 if a cell is unsafe."""
-    from cellveil.bench.specs import specs
+    from benchmarks.specs import specs
     from csp import suppress
 
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("names", nargs="+", help="group/name of a problem of `cellveil bench`")
+    parser.add_argument("names", nargs="+", help="group/name of a frozen problem")
     parser.add_argument("--time-limit", type=float, default=60, help="seconds for each pattern")
     given = parser.parse_args()
     known = {spec.path: spec for spec in specs()}

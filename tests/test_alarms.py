@@ -87,7 +87,7 @@ def test_an_audit_says_which_ends_are_proved() -> None:
 
 
 def test_attacks_take_proved_ends_only() -> None:
-    from attacks.candidates import feasible
+    from attacks.fibre.feasible_intervals import feasible
 
     low, high = feasible(thirds(), np.ones(2, dtype=bool))
     assert low.tolist() == [3, 1]
@@ -95,12 +95,12 @@ def test_attacks_take_proved_ends_only() -> None:
 
 
 def test_attacks_refuse_ends_that_they_cannot_prove(monkeypatch: Any) -> None:
-    from attacks import candidates, propagation
+    from attacks.fibre import enumeration, feasible_intervals
 
     unfinished = {"narrow": lambda *_: True, "enumerate_system": lambda *_: None}
-    monkeypatch.setattr(propagation, "compiled", lambda: unfinished)
+    monkeypatch.setattr(enumeration, "compiled", lambda: unfinished)
     with pytest.raises(CertificateError, match="no proof was found"):
-        candidates.feasible(thirds(), np.ones(2, dtype=bool))
+        feasible_intervals.feasible(thirds(), np.ones(2, dtype=bool))
 
 
 def test_too_much_room_for_whole_numbers_is_an_input_error() -> None:

@@ -1,4 +1,4 @@
-"""The commands ``cellveil attack``: real runs, exit codes, files, values only when asked for."""
+"""The command ``cellveil attack matching``: real runs, files, values only when asked for."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from attacks.matches import matching
-from cellveil.attack.page import page
+from attacks.algorithm_known.matching_attack import matching
 from cellveil.cli import app
 from csp import Mechanism, MinFrequency, Table
 from csp.formats.release import read_release, write_release
@@ -109,52 +108,3 @@ def test_protect_writes_what_attack_reads(tmp_path: Path) -> None:
     text = path.with_suffix(".csv").read_text()
     cells = {row["value"] for row in csv.DictReader(io.StringIO(text))}
     assert not (secret - published) & cells
-
-
-def test_experiments_write_every_file_and_go_on(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    out = tmp_path / "out"
-    words = ("attack", "evaluate", "-o", out, "--sides", "4", "--readings", "plain,positive",
-             "--timings", 2)  # fmt: skip
-    first = run(*words, "--tables", 4)
-    assert first.exit_code == 0, first.stderr
-    for name in (
-        "trials.jsonl", "tables.csv", "tables.parquet", "tables.json", "cells.csv",
-        "cells.parquet", "cells.json", "evaluation.md", "figure-6.png", "figure-7.png",
-        "figure-8.png",
-    ):  # fmt: skip
-        assert (out / name).stat().st_size > 0
-    lines = (out / "trials.jsonl").read_text().splitlines()
-    assert len(lines) == 8
-    assert run(*words, "--tables", 5).exit_code == 0
-    assert (out / "trials.jsonl").read_text().splitlines()[:8] == lines
-    assert len(duckdb.sql(f"select * from '{out / 'tables.parquet'}'").fetchall()) == 10
-    text = (out / "evaluation.md").read_text()
-    assert "--tables 5 --seed 0 --readings plain,positive" in text
-    small = run(
-        "attack", "evaluate", "-o", tmp_path / "small", "--sides", "2", "--readings", "plain",
-        "--tables", 1, "--timings", 1,
-    )  # fmt: skip
-    assert small.exit_code == 0, small.stderr
-    listed = run("attack", "evaluate", "--list")
-    assert "lift-strict-values: lift; sensitive 1 to 4; wider than 8" in listed.stdout
-
-
-def test_experiments_with_wrong_options(tmp_path: Path) -> None:
-    words = ("attack", "evaluate", "-o", tmp_path / "out", "--no-plots")
-    for sides in ("3,x", "\u0663", "3,\u00b2", "1_0", "9" * 5000):
-        for command in (words, ("attack", "defences", *words[2:])):
-            refused = run(*command, "--sides", sides)
-            assert refused.exit_code == 2
-            assert "must be whole numbers" in refused.stderr.replace("\n", " ")
-    assert run(*words, "--readings", "none").exit_code == 2
-    assert run(*words, "--sides", "1").exit_code == 2
-
-
-def test_a_page_of_very_few_trials_has_no_holes(tmp_path: Path) -> None:
-    from attacks.experiment import run_trials, timing
-
-    trials = run_trials(tmp_path / "t.jsonl", readings=["clip"], sides=[2], tables=1)
-    text = page(trials, timings=[timing(2, 0, 0), timing(3, 0, 0)], command="x", figures=[])
-    assert "| clip |" in text
-    assert "nan" not in text

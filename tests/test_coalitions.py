@@ -13,9 +13,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from attacks.coalition import Coalition, smallest_coalition
-from attacks.explaining import explain
-from attacks.insider import Knowledge, fitting, insiders, interval, knowledge_of, view_of
+from attacks.explanations import explain
+from attacks.release_alone.coalitions import Coalition, smallest_coalition
+from attacks.release_alone.insider_knowledge import (
+    Knowledge,
+    fitting,
+    insiders,
+    interval,
+    knowledge_of,
+    view_of,
+)
 from csp import InputError, OutOfTime, Table
 from csp.release import Release
 from tests import oracles

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacks.fibre import Fibre
-from attacks.readings import READINGS, draw_table
+from attacks.fibre.consistent_tables import Fibre
 from csp import Decoys, Key, Mechanism, MinFrequency, Table, Unprotectable
 from csp.linked import link
+from studies.matching.scenarios import SCENARIOS, draw_table
 from tests.oracles_decoys import completions
 from tests.strategies import REGIONS, cube
 
@@ -111,13 +111,13 @@ def fine(finding: Finding) -> bool:
     return not (finding.unsafe or finding.narrow or finding.outside or finding.refused)
 
 
-@pytest.mark.parametrize("reading", ["plain", "positive"])
+@pytest.mark.parametrize("scenario", ["plain", "positive"])
 @pytest.mark.parametrize("side", [4, 5, 6, 7])
-def test_no_table_of_the_experiments_is_excluded(reading, side):
+def test_no_table_of_the_experiments_is_excluded(scenario, side):
     examined = 0
     for index in range(8 if side < 6 else 4):
-        table = draw_table(READINGS[reading], side, index, seed=0)
-        found = defended(READINGS[reading].mechanism, table, reading, side, index)
+        table = draw_table(SCENARIOS[scenario], side, index, seed=0)
+        found = defended(SCENARIOS[scenario].mechanism, table, scenario, side, index)
         finding = examine(found, 8, tries=8)
         if finding is None:
             continue
@@ -135,8 +135,8 @@ def test_the_same_judgement_finds_what_the_plain_mechanism_gives_away():
     """So that the test above can fail: protected again, tables that fit get other patterns."""
     refused = 0
     for index in range(6):
-        table = draw_table(READINGS["plain"], 4, index, seed=0)
-        mechanism = READINGS["plain"].mechanism
+        table = draw_table(SCENARIOS["plain"], 4, index, seed=0)
+        mechanism = SCENARIOS["plain"].mechanism
         found = mechanism.protect(table)
         if not found.pattern.any():
             continue
@@ -233,13 +233,13 @@ class Sums:
 
 def main() -> None:
     """All fifty tables of each experiment, and a thousand others."""
-    for reading in ("plain", "positive"):
+    for scenario in ("plain", "positive"):
         for side in (4, 5, 6, 7):
             sums = Sums()
             for index in range(50):
-                table = draw_table(READINGS[reading], side, index, seed=0)
-                sums.add(READINGS[reading].mechanism, table, 8, reading, side, index)
-            print(reading, side, sums, flush=True)
+                table = draw_table(SCENARIOS[scenario], side, index, seed=0)
+                sums.add(SCENARIOS[scenario].mechanism, table, 8, scenario, side, index)
+            print(scenario, side, sums, flush=True)
     sums = Sums()
     number = 0
     while sums.tables < 1000:

@@ -9,18 +9,19 @@ from itertools import product
 import numpy as np
 import pytest
 
-from attacks import matching, normal_counts, posterior
-from attacks.defences import Plain, WithDecoys, choose_rate
-from attacks.defences.asking import Asked
-from attacks.defences.keyed import key_from
-from attacks.defences.measures import risk_of
-from attacks.fibre import Fibre
-from attacks.readings import READINGS, draw_table
+from attacks import choose_rate, matching, normal_counts, posterior
+from attacks.bayes import decoys as decoy_rules
+from attacks.bayes.decoys import DecoyRule, key_from
+from attacks.bayes.risk import risk_of
+from attacks.bayes.rule_table import RuleTable
+from attacks.fibre.consistent_tables import Fibre
 from csp import Decoys, InputError, Key, Mechanism, MinFrequency, Table
 from csp.clock import UNLIMITED
 from csp.defending import settle
 from csp.release import Release
 from csp.wide import Wide
+from studies.matching.scenarios import SCENARIOS, draw_table
+from studies.publishing.optimal import Plain
 
 KEY = Key(bytes(range(32)))
 
@@ -48,10 +49,10 @@ def chance(mechanism, table, pattern, cost, rates):
 
 @pytest.mark.parametrize(("index", "lean", "spread"), [(2, 0, 0), (4, 3, 1), (8, 4, "0.1")])
 def test_likelihood_is_that_of_the_procedure(index, lean, spread):
-    table = draw_table(READINGS["plain"], 4, index, 0)
+    table = draw_table(SCENARIOS["plain"], 4, index, 0)
     decoys = Decoys("0.1", KEY, lean=lean, spread=spread)
-    mechanism = replace(READINGS["plain"].mechanism, defence=decoys)
-    rule = WithDecoys(mechanism, table, orders=1, precision=0)
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=decoys)
+    rule = DecoyRule(mechanism, table, orders=1, precision=0)
     pattern = rule.publish(table.values, np.random.default_rng(index))
     assert 0 < pattern.sum() <= 6
     fibre = Fibre(Release.of(table, pattern), table)
@@ -64,36 +65,36 @@ def test_likelihood_is_that_of_the_procedure(index, lean, spread):
     rates = decoys.rates(table, table.margins, 8)
     wanted = [chance(mechanism, table.replace(values=v), pattern, cost, rates) for v in tables]
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
-    rough = WithDecoys(mechanism, table, orders=1, precision=0.05).likelihood(pattern, tables)
+    rough = DecoyRule(mechanism, table, orders=1, precision=0.05).likelihood(pattern, tables)
     assert (rough <= found * (1 + 1e-12)).all()
     assert (rough >= found * 0.95).all()
 
 
 def test_order_of_cells_changes_no_likelihood():
-    table = draw_table(READINGS["plain"], 4, 2, 0)
-    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.1"))
-    pattern = WithDecoys(mechanism, table).publish(table.values, np.random.default_rng(0))
+    table = draw_table(SCENARIOS["plain"], 4, 2, 0)
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=Decoys("0.1"))
+    pattern = DecoyRule(mechanism, table).publish(table.values, np.random.default_rng(0))
     turn = np.random.default_rng(1).permutation(table.n_cells)
     turned = table.replace(
         values=table.values[turn], relations=table.relations[:, turn], lower=table.lower[turn],
         upper=table.upper[turn], labels=tuple(table.labels[i] for i in turn.tolist()),
     )  # fmt: skip
-    plain = WithDecoys(mechanism, table).likelihood(pattern, table.values[None])
-    other = WithDecoys(mechanism, turned).likelihood(pattern[turn], turned.values[None])
+    plain = DecoyRule(mechanism, table).likelihood(pattern, table.values[None])
+    other = DecoyRule(mechanism, turned).likelihood(pattern[turn], turned.values[None])
     assert plain == pytest.approx(other)
 
 
 def test_posterior_under_decoys_weighs_tables_by_their_likelihood():
-    table = draw_table(READINGS["plain"], 4, 7, 0)
+    table = draw_table(SCENARIOS["plain"], 4, 7, 0)
     prior = normal_counts(15, 10)
-    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.1", KEY))
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=Decoys("0.1", KEY))
     release = mechanism.protect(table).release
     found = posterior(release, mechanism, prior=prior, keys=2)
     fibre = Fibre(release)
     every = np.vstack(list(fibre.blocks()))
     tables = np.repeat(table.values[None], len(every), axis=0)
     tables[:, fibre.cells] = every
-    weight = WithDecoys(mechanism, table, orders=2).likelihood(release.pattern, tables)
+    weight = DecoyRule(mechanism, table, orders=2).likelihood(release.pattern, tables)
     weight *= np.exp(sum(prior(every[:, e]) for e in range(every.shape[1])))
     for e, values in enumerate(found.values):
         sums = np.array([weight[every[:, e] == v].sum() for v in values])
@@ -107,8 +108,8 @@ def test_posterior_under_decoys_weighs_tables_by_their_likelihood():
 
 
 def test_matching_excludes_nothing_and_needs_no_key():
-    table = draw_table(READINGS["plain"], 4, 0, 0)
-    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.1", KEY))
+    table = draw_table(SCENARIOS["plain"], 4, 0, 0)
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=Decoys("0.1", KEY))
     release = mechanism.protect(table).release
     public = replace(mechanism, defence=Decoys("0.1"))
     by_theorem, listed = (matching(release, public, method=m) for m in ("auto", "all"))
@@ -166,8 +167,8 @@ def _completions(protected):
 
 
 def test_the_rate_chosen_is_the_first_that_reaches_the_target():
-    table = draw_table(READINGS["plain"], 4, 2, 0)
-    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.5"))
+    table = draw_table(SCENARIOS["plain"], 4, 2, 0)
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=Decoys("0.5"))
     options = {"prior": normal_counts(15, 10), "keys": 2, "rates": ("0.3", "0.02")}
     whole = choose_rate(mechanism, table, target=0.0, **options)
     assert [point.rate for point in whole.curve] == ["0.02", "0.3"][: len(whole.curve)]
@@ -189,52 +190,50 @@ def test_the_rate_chosen_is_the_first_that_reaches_the_target():
 
 @pytest.mark.parametrize("index", [0, 2, 5])
 def test_risk_of_a_plain_release_is_its_posterior(index):
-    table = draw_table(READINGS["plain"], 4, index, 0)
-    mechanism, prior = READINGS["plain"].mechanism, normal_counts(15, 10)
+    table = draw_table(SCENARIOS["plain"], 4, index, 0)
+    mechanism, prior = SCENARIOS["plain"].mechanism, normal_counts(15, 10)
     protected = mechanism.protect(table)
-    rule, asked = Plain(mechanism, table), Asked(mechanism, table)
-    found = risk_of(rule, asked, table, protected.pattern, prior)
+    rule, rules = Plain(mechanism, table), RuleTable(mechanism, table)
+    found = risk_of(rule, rules, table, protected.pattern, prior)
     known = posterior(protected.release, mechanism, prior=prior)
     effective = matching(protected.release, mechanism, method="values")
     widths = {naive: np.diff(known.shortest(naive=naive), axis=0)[0] for naive in (False, True)}
     at = np.flatnonzero(protected.problem.primary[known.cells])
     assert [c.support for c in found.cells] == effective.width[at].tolist()
-    assert [c.aware for c in found.cells] == widths[False][at].tolist()
-    assert [c.naive for c in found.cells] == widths[True][at].tolist()
+    assert [c.with_rule for c in found.cells] == widths[False][at].tolist()
+    assert [c.without_rule for c in found.cells] == widths[True][at].tolist()
     np.testing.assert_allclose([c.primary for c in found.cells], known.sensitive[at])
-    np.testing.assert_allclose([c.likeliest for c in found.cells], known.mode_probability[at])
+    np.testing.assert_allclose([c.max_posterior for c in found.cells], known.mode_probability[at])
     assert found.fibre == Fibre(protected.release).count()
-    drawn = risk_of(rule, asked, table, protected.pattern, prior, limit=1, draws=400)
+    drawn = risk_of(rule, rules, table, protected.pattern, prior, limit=1, draws=400)
     assert all(c.support is None for c in drawn.cells)
     assert drawn.effective is not None
     close = [abs(a.primary - b.primary) for a, b in zip(drawn.cells, found.cells, strict=True)]
     assert max(close) < 0.2
-    nobody = risk_of(rule, asked, table, protected.pattern, prior, limit=1, draws=10)
-    assert all(c.aware is None for c in nobody.cells)
+    nobody = risk_of(rule, rules, table, protected.pattern, prior, limit=1, draws=10)
+    assert all(c.with_rule is None for c in nobody.cells)
     assert len(nobody.cells) == len(found.cells)
 
 
 def test_long_patterns_weigh_drawn_coins():
     """Beyond 12 cells coins are drawn, rare sets too: no table gets the chance 0."""
-    from attacks.defences import keyed
-
-    table = draw_table(READINGS["plain"], 4, 8, 0)
-    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.1", KEY, lean=0))
-    rule = WithDecoys(mechanism, table, orders=1, precision=0)
+    table = draw_table(SCENARIOS["plain"], 4, 8, 0)
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=Decoys("0.1", KEY, lean=0))
+    rule = DecoyRule(mechanism, table, orders=1, precision=0)
     pattern = rule.publish(table.values, np.random.default_rng(8))
     fibre = Fibre(Release.of(table, pattern), table)
     some = np.vstack(list(fibre.blocks()))[:12]
     tables = np.repeat(table.values[None], len(some), axis=0)
     tables[:, fibre.cells] = some
     exact = rule.likelihood(pattern, tables)
-    short, keyed.EXACT_UP_TO = keyed.EXACT_UP_TO, 0
+    short, decoy_rules.EXACT_UP_TO = decoy_rules.EXACT_UP_TO, 0
     try:
-        drawn = WithDecoys(mechanism, table, orders=40, coins=512).likelihood(pattern, tables)
-        summed = WithDecoys(mechanism, table, orders=40).likelihood
-        keyed.EXACT_UP_TO = short
+        drawn = DecoyRule(mechanism, table, orders=40, coins=512).likelihood(pattern, tables)
+        summed = DecoyRule(mechanism, table, orders=40).likelihood
+        decoy_rules.EXACT_UP_TO = short
         wanted = summed(pattern, tables)
     finally:
-        keyed.EXACT_UP_TO = short
+        decoy_rules.EXACT_UP_TO = short
     assert (drawn > 0).all()
     assert (exact > 0).all()
     np.testing.assert_allclose(drawn, wanted, rtol=0.35)

@@ -1,4 +1,4 @@
-"""Releases that meet, what stays suppressed, predictions from published cells, named rules."""
+"""What stays suppressed, predictions from published cells, and the rates of coins."""
 
 from __future__ import annotations
 
@@ -10,25 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacks.defences import entrants, series
-from attacks.defences.measures import CellRisk
-from attacks.defences.summary import standings
-from attacks.defences.trials import DefenceTrial
 from csp import Decoys, InputError, Key, Mechanism, MinFrequency, Problem, Table
 from csp.prediction import predicted
 from csp.release import Release
 from tests.shared import examples
 
 KEY = Key(bytes(range(32)))
-
-
-def test_fresh_coins_give_away_what_the_same_coins_keep():
-    found = {(m.kind, m.schedule): m for m in series.meetings(6, releases=(3,))}
-    assert found["again", "same"].unsafe == found["again", "none"].unsafe == 0
-    assert found["again", "fresh"].known > 0
-    assert found["over time", "kept"].unsafe < found["over time", "same"].unsafe
-    assert found["over time", "same"].known < found["over time", "fresh"].known
-    assert found["overlapping", "joint"].unsafe == 0
 
 
 def test_what_an_earlier_release_suppressed_stays_suppressed():
@@ -98,29 +85,3 @@ def test_rates_lean_to_cells_predicted_small_and_keep_their_mean():
     for wrong in (-1, 1.5, 21):
         with pytest.raises(InputError, match="lean"):
             Decoys("0.1", lean=wrong)
-
-
-def test_rules_have_names():
-    assert entrants.entrant("decoys:0.05").decoys == Decoys(Fraction(1, 20))
-    assert entrants.entrant("coins:0.05").decoys == Decoys(Fraction(1, 20), lean=0, spread=0)
-    for name, words in (("guess", "no publishing rule"), ("decoys", "rate"), ("plain:3", "no num")):
-        with pytest.raises(InputError, match=words):
-            entrants.entrant(name)
-
-
-def test_standings_are_shares_of_primary_cells():
-    cells = (
-        CellRisk(9, 9, 7, 8, 0.5, 0.9, 0.2),
-        CellRisk(12, 7, 8, 6, 0.2, 0.5, 0.4),
-    )
-    trials = [
-        DefenceTrial("r", "t1", "g", 0, "published", 6, 4, 0.5, 0.25, cells),
-        DefenceTrial("r", "t2", "g", 0, "no primary", 4, 0, 0.25, 0.0),
-        DefenceTrial("r", "t3", "g", 0, "unprotectable"),
-    ]
-    (one,) = standings(trials, 8)
-    assert (one.tables, one.unprotectable, one.primary) == (2, 1, 2)
-    assert (one.extra, one.extra_all, one.plain, one.extra_value) == (2, 3, 4, 0.25)
-    assert (one.support_unsafe, one.posterior_unsafe, one.floor, one.named) == (0.5,) * 4
-    assert one.sensitive == pytest.approx(0.7)
-    assert one.naive_sensitive == pytest.approx(0.3)

@@ -1,4 +1,4 @@
-"""Keys, defences and their comparison on the command line."""
+"""Keys and defences on the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import stat
 import pytest
 from typer.testing import CliRunner
 
-from attacks.defences.trials import load_defence_trials
 from cellveil.cli import app
 from cellveil.defence import posterior_words
 from csp import Key, Mechanism, Problem, Table
@@ -155,43 +154,6 @@ def test_suppress_takes_decoys_for_jj_files(folder):
     assert missing.exit_code == 2
     assert "width" in missing.output
     assert not (folder / "q.csv").exists()
-
-
-def test_comparison_goes_on_and_writes_its_page(folder):
-    words = (
-        "attack defences -o d --sides 3,4 --tables 2 --rules plain,decoys:0.1 --series 1 --no-plots"
-    )
-    first = run(words, "--posterior-up-to 3")
-    assert first.exit_code == 0, first.output
-    store = folder / "d" / "trials.jsonl"
-    before = store.read_text()
-    trials = load_defence_trials(store)
-    assert len(trials) == 8
-    assert {t.group for t in trials} == {"plain 9", "plain 16"}
-    assert all(c.aware is None for t in trials if t.group == "plain 16" for c in t.cells)
-    # The last trial was cut off while it was written: it is run again, to the same end.
-    store.write_text(before[:-40])
-    real = "--table counts.csv --by row,column --value count --threshold 5"
-    again = run(words, "--posterior-up-to 3", real)
-    assert again.exit_code == 0, again.output
-    same = [(t.rule, t.table, t.coin) for t in load_defence_trials(store)]
-    assert same == [(t.rule, t.table, t.coin) for t in trials]
-    page = (folder / "d" / "defences.md").read_text()
-    assert "### counts" in page
-    assert "Releases that meet" in page
-    assert "nan" not in page
-    none = run(words, "--posterior-up-to 3", real.replace("5", "3"))
-    assert none.exit_code == 0
-    page = (folder / "d" / "defences.md").read_text()
-    assert "without primary cells" in page
-    assert "nan" not in page
-    decoys = [t for t in trials if t.rule == "decoys:0.1"]
-    assert all(c.support == c.feasible >= 8 for t in decoys for c in t.cells)
-    assert run("attack defences -o e --rules guess").exit_code == 2
-    assert (
-        run("attack defences -o e --table counts.csv --tables 1 --sides 3 --series 0").exit_code
-        == 2
-    )
 
 
 def test_a_key_read_twice_is_the_same(folder):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import microagg
-from cellveil.studies.disclosure import partition_of
 from csp import InputError, parse_rules
 from microagg.tables.forms import forms_of
+from studies.microdata.disclosure import partition_of
 from tests.oracles_clusters import sensitive, text, unsafe_cells
 from tests.shared import examples, shared_data
 

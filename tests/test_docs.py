@@ -9,10 +9,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cellveil.cli import app
+import benchmarks.command
+import cellveil.cli
+import studies.command
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PROGRAMS = {
+    "$ cellveil ": cellveil.cli.app,
+    "$ python -m benchmarks ": benchmarks.command.app,
+    "$ python -m studies ": studies.command.app,
+}
+"""Command lines by how they begin in a page."""
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -27,16 +35,17 @@ def test_examples_run(page, tmp_path, monkeypatch, capsys):
             before = text[: text.index(body)].count("\n")
             exec(compile("\n" * before + body, str(page), "exec"), names)  # noqa: S102, RUF100
         else:
-            for words in commands(body):
+            for app, words in commands(body):
                 result = CliRunner().invoke(app, words)
                 assert result.exit_code == 0, (words, result.output)
 
 
 def commands(body):
-    """Words of the cellveil commands of a console block; what they print is not compared."""
+    """Commands of a console block, as program and words; what they print is not compared."""
     for line in body.replace("\\\n", " ").splitlines():
-        if line.startswith("$ cellveil "):
-            yield shlex.split(line)[2:]
+        for beginning, app in PROGRAMS.items():
+            if line.startswith(beginning):
+                yield app, shlex.split(line.removeprefix(beginning))
 
 
 def test_readme_has_its_examples_and_commands():

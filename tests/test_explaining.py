@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from scipy.sparse import csr_array
 
-from attacks.explaining import Explanation, explain
-from attacks.linear import disclosed
-from attacks.matches import matching
-from attacks.proofs import Proof
-from attacks.searching import none_beyond
-from attacks.survivors import survivors_of
-from attacks.wording import cell_name, number, position, relation_name
+from attacks.algorithm_known.excluded_values import survivors_of
+from attacks.algorithm_known.matching_attack import matching
+from attacks.descriptions import cell_name, number, position, relation_name
+from attacks.explanations import Explanation, explain
+from attacks.release_alone.bound_proofs import Proof
+from attacks.release_alone.disclosed_cells import disclosed
+from attacks.release_alone.exhaustive_proofs import none_beyond
 from csp import (
     CertificateError,
     Decoys,
@@ -310,7 +310,9 @@ def test_an_explanation_cut_short_says_so() -> None:
     mechanism = Mechanism(MinFrequency(5), width=8, margins="publish")
     release = mechanism.protect(table).release
     cell = int(np.flatnonzero(release.pattern)[0])
-    with mock.patch("attacks.survivors.candidates", side_effect=OutOfTime("late")):
+    with mock.patch(
+        "attacks.algorithm_known.excluded_values.PublicView.of", side_effect=OutOfTime("late")
+    ):
         found = explain(release, cell, mechanism=mechanism, time_limit=60)
     assert found.survivors is None
     assert found.cut_short

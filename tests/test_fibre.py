@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacks.box import BoxSearch, network_of
-from attacks.candidates import Candidates, feasible
-from attacks.completion import complete
-from attacks.counting import Counter, TooMany
-from attacks.fibre import Fibre
-from attacks.walk import ALL
+from attacks.algorithm_known.network_enumeration import ALL
+from attacks.algorithm_known.network_search import NetworkSearch, network_of
+from attacks.algorithm_known.public_view import PublicView
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.counts import Counter, TooMany
+from attacks.fibre.feasible_intervals import feasible
 from csp import InputError, Mechanism, MinFrequency, Problem, Table
+from csp.completion import complete
 from csp.release import Release
 from tests import oracles
 from tests.shared import examples
@@ -84,13 +85,13 @@ def test_the_walk_over_networks_meets_every_table_once(table: Table, data: st.Da
     if len(truth) > 2000:
         return
     lower, upper = feasible(table, flags)
-    given_ = Candidates(
+    view = PublicView(
         release, Mechanism(MinFrequency(3), width=1, margins="publish"), complete(release),
         np.flatnonzero(flags), lower, upper, None, Problem.of(table, np.zeros(n, dtype=bool)),
     )  # fmt: skip
     assert network_of(table, flags) is not None
     for plain in (True, False) if len(truth) < 60 else (False,):
-        search = BoxSearch(given_, ALL, kept=7, judged=False)
+        search = NetworkSearch(view, ALL, kept=7, with_tests=False)
         found: list[tuple[int, ...]] = []
         over = False
         while not over:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from attacks.lattice import kernel
+from attacks.fibre.kernel_basis import kernel
 from csp import InputError
 from tests.shared import examples
 from tests.strategies import cube, small_tables

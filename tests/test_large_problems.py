@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from cellveil.bench import posed
+from benchmarks import posed
 from csp import (
     Audit,
     CertificateError,

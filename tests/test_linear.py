@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from attacks.linear import determined, disclosed
-from attacks.proofs import Proof, end_of, ends, proof_of, shortened
+from attacks.release_alone.bound_proofs import Proof, end_of, ends, proof_of, shortened
+from attacks.release_alone.disclosed_cells import determined, disclosed
 from csp import CertificateError, InputError, OutOfTime, Table
 from csp.attacker.view import components
 from csp.release import Release

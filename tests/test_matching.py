@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from attacks import walk
-from attacks.box import BoxSearch, takes
-from attacks.candidates import candidates
-from attacks.fibre import Fibre
-from attacks.match_test import MatchTest
-from attacks.matches import matching
+from attacks.algorithm_known.match_tests import MatchTest
+from attacks.algorithm_known.matching_attack import matching
+from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
+from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
+from attacks.algorithm_known.public_view import PublicView
+from attacks.fibre.consistent_tables import Fibre
 from csp import (
     InputError,
     Mechanism,
@@ -150,7 +150,7 @@ def attacked(chosen: Options, table: Table, most: int) -> tuple[Release, Mechani
 
 def assert_found(release: Release, mechanism: Mechanism, truth: list[tuple[int, ...]]) -> None:
     columns = [sorted(set(column)) for column in zip(*truth, strict=True)]
-    fast = takes(candidates(release, mechanism))
+    fast = network_search_applies(PublicView.of(release, mechanism))
     for method in ("auto", "all", "reference", *(("box", "values") if fast else ())):
         found = matching(release, mechanism, method=method)
         assert found.complete
@@ -162,7 +162,7 @@ def assert_found(release: Release, mechanism: Mechanism, truth: list[tuple[int, 
             assert found.matched == len(truth)
     listed = [
         tuple(x.tolist())
-        for x in MatchTest.for_(candidates(release, mechanism)).listed()
+        for x in MatchTest.for_(PublicView.of(release, mechanism)).listed()
         for x in x
     ]
     assert sorted(listed) == sorted(truth)
@@ -229,11 +229,11 @@ def test_cubes_and_hierarchies(chosen: Options, table: Table) -> None:
 @given(options(integer=True, margins="publish"), frequency_2d(high=9))
 def test_compiled_walks_do_what_plain_ones_do(chosen: Options, table: Table) -> None:
     release, mechanism = attacked(chosen, table, 60)
-    read = candidates(release, mechanism)
-    for mode in (walk.MATCHES, walk.VALUES, walk.HULL):
+    read = PublicView.of(release, mechanism)
+    for mode in (MATCHES, VALUES, HULL):
         runs = []
         for plain in (True, False):
-            search = BoxSearch(read, mode, kept=5)
+            search = NetworkSearch(read, mode, kept=5)
             found = []
             over = False
             while not over:
@@ -372,7 +372,10 @@ def test_values_that_are_primary_here_and_there(
     assume(size is not None and size <= 80)
     whole = matching(release, mechanism, method="all")
     assert whole.values is not None
-    for method in ("auto", *(("box", "values") if takes(candidates(release, mechanism)) else ())):
+    for method in (
+        "auto",
+        *(("box", "values") if network_search_applies(PublicView.of(release, mechanism)) else ()),
+    ):
         found = matching(release, mechanism, method=method)
         assert found.complete
         assert found.verdict.tolist() == whole.verdict.tolist()
@@ -448,7 +451,7 @@ def test_limits_are_kept_by_draws_too() -> None:
 
 
 def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from attacks import box
+    from attacks.algorithm_known import network_search
 
     for seed in range(6):
         protected = MECHANISM.protect(ordinary(5, seed))
@@ -456,8 +459,8 @@ def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch)
             continue
         answers = []
         for quick, late in ((200, 1024), (1, 2), (1, 1024)):
-            monkeypatch.setattr(box, "_QUICK", quick)
-            monkeypatch.setattr(box, "_LATE", late)
+            monkeypatch.setattr(network_search, "_QUICK", quick)
+            monkeypatch.setattr(network_search, "_LATE", late)
             found = {
                 method: matching(protected.release, MECHANISM, method=method)
                 for method in ("box", "values", "all")
@@ -476,11 +479,11 @@ def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch)
 
 def test_proofs_cut_short_leave_cells_undecided() -> None:
     protected = MECHANISM.protect(ordinary(6, 1))
-    read = candidates(protected.release, MECHANISM)
-    search = BoxSearch(read, walk.HULL, proof=1)
+    read = PublicView.of(protected.release, MECHANISM)
+    search = NetworkSearch(read, HULL, proof=1)
     while not search.step(1000):
         pass
-    whole = BoxSearch(read, walk.HULL)
+    whole = NetworkSearch(read, HULL)
     while not whole.step(1000):
         pass
     assert whole.doubtful == 0

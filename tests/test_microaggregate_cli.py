@@ -1,4 +1,4 @@
-"""The commands ``cellveil microaggregate`` and ``cellveil study``."""
+"""The command ``cellveil microaggregate``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 import microagg
 from cellveil.cli import app
-from tests.shared import shared_data
 
 HEAD = ["total", "wage", "other", "name"]
 ROWS = [
@@ -195,40 +194,6 @@ def test_a_title_above_the_header_is_named(data):
         result = run(data, *words)
         assert result.exit_code == 2
         assert "a title above the header: remove it" in " ".join(result.output.split())
-
-
-def test_table_2_has_every_printed_count():
-    from cellveil.studies.disclosure import table_2
-
-    folder = shared_data("microdata", "uci_abalone.csv").parent
-    shared_data("microdata", "uci_iris.csv")
-    rows = list(table_2(folder))
-    pairs = [(row[f"{rule}_printed"], row) for row in rows for rule in ("dominance", "p")]
-    assert len(pairs) == 36
-    for way, wanted in (("float", 36), ("exact", 34)):
-        agree = sum(
-            row[f"{rule}_printed"] == row[f"{rule}_{way}"]
-            for row in rows
-            for rule in ("dominance", "p")
-        )
-        assert agree == wanted
-
-
-@pytest.mark.parametrize(
-    ("name", "file"),
-    [
-        ("disclosure", "uci_iris.csv"),
-        ("compliance", "uci_iris.csv"),
-        ("aggregates", "uci_ipums_la_income7.csv.gz"),
-        ("swapping", "sdcMicro_EIA.csv"),
-    ],
-)
-def test_studies_name_the_files_they_miss(tmp_path, name, file):
-    words = ["study", name, "--data", str(tmp_path), "-o", str(tmp_path / "out")]
-    result = CliRunner().invoke(app, words)
-    assert result.exit_code == 2
-    assert file in result.output
-    assert not (tmp_path / "out").exists()
 
 
 def test_european_files(tmp_path):

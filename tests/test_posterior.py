@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacks.bayes import normal_counts, posterior, uniform
-from attacks.box import BoxSearch
-from attacks.candidates import candidates
-from attacks.fibre import Fibre
-from attacks.match_test import MatchTest
-from attacks.matches import matching
-from attacks.sampling import compiled, draw, moves_of, run_chain
-from attacks.walk import HULL, MATCHES, VALUES
+from attacks import normal_counts, posterior, uniform
+from attacks.algorithm_known.match_tests import MatchTest
+from attacks.algorithm_known.matching_attack import matching
+from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
+from attacks.algorithm_known.network_search import NetworkSearch
+from attacks.algorithm_known.public_view import PublicView
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.samples import compiled, draw, moves_of, run_chain
 from csp import InputError, Mechanism, MinFrequency, Table
 from csp.release import Release
 from tests import oracles
@@ -71,7 +71,7 @@ def test_posteriors_are_sums_over_matches(chosen: Options, table: Table, flat: b
 @examples(40)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(1, 100))
 def test_shortest_intervals_are_the_shortest(weights: list[int], percent: int) -> None:
-    from attacks.bayes import shortest_interval
+    from attacks.bayes.posterior import shortest_interval
 
     if not any(weights):
         weights = [*weights, 1]
@@ -134,7 +134,7 @@ def test_left_out_is_a_bound() -> None:
 
 
 def match_tables_of(protected: Any, mechanism: Mechanism) -> Any:
-    return MatchTest.for_(candidates(protected.release, mechanism)).listed()
+    return MatchTest.for_(PublicView.of(protected.release, mechanism)).listed()
 
 
 def test_drawn_posteriors_come_close() -> None:
@@ -222,18 +222,18 @@ def test_chains_are_uniform_and_know_their_worth() -> None:
 @given(options(integer=True, margins="publish"), frequency_2d(high=9))
 def test_tables_judged_beforehand(chosen: Options, table: Table) -> None:
     release, mechanism = attacked(chosen, table, 80)
-    read = candidates(release, mechanism)
+    read = PublicView.of(release, mechanism)
     tables = np.array(list(Fibre(release)))
-    search = BoxSearch(read, MATCHES)
+    search = NetworkSearch(read, MATCHES)
     while not search.step(10**6):
         pass
     matches = {tuple(x) for x in search.taken().tolist()}
     for plain in (True, False):
-        verdicts = BoxSearch(read, MATCHES).judge(tables, plain=plain)
+        verdicts = NetworkSearch(read, MATCHES).test(tables, plain=plain)
         assert {tuple(x) for x in tables[verdicts].tolist()} == matches
     for mode in (VALUES, HULL):
-        fresh, told = BoxSearch(read, mode), BoxSearch(read, mode)
-        told.judge(tables[::3])
+        fresh, told = NetworkSearch(read, mode), NetworkSearch(read, mode)
+        told.test(tables[::3])
         while not fresh.step(10**6):
             pass
         while not told.step(10**6):

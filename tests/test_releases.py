@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacks.explaining import explain
-from attacks.releases import differencing, union_of
+from attacks.explanations import explain
+from attacks.release_alone.several_releases import differencing, union_of
 from csp import InputError, Mechanism, MinFrequency, OutOfTime, Table, link
 from csp.release import Release
 from tests import oracles

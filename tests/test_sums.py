@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacks.explaining import explain
-from attacks.sums import disclosed_sums, with_sum
+from attacks.explanations import explain
+from attacks.release_alone.cell_sums import disclosed_sums, with_sum
 from csp import InputError, MinFrequency, OutOfTime, PPercent, Table
 from csp.release import Release
 from csp.rules import union_sensitive
@@ -25,7 +25,7 @@ def test_sums_found_before_the_limit_are_kept_and_known_to_be_some() -> None:
     release = Release.of(table, table.values < 5)
     whole = disclosed_sums(release, MinFrequency(5))
     assert whole.complete
-    with mock.patch("attacks.sums._lattice", side_effect=OutOfTime("late")):
+    with mock.patch("attacks.release_alone.cell_sums._lattice", side_effect=OutOfTime("late")):
         found = disclosed_sums(release, MinFrequency(5))
     assert not found.complete
     assert 0 < len(found) <= len(whole)

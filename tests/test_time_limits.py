@@ -14,12 +14,11 @@ import pytest
 import attacks
 import microagg
 from attacks import Knowledge
-from attacks.defences import choose_rate
-from attacks.fibre import Fibre
-from attacks.readings import READINGS, draw_table
-from attacks.sampling import draw
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.samples import draw
 from csp import Decoys, Mechanism, MinFrequency, OutOfTime, Table
 from csp.release import Release
+from studies.matching.scenarios import SCENARIOS, draw_table
 from tests.shared import kept_limit
 
 NARROW = Mechanism(MinFrequency(8), width=10, margins="publish")
@@ -87,9 +86,9 @@ def coalition(seconds: float) -> Any:
 
 
 def rated(seconds: float) -> Any:
-    tables = [draw_table(READINGS["plain"], 5, index, 0) for index in range(4)]
-    mechanism = replace(READINGS["plain"].mechanism, defence=Decoys("0.1"))
-    return choose_rate(mechanism, *tables, target=0.0, keys=50, time_limit=seconds)
+    tables = [draw_table(SCENARIOS["plain"], 5, index, 0) for index in range(4)]
+    mechanism = replace(SCENARIOS["plain"].mechanism, defence=Decoys("0.1"))
+    return attacks.choose_rate(mechanism, *tables, target=0.0, keys=50, time_limit=seconds)
 
 
 def complying(method: str, n: int) -> Callable[[float], Any]:

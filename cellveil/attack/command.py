@@ -1,4 +1,4 @@
-"""The commands ``cellveil attack``: matching, evaluate, and defences of its own module."""
+"""The command ``cellveil attack matching``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellveil.attack.defences import defences
-from cellveil.front import SAFE, UNSAFE, folder_for, say
+from cellveil.front import SAFE, UNSAFE, say
 from cellveil.options import RESULTS, Reveal, Summary
 
 if TYPE_CHECKING:
-    from attacks.matches import Matching
+    from attacks.algorithm_known.matching_attack import Matching
     from csp.mechanism import Mechanism
 
-__all__ = ["attack", "numbers_of", "split"]
+__all__ = ["attack"]
 
 attack = typer.Typer(
     name="attack",
@@ -24,12 +23,6 @@ attack = typer.Typer(
     rich_markup_mode=None,
     help="Attack releases with all that the public knows.",
 )
-
-
-_LARGER = (8,)
-
-
-attack.command()(defences)
 
 
 class How(StrEnum):
@@ -58,7 +51,7 @@ def matching(
             show_default="as told by the release",
         ),
     ] = None,
-    method: Annotated[How, typer.Option(help="How completions are judged.")] = How.AUTO,
+    method: Annotated[How, typer.Option(help="How consistent tables are tested.")] = How.AUTO,
     limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Then cells without a proof stay undecided."),
@@ -77,12 +70,13 @@ def matching(
     summary: Summary = None,
     reveal: Reveal = False,
 ) -> None:
-    """Throw out every completion that would have been published otherwise.
+    """Run the matching attack on a release.
 
+    Every consistent table for which the algorithm would have published something else is excluded.
     Widths and verdicts are shown; with --reveal intervals and surviving values too. Exit codes: 0
     all cells proved safe, 1 some are not, 2 bad input.
     """
-    from attacks.matches import matching as run
+    from attacks.algorithm_known.matching_attack import matching as run
     from cellveil.outputs import check_outputs, write_columns, write_json
     from cellveil.progress import Meter
     from csp.errors import InputError
@@ -120,64 +114,6 @@ def matching(
     raise typer.Exit(SAFE if (found.verdict == "proved safe").all() else UNSAFE)
 
 
-@attack.command()
-def evaluate(
-    out: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of all results.")
-    ] = Path("attack-evaluation"),
-    *,
-    readings: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Separated by commas.", show_default="all"),
-    ] = None,
-    sides: Annotated[
-        str, typer.Option(metavar="NUMBERS", help="Rows and columns of the tables.")
-    ] = "4,5,6,7",
-    tables: Annotated[int, typer.Option(metavar="NUMBER", help="For each reading and size.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the tables.")] = 0,
-    limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="For each attack.")] = 60.0,
-    jobs: Annotated[int, typer.Option(metavar="NUMBER", help="Processes; -1 for all cores.")] = 1,
-    timings: Annotated[
-        int, typer.Option(metavar="NUMBER", help="Tables of each size to time attacks on.")
-    ] = 50,
-    plots: Annotated[bool, typer.Option(help="Draw figures 6 to 8 (needs matplotlib).")] = True,
-    show: Annotated[bool, typer.Option("--list", help="List readings, run none.")] = False,
-) -> None:
-    """Repeat the experiments of paper 003 under every reading of its set-up.
-
-    An experiment that was ended goes on where it stopped. Writes trials.jsonl, tables and cells
-    (.csv, .parquet, .json), evaluation.md and the figures.
-    """
-    from attacks.experiment import run_trials, timing
-    from attacks.readings import READINGS
-    from cellveil.attack.page import page
-    from cellveil.attack.results import write_results
-    from cellveil.progress import Bar
-
-    if show:
-        for name, reading in READINGS.items():
-            typer.echo(f"{name}: {reading.words}")
-        return
-    names = tuple(READINGS) if readings is None else split(readings)
-    sizes = numbers_of(sides, "--sides")
-    folder_for(out)
-    with Bar("trials") as bar:
-        trials = run_trials(
-            out / "trials.jsonl", readings=names, sides=sizes, tables=tables, seed=seed,
-            limit=limit, jobs=jobs, progress=bar,
-        )  # fmt: skip
-        measured = [
-            timing(side, index, seed) for side in (*sizes, *_LARGER) for index in range(timings)
-        ]
-    drawn = write_results(out, trials, plots=plots)
-    command = _command(names, sizes, tables, seed, readings) + (
-        "" if limit is None else f" --limit {limit:g}"
-    )
-    text = page(trials, timings=measured, command=command, figures=drawn)
-    (out / "evaluation.md").write_text(text, encoding="utf-8")
-    say(f"{len(trials)} trials; read {out / 'evaluation.md'}.")
-
-
 # ---- options -------------------------------------------------------------------------------------
 
 
@@ -186,39 +122,6 @@ def _mechanism(path: Path) -> Mechanism:
     from csp.mechanism import Mechanism
 
     return Mechanism.from_dict(read_json(path, "a mechanism", MAX_DESCRIPTION_BYTES))
-
-
-def split(text: str) -> tuple[str, ...]:
-    """Names between commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def numbers_of(text: str, option: str) -> tuple[int, ...]:
-    """Whole numbers between commas.
-
-    Raises
-    ------
-    InputError
-        If something else stands there (option named).
-    """
-    from csp.errors import InputError
-    from csp.numbers import read_whole
-
-    try:
-        return tuple(read_whole(number) for number in split(text))
-    except InputError as error:
-        msg = f"{option} {text!r} must be whole numbers separated by commas"
-        raise InputError(msg) from error
-
-
-def _command(
-    names: tuple[str, ...], sizes: tuple[int, ...], tables: int, seed: int, readings: str | None
-) -> str:
-    chosen = "" if readings is None else f" --readings {','.join(names)}"
-    return (
-        f"cellveil attack evaluate --sides {','.join(map(str, sizes))} --tables {tables} "
-        f"--seed {seed}{chosen}"
-    )
 
 
 # ---- answers -------------------------------------------------------------------------------------

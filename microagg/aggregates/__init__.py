@@ -3,19 +3,15 @@
 from microagg.aggregates.anonymise import METHODS, aggregate_anonymise
 from microagg.aggregates.functions import Linear, Monotone
 from microagg.aggregates.generalised import Generalised, Residual
-from microagg.aggregates.study import SERIES, Measurement, study
 from microagg.aggregates.verify import candidate_counts, is_aggregate_anonymous
 
 __all__ = [
     "METHODS",
-    "SERIES",
     "Generalised",
     "Linear",
-    "Measurement",
     "Monotone",
     "Residual",
     "aggregate_anonymise",
     "candidate_counts",
     "is_aggregate_anonymous",
-    "study",
 ]

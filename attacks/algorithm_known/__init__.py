@@ -1,0 +1,7 @@
+"""The matching attack: the attacker knows the algorithm and rules out tables with its help.
+
+`public_view` is the release seen through the mechanism. `match_tests` decide whether a table would
+have been published with the same pattern; `network_search`, compiled in `network_enumeration`,
+decides for many tables at once. `attack_run` collects matches and verdicts, `matching_attack`
+answers, and `excluded_values` says of one cell which values are ruled out and why.
+"""

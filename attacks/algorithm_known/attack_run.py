@@ -1,0 +1,322 @@
+"""One run of the matching attack: tables are tested, values of matches recorded, verdicts proved.
+
+A verdict is a proof or it is "undecided". What is safe stays safe when more matches are found,
+since hulls only grow; but a value not met yet may be primary, so while an attack is incomplete
+every value that a match could have counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.algorithm_known.match_tests import MatchTest, published_as
+from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
+from attacks.algorithm_known.network_search import NetworkSearch
+from attacks.algorithm_known.public_view import PublicView
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.samples import Draws, draw
+from csp.clock import Clock
+from csp.errors import OutOfTime
+
+__all__ = ["OPEN", "SAFE", "UNSAFE", "AttackRun", "Verdicts"]
+
+SAFE, UNSAFE, OPEN = "proved safe", "proved unsafe", "undecided"
+
+_FIRST_DRAWS = 400
+_BLOCK = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdicts:
+    """What a run tells of each suppressed cell; see `attacks.Matching`."""
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    verdict: NDArray[np.str_]
+    named: NDArray[np.str_]
+
+
+@dataclass(eq=False)
+class _Requirements:
+    """What is asked of the values of k cells, counted from the least feasible one.
+
+    Where the mechanism looks at more than one cell, this is known of matches only.
+    """
+
+    primary: NDArray[np.bool_]
+    other: NDArray[np.bool_]
+    levels: NDArray[np.int64]
+
+
+class AttackRun:
+    """State of one attack.
+
+    Parameters
+    ----------
+    view : PublicView
+    clock : Clock
+    progress : callable or None
+        Called with tables tested and matches.
+    """
+
+    def __init__(
+        self, view: PublicView, clock: Clock, progress: Callable[[int, int], None] | None
+    ) -> None:
+        self._view, self._clock, self._progress = view, clock, progress
+        width = int((view.upper - view.lower).max()) + 1
+        self.seen_values: NDArray[np.bool_] = np.zeros((len(view.cells), width), dtype=bool)
+        """Values that matches have."""
+        rules = view.value_rules
+        if rules is None:
+            none = np.zeros_like(self.seen_values)
+            self._required = _Requirements(
+                none, none.copy(), np.zeros((3, *none.shape), dtype=np.int64)
+            )
+        else:
+            self._required = _Requirements(rules.primary, ~rules.primary, rules.levels)
+        self.exact_values = True
+        """Whether a complete run has met every value that a match has, not only the ends."""
+        self.tested = self.matched = 0
+        bounds = view.lower, view.upper
+        self.fibre = Fibre(view.release, view.table, bounds=bounds)
+        self.fibre_size: int | None = None
+        self.left_out: float | None = None
+        self.complete = False
+
+    # ---- engines -------------------------------------------------------------------------------
+
+    def search_network(self, method: str) -> None:
+        """Search a network: "box", "values" or "all"; see `network_search`."""
+        modes = {"box": HULL, "values": VALUES, "all": MATCHES}
+        self.exact_values = method != "box"
+        self._search(modes[method])
+        if self.complete and self._ambiguous():
+            # A value inside a hull would break a promise if a match had it: find out.
+            self.exact_values = True
+            self._search(VALUES)
+        if method == "all" and self.complete:
+            self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
+
+    def _search(self, mode: int) -> None:
+        search = NetworkSearch(self._view, mode, clock=self._clock)
+        search.start_from(self.seen_values)
+        before = self.tested, self.matched
+        self.complete = over = False
+        try:
+            while not over and not self._clock.over:
+                over = search.step()
+                for x in search.taken():
+                    self._record(x)
+                self._report()
+            self.complete = over and search.doubtful == 0
+        except KeyboardInterrupt:
+            pass
+        if mode != MATCHES:
+            self.seen_values |= search.met
+        self.tested, self.matched = before[0] + search.tested, before[1] + search.matched
+
+    def accept_all(self) -> None:
+        """Take every table for a match, by the theorem of decoys: ends are the feasible ones."""
+        view, every = self._view, np.arange(len(self._view.cells))
+        self.seen_values[every, 0] = self.seen_values[every, view.upper - view.lower] = True
+        self.exact_values = False
+        self.complete = True
+
+    def exceeds(self, fibre_limit: int) -> bool:
+        """Whether more tables fit than may be judged one by one."""
+        self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
+        return self.fibre_size is None or self.fibre_size > fibre_limit
+
+    def test_each(self, method: str, fibre_limit: int, seed: int) -> None:
+        """Judge table after table with the suppression solver: "auto", "all" or "reference"."""
+        self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
+        few = self.fibre_size is not None and self.fibre_size <= fibre_limit
+        test = MatchTest.for_(self._view)
+        hull = method == "auto"
+        if hull and self.fibre_size is not None:
+            # A list begins in a corner of the fibre; draws widen hulls sooner, and the list then
+            # passes over what lies within them.
+            with suppress(OutOfTime):
+                limit = self._clock.seconds
+                few_draws = min(_FIRST_DRAWS, self.fibre_size // 4)
+                some = draw(self.fibre, few_draws, seed, time_limit=limit)
+                self._test_all(iter(np.unique(some.tables, axis=0)), test, method, self._inside)
+        passed = self._inside if hull else None
+        listed = itertools.islice(self._tables(), fibre_limit)
+        self.complete = self._test_all(listed, test, method, passed) and few
+        self.exact_values = not hull
+        if self.complete and self._ambiguous():
+            self.exact_values = True
+            self.complete = self._test_all(self._tables(), test, method, self._all_seen)
+
+    def _tables(self) -> Iterator[NDArray[np.int64]]:
+        for block in self.fibre.blocks(time_limit=self._clock.seconds):
+            yield from block
+
+    def sample(self, draws: int, seed: int) -> None:
+        """Judge tables that are drawn; the fibre is not exhausted, whatever they show.
+
+        The first half finds hulls; the second half, independent of them, tells how much of the
+        fibre they leave out.
+        """
+        self.exact_values = True
+        try:
+            # Tables that cannot be tested are of no use.
+            limit = self._clock.part(0.5).seconds
+            drawn = draw(self.fibre, draws, seed, time_limit=limit)
+        except OutOfTime:
+            return
+        half = len(drawn.tables) // 2
+        first, second = drawn.tables[:half], drawn.tables[half:]
+        test = MatchTest.for_(self._view)
+        if self._test_blocks(first, test) and half:
+            outside = np.array([not self._inside(x) for x in second], dtype=bool)
+            before = self.matched
+            if self._test_blocks(second[outside], test):
+                share = len(second) / len(drawn.tables)
+                self.left_out = _left_out(drawn, share, self.matched - before)
+
+    def _test_blocks(self, tables: NDArray[np.int64], test: MatchTest) -> bool:
+        """Judge tables block by block; False if the limit or an interrupt came first."""
+        try:
+            for i in range(0, len(tables), _BLOCK):
+                if self._clock.over:
+                    return False
+                block = tables[i : i + _BLOCK]
+                flags = test.among(block, self._clock)
+                self.tested += len(block)
+                self.matched += int(flags.sum())
+                for x in block[flags]:
+                    self._record(x)
+                self._report()
+        except (KeyboardInterrupt, OutOfTime):
+            return False
+        return True
+
+    def _test_all(
+        self, tables: Iterator[NDArray[np.int64]], test: MatchTest, method: str,
+        passed: Callable[[NDArray[np.int64]], bool] | None,
+    ) -> bool:  # fmt: skip
+        """Judge tables one by one, except those that are passed over; False if cut short."""
+        try:
+            for x in tables:
+                if self._clock.over:
+                    return False
+                if passed is not None and passed(x):
+                    continue
+                self.tested += 1
+                if (
+                    published_as(self._view, x, self._clock)
+                    if method == "reference"
+                    else test.matches(x, self._clock)
+                ):
+                    self.matched += 1
+                    self._record(x)
+                if self.tested % _BLOCK == 0:
+                    self._report()
+        except (KeyboardInterrupt, OutOfTime):
+            return False
+        return True
+
+    def _inside(self, x: NDArray[np.int64]) -> bool:
+        """Whether a table lies within the hull of the matches found so far."""
+        place = np.arange(len(x)), x - self._view.lower
+        return bool(_filled(self.seen_values)[place].all())
+
+    def _all_seen(self, x: NDArray[np.int64]) -> bool:
+        """Whether matches have every value of a table."""
+        return bool(self.seen_values[np.arange(len(x)), x - self._view.lower].all())
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            self._progress(self.tested, self.matched)
+
+    def _record(self, x: NDArray[np.int64]) -> None:
+        place = np.arange(len(x)), x - self._view.lower
+        self.seen_values[place] = True
+        if self._view.value_rules is not None:
+            return
+        # The mechanism looks at more than one cell: what it asks must be noted match by match.
+        problem = self._view.mechanism.problem(self._view.release.table(x))
+        cells, asked = self._view.cells, self._required
+        asked.primary[place] |= problem.primary[cells]
+        asked.other[place] |= ~problem.primary[cells]
+        for level, found in zip(asked.levels, (problem.lpl, problem.upl, problem.spl), strict=True):
+            level[place] = np.maximum(level[place], found[cells])
+
+    # ---- answers -------------------------------------------------------------------------------
+
+    def _possible(self) -> NDArray[np.bool_]:
+        """Values that a match may have, as far as is known."""
+        rules = self._view.value_rules
+        if self.complete:
+            within = self.seen_values if self.exact_values else _filled(self.seen_values)
+            return within if rules is None else within & (rules.allowed | self.seen_values)
+        value = self._view.lower[:, None] + np.arange(self.seen_values.shape[1])
+        feasible = value <= self._view.upper[:, None]
+        return feasible if rules is None else feasible & rules.allowed
+
+    def _broken(self) -> NDArray[np.bool_]:
+        """Values that are primary and miss a level within the hulls."""
+        lower, upper = self._hulls()
+        levels = self._required.levels
+        value = self._view.lower[:, None] + np.arange(self.seen_values.shape[1])
+        low, high = lower[:, None], upper[:, None]
+        good = (value - levels[0] >= low) & (value + levels[1] <= high) & (levels[2] <= high - low)
+        return np.asarray(self._required.primary & ~good)
+
+    def _hulls(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Take the ends of the matches found; the feasible ones while there is none."""
+        if not self.seen_values.any():
+            return self._view.lower, self._view.upper
+        first = np.argmax(self.seen_values, axis=1)
+        last = self.seen_values.shape[1] - 1 - np.argmax(self.seen_values[:, ::-1], axis=1)
+        return self._view.lower + first, self._view.lower + last
+
+    def _ambiguous(self) -> bool:
+        """Whether a value decides about a verdict and no match is known to have it."""
+        broken = self._broken()
+        unsafe = (broken & self.seen_values).any(axis=1)
+        return bool(((broken & self._possible()).any(axis=1) & ~unsafe).any())
+
+    def verdicts(self) -> Verdicts:
+        """Proofs from what was met."""
+        lower, upper = self._hulls()
+        broken, possible = self._broken(), self._possible()
+        told = self._view.value_rules is not None or self.complete
+        # Otherwise it is unknown what other values would be asked for.
+        known = told and bool(self.seen_values.any())
+        safe = ~(broken & possible).any(axis=1) & known
+        unsafe = (broken & self.seen_values).any(axis=1) & self.complete
+        yes = (self._required.primary & self.seen_values).any(axis=1)
+        no = (self._required.other & self.seen_values).any(axis=1)
+        maybe_yes = (self._required.primary & possible).any(axis=1) | (not told)
+        maybe_no = (self._required.other & possible).any(axis=1) | (not told)
+        named = np.select(
+            [yes & no, yes & ~maybe_no, no & ~maybe_yes], ["sometimes", "always", "never"], ""
+        )
+        return Verdicts(lower, upper, np.select([safe, unsafe], [SAFE, UNSAFE], OPEN), named)
+
+
+def _filled(met: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Everything between the ends of what was met."""
+    after = np.maximum.accumulate(met, axis=1)
+    before = np.maximum.accumulate(met[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray(after & before)
+
+
+def _left_out(drawn: Draws, share: float, outside: int) -> float | None:
+    """Upper 95 % bound of a share of which so many were seen (Clopper and Pearson)."""
+    if not drawn.connected:
+        return None
+    from scipy.stats import beta
+
+    size = max(1.0, drawn.effective * share)
+    found = min(float(outside), size)
+    return 1.0 if found >= size else float(beta.ppf(0.95, found + 1, size - found))

@@ -1,0 +1,233 @@
+"""Which values of a cell a known algorithm rules out, which it does not, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.algorithm_known.match_tests import MatchTest, published_as
+from attacks.algorithm_known.public_view import PublicView
+from attacks.descriptions import cell_name, number
+from attacks.fibre.consistent_tables import Fibre
+from csp.auditing import audit
+from csp.clock import UNLIMITED, Clock
+from csp.errors import CertificateError, InputError
+from csp.mechanism import Mechanism
+from csp.release import Release
+
+__all__ = ["REASONS", "Survivors", "survivors_of"]
+
+REASONS = (
+    "no cell would be primary, so nothing would be suppressed",
+    "the pattern would not protect the cells that are primary",
+    "another pattern is cheaper or preferred",
+)
+"""Why a table would have been published otherwise."""
+
+_LOOKED_AT = 300
+_BEFORE = "every table was judged"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Survivors:
+    """Values of one cell over all tables that fit a release.
+
+    Attributes
+    ----------
+    release : Release
+    mechanism : Mechanism
+    cell : int
+    values : tuple of int
+        Values of the cell in tables that fit, ascending, in units. Empty where the theorem of
+        decoys says that no table is excluded, so that none needs to be judged.
+    fits : tuple of int
+        How many tables that fit have each value.
+    published : tuple of int
+        How many of those the mechanism publishes with the pattern of the release.
+    reasons : tuple of tuple of int
+        For each value that falls away: for how many of its tables each of `REASONS` holds; empty
+        for the others. The first few hundred tables are looked at.
+    """
+
+    release: Release
+    mechanism: Mechanism
+    cell: int
+    values: tuple[int, ...]
+    fits: tuple[int, ...]
+    published: tuple[int, ...]
+    reasons: tuple[tuple[int, ...], ...]
+
+    def __repr__(self) -> str:
+        return f"Survivors(cell {cell_name(self.release, self.cell)})"
+
+    def lines(self, *, reveal: bool = False) -> list[str]:
+        """Sentences that say what falls away and why.
+
+        Parameters
+        ----------
+        reveal : bool
+            Whether to name values and numbers.
+        """
+        name, scale = f"cell {cell_name(self.release, self.cell)}", self.release.scale
+        if not self.values:
+            return [
+                f"knowing the algorithm does not exclude a value of {name}: some key publishes "
+                "every table that fits with this pattern"
+            ]
+        fallen = [k for k, count in enumerate(self.published) if not count]
+        if not reveal:
+            if not fallen:
+                return [f"knowing the algorithm does not exclude a value of {name}"]
+            which = [r for j, r in enumerate(REASONS) if any(self.reasons[k][j] for k in fallen)]
+            return [
+                f"values of {name} fall away, because the algorithm would not have published "
+                f"this pattern: {'; '.join(which)}"
+            ]
+        kept = [number(v, scale) for v, count in zip(self.values, self.published, strict=True)
+                if count]  # fmt: skip
+        lines = [
+            f"{sum(self.fits)} tables of whole units fit, and the algorithm publishes "
+            f"{sum(self.published)} of them with this pattern",
+            f"{name} keeps {len(kept)} of {len(self.values)} values: {', '.join(kept)}",
+        ]
+        for k in fallen:
+            why = [
+                f"{count} x {reason}"
+                for count, reason in zip(self.reasons[k], REASONS, strict=True)
+                if count
+            ]
+            seen = sum(self.reasons[k])
+            note = f" (of {seen} looked at)" if seen < self.fits[k] else ""
+            lines.append(
+                f"{number(self.values[k], scale)} falls away: of {self.fits[k]} tables with it, 0 "
+                f"would have been published so: {'; '.join(why)}{note}"
+            )
+        return lines
+
+    def check(self, release: Release | None = None, *, clock: Clock = UNLIMITED) -> None:
+        """Judge every table again, by running the suppression solver on it.
+
+        With decoys, by auditing the pattern for its sensitive cells (see
+        `attacks.algorithm_known.match_tests.published_as`).
+
+        Parameters
+        ----------
+        release : Release, optional
+        clock : Clock
+
+        Raises
+        ------
+        CertificateError
+            If the numbers differ.
+        OutOfTime
+            If the time runs out first.
+        """
+        view = PublicView.of(
+            self.release if release is None else release, self.mechanism, clock=clock
+        )
+        if view.excludes_nothing and not self.values:
+            return
+        place = int(np.searchsorted(view.cells, self.cell))
+        counted: dict[int, list[int]] = {}
+        fibre = Fibre(view.release, view.table, bounds=(view.lower, view.upper))
+        for block in fibre.blocks(time_limit=clock.seconds):
+            for x in block:
+                clock.check("every table was judged again")
+                entry = counted.setdefault(int(x[place]), [0, 0])
+                entry[0] += 1
+                entry[1] += published_as(view, x, clock)
+        rows = zip(self.fits, self.published, strict=True)
+        claimed = dict(zip(self.values, map(list, rows), strict=True))
+        if claimed != counted:
+            msg = f"{self!r}: the solver judges the tables that fit differently"
+            raise CertificateError(msg)
+
+
+def survivors_of(
+    release: Release,
+    mechanism: Mechanism,
+    cell: int,
+    *,
+    fibre_limit: int = 100_000,
+    clock: Clock = UNLIMITED,
+) -> Survivors:
+    """Count, for every value of a cell, the tables that fit and those that survive.
+
+    Parameters
+    ----------
+    release : Release
+    mechanism : Mechanism
+    cell : int
+        A suppressed cell.
+    fibre_limit : int
+        Tables to judge at most.
+    clock : Clock
+
+    Raises
+    ------
+    InputError
+        If more tables fit than the limit, infinitely many do, or the mechanism contradicts the
+        release (see `attacks.algorithm_known.public_view.PublicView.of`).
+    OutOfTime
+        If the time ran out before every table was judged.
+    """
+    view = PublicView.of(release, mechanism, clock=clock)
+    if view.excludes_nothing:
+        return Survivors(release, mechanism, cell, (), (), (), ())
+    fibre = Fibre(release, view.table, bounds=(view.lower, view.upper))
+    size = fibre.count(time_limit=clock.seconds)
+    clock.check(_BEFORE)
+    if size is None or size > fibre_limit:
+        many = "too many to count" if size is None else str(size)
+        msg = (
+            f"{many} tables fit the release, more than fibre_limit={fibre_limit}; allow more, or "
+            "use attacks.matching, which need not judge every table"
+        )
+        raise InputError(msg)
+    place = int(np.searchsorted(view.cells, cell))
+    first = int(view.lower[place])
+    width = int(view.upper[place]) - first + 1
+    fits, published = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
+    for block in fibre.blocks(time_limit=clock.seconds):
+        fits += np.bincount(block[:, place] - first, minlength=width)
+    for block in MatchTest.for_(view).listed(clock):
+        published += np.bincount(block[:, place] - first, minlength=width)
+    if not published.any():
+        msg = (
+            "no table that fits the release is published like this by the mechanism: it was not "
+            "made by it; give the mechanism that was used"
+        )
+        raise InputError(msg)
+    fallen = (fits > 0) & (published == 0)
+    reasons = np.zeros((width, len(REASONS)), dtype=np.int64)
+    for block in fibre.blocks(time_limit=clock.seconds):
+        for x in block[fallen[block[:, place] - first]]:
+            v = int(x[place]) - first
+            if reasons[v].sum() < _LOOKED_AT:
+                clock.check(_BEFORE)
+                reasons[v, _reason(view, x, clock)] += 1
+    here = np.flatnonzero(fits)
+    return Survivors(
+        release, mechanism, cell, tuple((here + first).tolist()), tuple(fits[here].tolist()),
+        tuple(published[here].tolist()),
+        tuple(tuple(reasons[v].tolist()) if fallen[v] else () for v in here),
+    )  # fmt: skip
+
+
+def _reason(view: PublicView, x: NDArray[np.int64], clock: Clock) -> int:
+    """Which of `REASONS` holds for a table that is no match."""
+    if view.mechanism.defence is not None:
+        # Decoys need no primary cell, and their key may prefer any pattern.
+        return 1
+    table = view.release.table(x)
+    problem = view.mechanism.problem(table)
+    if not problem.forced.any():
+        return 0
+    integer = view.mechanism.attacker_is_integer(table)
+    safe = audit(
+        problem, view.release.pattern, integer=integer, only_primary=True,
+        time_limit=clock.seconds,
+    ).safe  # fmt: skip
+    return 2 if safe else 1

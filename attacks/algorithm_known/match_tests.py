@@ -1,0 +1,278 @@
+"""Match tests: whether a candidate table would have been published with the same pattern.
+
+`MatchTest.for_` chooses the test that suits a mechanism and a table; every attack that knows the
+algorithm asks it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.algorithm_known.network_enumeration import MATCHES
+from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
+from attacks.algorithm_known.public_view import PublicView
+from attacks.fibre.consistent_tables import Fibre
+from csp.auditing import audit
+from csp.clock import UNLIMITED, Clock
+from csp.errors import InputError, OutOfTime, Unprotectable
+from csp.problem import Problem
+from csp.solve import suppress
+from csp.solve.order import BINARY_UP_TO, label_order, reordered
+from csp.solve.tiebreak import prefers
+
+__all__ = ["DecoyTest", "MatchTest", "NetworkTest", "SolverTest", "published_as"]
+
+_POOL = 40
+_BLOCK = 64
+_BEFORE = "a table was judged"
+
+
+def published_as(view: PublicView, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+    """Whether the mechanism publishes a table with the pattern of the release, by running it.
+
+    Minami and Abe (2019), Algorithm 1, lines 11 to 13. With decoys, whether some key publishes it
+    so: the sensitive cells are suppressed and keep their levels (see `DecoyTest`).
+
+    Parameters
+    ----------
+    view : PublicView
+    values : (k,) int64
+        Of the suppressed cells.
+    clock : Clock
+
+    Raises
+    ------
+    OutOfTime
+        If the time runs out before the verdict.
+    """
+    table, pattern = view.release.table(values), view.release.pattern
+    integer = view.mechanism.attacker_is_integer(table)
+    try:
+        problem = view.mechanism.problem(table)
+        if view.marks is not None and (problem.primary[view.cells] != view.marks).any():
+            return False
+        if view.mechanism.defence is not None:
+            return audit(
+                problem, pattern, integer=integer, only_primary=True, time_limit=clock.seconds
+            ).safe
+        found = suppress(problem, integer=integer, time_limit=clock.seconds)
+    except (Unprotectable, InputError):
+        return False
+    if not found.canonical:
+        msg = "the time limit passed before a table was judged; allow more time"
+        raise OutOfTime(msg)
+    return bool((found.pattern == pattern).all())
+
+
+class MatchTest(ABC):
+    """Tells which tables that fit a release the mechanism may have published so.
+
+    Parameters
+    ----------
+    view : PublicView
+    """
+
+    def __init__(self, view: PublicView) -> None:
+        self._view = view
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._view!r})"
+
+    @staticmethod
+    def for_(view: PublicView) -> MatchTest:
+        """Test that suits a mechanism and a table: decoys, small networks, or anything else."""
+        if view.mechanism.defence is not None:
+            return DecoyTest(view)
+        return NetworkTest(view) if network_search_applies(view) else SolverTest(view)
+
+    @abstractmethod
+    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+        """Whether the mechanism may publish this table with the pattern of the release.
+
+        Parameters
+        ----------
+        values : (k,) int64
+            Of the suppressed cells.
+        clock : Clock
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out before the verdict.
+        """
+
+    def among(self, tables: NDArray[np.int64], clock: Clock = UNLIMITED) -> NDArray[np.bool_]:
+        """Which of some tables (t, k) are matches: (t,) bool.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out before all verdicts.
+        """
+        flags = np.zeros(len(tables), dtype=bool)
+        for i, x in enumerate(tables):
+            clock.check(_BEFORE)
+            flags[i] = self.matches(x, clock)
+        return flags
+
+    def listed(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
+        """Yield blocks (t, k) of all matches.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out before all were found.
+        """
+        view = self._view
+        fibre = Fibre(view.release, view.table, bounds=(view.lower, view.upper))
+        for block in fibre.blocks(time_limit=clock.seconds):
+            kept = block[self.among(block, clock)]
+            if len(kept):
+                yield kept
+
+
+class NetworkTest(MatchTest):
+    """Match test on networks of up to 64 cells, compiled (see `network_search`)."""
+
+    def __init__(self, view: PublicView) -> None:
+        super().__init__(view)
+        # It remembers patterns that beat the published one.
+        self._search: NetworkSearch | None = None
+
+    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+        """See `MatchTest.matches`."""
+        return bool(self.among(values[None], clock)[0])
+
+    def among(self, tables: NDArray[np.int64], clock: Clock = UNLIMITED) -> NDArray[np.bool_]:
+        """See `MatchTest.among`."""
+        if self._search is None or self._search.clock != clock:
+            self._search = NetworkSearch(self._view, MATCHES, clock=clock)
+        flags = self._search.test(tables)
+        if self._search.doubtful:
+            raise _late()
+        return flags
+
+    def listed(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
+        """See `MatchTest.listed`: a search that prunes subtrees without a match."""
+        search = NetworkSearch(self._view, MATCHES, clock=clock)
+        over = False
+        while not over:
+            clock.check(_BEFORE)
+            over = search.step()
+            block = search.taken()
+            if len(block):
+                yield block
+        if search.doubtful:
+            raise _late()
+
+
+def _late() -> OutOfTime:
+    return OutOfTime("the time limit passed before every table was judged; allow more time")
+
+
+def _posed(view: PublicView, values: NDArray[np.int64]) -> Problem | None:
+    """Problem of a table; None if no mechanism of these rules publishes it with this pattern.
+
+    The mechanism's word on single cells is asked first: that is cheap.
+    """
+    if view.value_rules is not None:
+        place = np.arange(len(values)), values - view.lower
+        if not view.value_rules.allowed[place].all():
+            return None
+        if view.mechanism.defence is None and not view.value_rules.primary[place].any():
+            return None
+    try:
+        problem = view.mechanism.problem(view.release.table(values))
+    except InputError:
+        return None
+    if (problem.primary & ~view.release.pattern).any():
+        return None
+    if view.marks is not None and (problem.primary[view.cells] != view.marks).any():
+        return None
+    return problem
+
+
+class DecoyTest(MatchTest):
+    """Match test of mechanisms with decoys: whether some key could have led to this pattern.
+
+    It could exactly if the sensitive cells are suppressed and keep their levels: then it does if
+    the coins fall on all suppressed cells. (That all of them are wide does not depend on hidden
+    values, and `attacks.algorithm_known.public_view.PublicView.of` has checked it.)
+    """
+
+    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+        """See `MatchTest.matches`: whether some key publishes this table so."""
+        view = self._view
+        if view.excludes_nothing:
+            return True
+        problem = _posed(view, values)
+        if problem is None:
+            return False
+        integer = view.mechanism.attacker_is_integer(problem.table)
+        return audit(
+            problem, view.release.pattern, integer=integer, only_primary=True,
+            time_limit=clock.seconds,
+        ).safe  # fmt: skip
+
+
+class SolverTest(MatchTest):
+    """Match test by the suppression solver, with patterns that beat others before."""
+
+    def __init__(self, view: PublicView) -> None:
+        super().__init__(view)
+        n = view.table.n_cells
+        # Ties are broken in the order of labels (`csp.suppress`).
+        self._order = label_order(view.table) if n <= BINARY_UP_TO else np.arange(n)
+        self._pattern = view.release.pattern[self._order]
+        self._pool: list[NDArray[np.bool_]] = []
+
+    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+        """See `MatchTest.matches`."""
+        view, pattern = self._view, self._pattern
+        bare = _posed(view, values)
+        if bare is None or not bare.primary.any():
+            return False
+        integer = view.mechanism.attacker_is_integer(bare.table)
+        problem = reordered(bare, self._order)
+        for i, other in enumerate(self._pool):
+            if self._is_better(problem, other) and self._is_safe(problem, other, integer, clock):
+                self._pool.insert(0, self._pool.pop(i))
+                return False
+        if not self._is_safe(problem, pattern, integer, clock):
+            return False
+        try:
+            found = suppress(problem, integer=integer, time_limit=clock.seconds)
+        except Unprotectable:
+            return False
+        if self._is_better(problem, found.pattern):
+            self._pool.insert(0, found.pattern)
+            del self._pool[_POOL:]
+            return False
+        if not found.canonical:
+            msg = "the time limit passed before a table was judged; allow more time"
+            raise OutOfTime(msg)
+        return bool((found.pattern == pattern).all())
+
+    def _is_better(self, problem: Problem, other: NDArray[np.bool_]) -> bool:
+        """Whether another pattern would be preferred if it is safe."""
+        if (problem.forced & ~other).any() or (other & (problem.status == "z")).any():
+            return False
+        pattern = self._pattern
+        cost = sum(problem.cost[other & ~pattern].tolist())
+        cost -= sum(problem.cost[pattern & ~other].tolist())
+        return cost < 0 or (cost == 0 and prefers(problem, other, pattern))
+
+    @staticmethod
+    def _is_safe(
+        problem: Problem,
+        pattern: NDArray[np.bool_],
+        integer: bool,  # noqa: FBT001
+        clock: Clock,
+    ) -> bool:
+        return audit(
+            problem, pattern, integer=integer, only_primary=True, time_limit=clock.seconds
+        ).safe

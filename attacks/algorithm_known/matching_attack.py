@@ -1,0 +1,217 @@
+"""The matching attack: tables that the mechanism would have published otherwise are ruled out.
+
+Minami and Abe (2019, Section 3): an adversary who knows the deterministic suppression algorithm
+runs it on every completion of the release; only those that reproduce the pattern remain.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, AttackRun
+from attacks.algorithm_known.network_search import network_search_applies
+from attacks.algorithm_known.public_view import PublicView
+from csp.clock import Clock
+from csp.errors import InputError
+from csp.mechanism import Mechanism
+from csp.release import Release
+
+__all__ = ["METHODS", "Matching", "matching"]
+
+METHODS = ("auto", "box", "values", "all", "sample", "reference")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Matching:
+    """What the matching attack tells about the suppressed cells of a release.
+
+    Attributes
+    ----------
+    release : Release
+    cells : (k,) int64
+        Suppressed cells.
+    feasible_lower, feasible_upper : (k,) int64
+        What the relations alone tell.
+    lower, upper : (k,) int64
+        Effective feasibility interval (Minami and Abe 2019, Definition 5): hull of the matches
+        found. If the attack is complete, exact; otherwise the interval is at least this wide.
+        While no match is known (`matched` is 0), the feasible interval.
+    values : tuple of (v,) int64, or None
+        Values that matches give each cell: the hull may have gaps. None if only hulls were asked
+        for. If the attack is not complete, those found so far.
+    verdict : (k,) str
+        "proved safe": in every match in which the cell is primary, the hull leaves it the levels
+        that the mechanism promises. "proved unsafe": in some match it does not. "undecided": the
+        attack was cut short before either was proved.
+    named : (k,) str
+        Whether the matches tell that a cell is primary: "always", "never" or "sometimes"; "" if
+        that is not proved.
+    tested, matched : int
+        Tables judged one by one, and matches among them. Methods "auto" and "box" pass over many.
+    fibre_size : int or None
+        Number of tables that fit the release, if it was counted.
+    left_out : float or None
+        If tables were drawn: with 95 % confidence, at most this share of the fibre are matches
+        outside the hulls (the first half of the draws makes hulls, the second half tests them; for
+        a chain the number of independent draws is an estimate). Says nothing about a single rare
+        table. None if nothing was drawn, or a chain may not reach every table.
+    complete : bool
+        Whether every table was judged or proved to tell nothing new.
+    method : str
+        "theorem": decoys exclude no table, so none was judged.
+    seconds : float
+    """
+
+    release: Release
+    cells: NDArray[np.int64]
+    feasible_lower: NDArray[np.int64]
+    feasible_upper: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    values: tuple[NDArray[np.int64], ...] | None
+    verdict: NDArray[np.str_]
+    named: NDArray[np.str_]
+    tested: int
+    matched: int
+    fibre_size: int | None
+    complete: bool
+    left_out: float | None
+    method: str
+    seconds: float
+
+    def __repr__(self) -> str:
+        tally = ", ".join(
+            f"{int((self.verdict == word).sum())} {word}"
+            for word in (UNSAFE, SAFE, OPEN)
+            if (self.verdict == word).any()
+        )
+        return f"Matching({len(self.cells)} suppressed cells: {tally})"
+
+    @property
+    def width(self) -> NDArray[np.int64]:
+        """Width of each effective interval, shape (k,)."""
+        return self.upper - self.lower
+
+
+def matching(
+    release: Release,
+    mechanism: Mechanism,
+    *,
+    method: str = "auto",
+    marks: NDArray[np.bool_] | None = None,
+    limit: float | None = None,
+    fibre_limit: int = 200_000,
+    draws: int = 3000,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Matching:
+    """Attack a release with the knowledge of the algorithm behind it.
+
+    The true table is never needed, nor looked at.
+
+    Parameters
+    ----------
+    release : Release
+    mechanism : Mechanism
+        What the adversary knows of the algorithm. With a defence: all but the key, which is not
+        looked at; matches are tables that some key would publish so.
+    method : {"auto", "box", "values", "all", "sample", "reference"}
+        "box" finds hulls, "values" all surviving values, both without judging every table (both
+        need a network of up to 64 cells that may be suppressed, and rules that look at cells one
+        by one); "all" judges every table; "sample" judges tables that are drawn; "reference" is
+        Algorithm 1 of Minami and Abe (2019), one call of the suppression solver for each table.
+        "auto" is "box" where it applies; else every table is judged that could widen a hull, if
+        there are at most `fibre_limit`, and tables that are drawn if there are more.
+    marks : (n,) bool, optional
+        Primary cells, if the release told them apart.
+    limit : float, optional
+        Wall seconds; then cells without a proof are "undecided".
+    fibre_limit : int
+        Tables that "all" and "reference" judge at most.
+    draws, seed : int
+        Tables to draw (method "sample"), and seed of all draws; it changes no proof.
+    progress : callable, optional
+        Called with tables tested and matches now and then. KeyboardInterrupt ends the attack like
+        the limit.
+
+    Returns
+    -------
+    Matching
+
+    Raises
+    ------
+    InputError
+        For an unknown method, limits out of range, a release that no table fits or that this
+        mechanism does not publish (see `PublicView.of`), and methods that do not take the
+        release.
+    OutOfTime
+        If the limit passed before the intervals that the relations leave were known.
+
+    Examples
+    --------
+    Four suppressed cells: relations leave the first between 0 and 17, the algorithm less.
+
+    >>> from csp import Mechanism, MinFrequency, Table
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> mechanism = Mechanism(MinFrequency(10), width=10, margins="publish")
+    >>> found = matching(mechanism.protect(table).release, mechanism, method="reference")
+    >>> [ends[0].item() for ends in (found.feasible_lower, found.feasible_upper)]
+    [0, 17]
+    >>> [ends[0].item() for ends in (found.lower, found.upper)]
+    [1, 17]
+    """
+    began = time.monotonic()
+    if method not in METHODS:
+        msg = f"method {method!r} is not one of {', '.join(METHODS)}"
+        raise InputError(msg)
+    if limit is not None and not limit > 0:
+        msg = f"limit {limit!r} is not a positive number of seconds"
+        raise InputError(msg)
+    for name, number in (("fibre_limit", fibre_limit), ("draws", draws)):
+        if number <= 0:
+            msg = f"{name} {number!r} is not a positive number of tables"
+            raise InputError(msg)
+    clock = Clock.of(limit)
+    view = PublicView.of(release, mechanism, marks=marks, clock=clock)
+    run = AttackRun(view, clock, progress)
+    fast = network_search_applies(view)
+    if method == "reference" and mechanism.defence is not None:
+        msg = (
+            "method 'reference' runs the algorithm, and nobody but the owner of the key can; "
+            "use method 'auto'"
+        )
+        raise InputError(msg)
+    if method == "auto" and view.excludes_nothing:
+        method = "theorem"
+    if method == "auto" and fast:
+        method = "box"
+    if method == "theorem":
+        run.accept_all()
+    elif method in ("box", "values") or (method == "all" and fast):
+        run.search_network(method)
+    elif method == "sample" or (method == "auto" and run.exceeds(fibre_limit)):
+        method = "sample"
+        run.sample(draws, seed)
+    else:
+        run.test_each(method, fibre_limit, seed)
+    if run.complete and not run.seen_values.any():
+        msg = (
+            "no table that fits the release is published like this by the mechanism: it was not "
+            "made by it; give the mechanism that was used"
+        )
+        raise InputError(msg)
+    proved = run.verdicts()
+    values = tuple(
+        low + np.flatnonzero(met) for low, met in zip(view.lower, run.seen_values, strict=True)
+    )
+    return Matching(
+        release, view.cells, view.lower, view.upper, proved.lower, proved.upper,
+        values if run.exact_values else None,
+        proved.verdict, proved.named, run.tested, run.matched, run.fibre_size, run.complete,
+        run.left_out, method, time.monotonic() - began,
+    )  # fmt: skip

@@ -1,0 +1,372 @@
+"""Depth-first search over all consistent tables of a network, without dead ends.
+
+Cells are fixed one after the other; flows give the exact range that is left to each (networks are
+totally unimodular, so every whole number in it extends to a table). Subtrees are pruned once they
+can hold no match, or no match with a new value. The functions are plain Python that numba compiles
+(`compiled`); run uncompiled they are the oracle of the compiled ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.fibre import network_ranges
+from attacks.fibre.network_ranges import cell_ranges, set_cell
+from csp.numbers import UNBOUNDED
+from csp.solve.bitflow import NONE, ONE, Case, Net, Work, lowest
+from csp.solve.cases import beaten, decide, fill
+
+__all__ = [
+    "ALL",
+    "HULL",
+    "MATCHES",
+    "VALUES",
+    "PatternTest",
+    "SearchState",
+    "compiled",
+    "decide_tables",
+    "enumerate_matches",
+]
+
+ALL, MATCHES, VALUES, HULL = 0, 1, 2, 3
+"""Every table; every match; every value that a match gives a cell; only their ends."""
+
+DEPTH, NODES, TESTED, MATCHED, LATE, KEPT = 0, 1, 2, 3, 4, 5
+
+
+class SearchState(NamedTuple):
+    """Where a search stands; k suppressed cells, d of them free.
+
+    Attributes
+    ----------
+    net : Net
+        The suppressed cells.
+    order : (d,) int64
+        Free cells: once they are fixed, so are all others.
+    bounds : (2, k) int64
+        Least and largest value of each cell.
+    x : (k,) int64
+        A table that agrees with all that is fixed.
+    slack : (2, 64) int64
+        How far each cell can move above and below `x`.
+    moves : (2,) uint64
+        Cells that can move above, and below.
+    span : (3, d + 1) int64
+        At each depth: ends of the range of the next free cell, and children seen (-1: new).
+    ends : (2, k) int64
+        Range of every cell at the present node.
+    flow, found
+        As in `csp.solve.bitflow.Work`.
+    seen : (k, s) bool
+        Values, counted from the least one, that need not be met again.
+    met : (k, s) bool
+        Values that matches have (VALUES, HULL).
+    kept : (c, k) int64
+        Tables found (ALL, MATCHES).
+    late : (l, k) int64
+        Tables that the node limit left undecided.
+    counts : (6,) int64
+        Depth (-1: the search is over); nodes; tables tested; matches; rows of `late` and of `kept`
+        in use.
+    """
+
+    net: Net
+    order: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    x: NDArray[np.int64]
+    slack: NDArray[np.int64]
+    moves: NDArray[np.uint64]
+    span: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    flow: NDArray[np.int64]
+    found: NDArray[np.uint64]
+    seen: NDArray[np.bool_]
+    met: NDArray[np.bool_]
+    kept: NDArray[np.int64]
+    late: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class PatternTest(NamedTuple):
+    """Data to decide whether the mechanism chooses the pattern, and workspace for its search.
+
+    Attributes
+    ----------
+    net, case, worst, work
+        The cells that the mechanism may suppress (`csp.solve.small`); for the two cases see
+        `pose_pattern_test`.
+    place : (k,) int64
+        Of each suppressed cell, its number among these.
+    values, levels, cost : (2, q), (2, 3, q), (2, q) int64
+    primary : (q,) bool
+        A table for each case; what the mechanism says of its published cells.
+    limits : (2, 2, q) int64
+        Bounds known beforehand, for each case.
+    may, must, pattern : uint64
+        Cells that may be suppressed, that are beforehand, and that are here.
+    sensitive : (k, s) bool
+        Whether a value (counted from the least one) is primary.
+    allowed : (k, s) bool
+        Whether it is published or reaches its levels under the pattern.
+    needs : (3, k, s) int64
+        Levels of each value.
+    prices : (k, s) int64
+    pool : (p,) uint64
+        Patterns that beat this one, most recent first.
+    """
+
+    net: Net
+    case: Case
+    worst: Case
+    work: Work
+    place: NDArray[np.int64]
+    values: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    cost: NDArray[np.int64]
+    primary: NDArray[np.bool_]
+    limits: NDArray[np.int64]
+    may: np.uint64
+    must: np.uint64
+    pattern: np.uint64
+    sensitive: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]
+    needs: NDArray[np.int64]
+    prices: NDArray[np.int64]
+    pool: NDArray[np.uint64]
+
+
+def nothing_new(
+    bounds: NDArray[np.int64], ends: NDArray[np.int64], seen: NDArray[np.bool_]
+) -> bool:
+    """Whether every value that is left to every cell has been seen."""
+    for e in range(ends.shape[1]):
+        for v in range(ends[0, e], ends[1, e] + 1):
+            if not seen[e, v - bounds[0, e]]:
+                return False
+    return True
+
+
+def pose_pattern_test(
+    bounds: NDArray[np.int64], x: NDArray[np.int64], ends: NDArray[np.int64], test: PatternTest,
+    worlds: int,
+) -> bool:  # fmt: skip
+    """Pose the problem of the tables below a node, all at once; False if none is a match.
+
+    A cell counts as primary if a value left to it is, and asks for all that any of these values
+    asks for. Tables without any primary cell are no match: nothing would have been suppressed.
+
+    Two cases are written, or the first alone. What is safe in `case` is safe for every table below
+    that differs from the present one only in cells that it suppresses: levels are counted from the
+    present value. What is safe in `worst` is so for every table below: cells have the least room,
+    and the least cost, that any of these tables gives them (more room and cost only helps).
+    """
+    none = True
+    for e in range(len(x)):
+        p = test.place[e]
+        low, high = ends[0, e], ends[1, e]
+        t = x[e] - bounds[0, e]
+        test.values[0, p], test.values[1, p] = x[e], low
+        test.limits[1, 1, p] = test.limits[0, 1, p]
+        if test.limits[1, 1, p] < _NO_BOUND:
+            test.limits[1, 1, p] -= high - low
+        test.cost[0, p] = test.prices[e, t]
+        test.cost[1, p] = test.prices[e, t]
+        test.primary[p] = False
+        possible = False
+        for k in range(3):
+            test.levels[0, k, p] = 0
+            test.levels[1, k, p] = 0
+        for v in range(low, high + 1):
+            t = v - bounds[0, e]
+            if not test.allowed[e, t]:
+                continue
+            possible = True
+            test.cost[1, p] = min(test.cost[1, p], test.prices[e, t])
+            if test.sensitive[e, t]:
+                test.primary[p] = True
+                for k in range(3):
+                    test.levels[1, k, p] = max(test.levels[1, k, p], test.needs[k, e, t])
+                levels = test.levels[0]
+                levels[0, p] = max(levels[0, p], test.needs[0, e, t] + x[e] - v)
+                levels[1, p] = max(levels[1, p], test.needs[1, e, t] + v - x[e])
+                levels[2, p] = max(levels[2, p], test.needs[2, e, t])
+        if not possible:
+            return False
+        none &= not test.primary[p]
+    if none:
+        return False
+    for i in range(worlds):
+        fill(
+            test.net, test.case if i == 0 else test.worst, test.values[i],
+            test.limits[i], test.primary, test.levels[i], test.cost[i], test.may,
+            test.must,
+        )  # fmt: skip
+    return True
+
+
+def renumbered(place: NDArray[np.int64], cells: Any) -> Any:
+    """Return the same set of cells, numbered as the mechanism does."""
+    out = NONE
+    while cells != NONE:
+        out |= ONE << np.uint64(place[lowest(cells)])
+        cells &= cells - ONE
+    return out
+
+
+def record_match(w: SearchState, mode: int) -> None:
+    """Record a match."""
+    x, bounds, seen = w.x, w.bounds, w.seen
+    if mode <= MATCHES:
+        w.kept[w.counts[KEPT]] = x
+        w.counts[KEPT] += 1
+        return
+    for e in range(len(x)):
+        t = x[e] - bounds[0, e]
+        seen[e, t] = True
+        w.met[e, t] = True
+        if mode == HULL:
+            # Fill up to the next value seen on either side.
+            for step in (-1, 1):
+                s = t + step
+                while 0 <= s < seen.shape[1] and not seen[e, s]:
+                    s += step
+                if 0 <= s < seen.shape[1]:
+                    while s != t:
+                        seen[e, s] = True
+                        s -= step
+
+
+def enumerate_matches(w: SearchState, test: PatternTest, mode: int, nodes: int, proof: int) -> None:
+    """Continue for some nodes, or until `kept` or `late` is full or the search is over.
+
+    Parameters
+    ----------
+    w, test
+        Both change.
+    mode : {ALL, MATCHES, VALUES, HULL}
+    nodes : int
+        Nodes to look at.
+    proof : int
+        Nodes for the proof that one table is a match.
+    """
+    net, order, bounds, x = w.net, w.order, w.bounds, w.x
+    slack, moves, flow, found = w.slack, w.moves, w.flow, w.found
+    counts, span, ends, seen = w.counts, w.span, w.ends, w.seen
+    last = counts[NODES] + nodes
+    every = NONE
+    for e in range(len(x)):
+        every |= ONE << np.uint64(e)
+    while counts[DEPTH] >= 0 and counts[NODES] < last:
+        d = counts[DEPTH]
+        inside = every
+        for i in range(d):
+            inside &= ~(ONE << np.uint64(order[i]))
+        if span[2, d] >= 0:
+            width = span[1, d] - span[0, d]
+            turn = span[2, d]
+            if turn > width:
+                counts[DEPTH] = d - 1
+                continue
+            span[2, d] = turn + 1
+            # From both ends inwards: the hull of the matches grows early.
+            value = span[0, d] + turn // 2 if turn % 2 == 0 else span[1, d] - turn // 2
+            set_cell(net, bounds, x, slack, moves, flow, found, inside, order[d], value)
+            span[2, d + 1] = -1
+            counts[DEPTH] = d + 1
+            continue
+        if mode <= MATCHES and counts[KEPT] == len(w.kept):
+            return
+        if counts[LATE] == len(w.late):
+            return
+        counts[NODES] += 1
+        leaf = d == len(order)
+        if leaf:
+            core = NONE
+            ends[0] = x
+            ends[1] = x
+        else:
+            core = cell_ranges(net, x, slack, moves, flow, found, inside, ends)
+        if mode != ALL:
+            if mode >= VALUES and nothing_new(bounds, ends, seen):
+                counts[DEPTH] = d - 1
+                continue
+            if not pose_pattern_test(bounds, x, ends, test, 1 if leaf else 2):
+                counts[DEPTH] = d - 1
+                continue
+            if core != NONE and (
+                beaten(
+                    test.net, test.case, test.work, test.pattern, test.pool,
+                    renumbered(test.place, core),
+                )
+                or beaten(
+                    test.net, test.worst, test.work, test.pattern, test.pool, NONE
+                )
+            ):  # fmt: skip
+                counts[DEPTH] = d - 1
+                continue
+        if not leaf:
+            span[0, d], span[1, d], span[2, d] = ends[0, order[d]], ends[1, order[d]], 0
+            continue
+        counts[TESTED] += 1
+        if mode == ALL:
+            record_match(w, mode)
+        else:
+            outcome = decide(test.net, test.case, test.work, test.pattern, test.pool, proof)
+            if outcome == 0:
+                counts[MATCHED] += 1
+                record_match(w, mode)
+            elif outcome == 2:
+                w.late[counts[LATE]] = x
+                counts[LATE] += 1
+        counts[DEPTH] = d - 1
+
+
+def decide_tables(
+    w: SearchState, test: PatternTest, mode: int, tables: NDArray[np.int64], proof: int,
+    outcome: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Test some tables one by one and record the matches.
+
+    Written: outcome of each table: 0 a match, 1 none, 2 undecided, 3 not tested, since it could
+    tell nothing new (VALUES, HULL).
+    """
+    for t in range(len(tables)):
+        w.ends[0] = tables[t]
+        w.ends[1] = tables[t]
+        if mode >= VALUES and nothing_new(w.bounds, w.ends, w.seen):
+            outcome[t] = 3
+            continue
+        w.x[:] = tables[t]
+        w.counts[TESTED] += 1
+        outcome[t] = 1
+        if not pose_pattern_test(w.bounds, w.x, w.ends, test, 1):
+            continue
+        outcome[t] = decide(test.net, test.case, test.work, test.pattern, test.pool, proof)
+        if outcome[t] == 0:
+            w.counts[MATCHED] += 1
+            if mode >= VALUES:
+                record_match(w, mode)
+
+
+_NO_BOUND = np.int64(UNBOUNDED)
+_NAMES = (
+    *("on_cycles", "choose_order", "update_slack", "set_cell", "cell_ranges", "nothing_new"),
+    *("pose_pattern_test", "renumbered", "record_match", "enumerate_matches", "decide_tables"),
+)
+_compiled: dict[str, Any] = {}
+
+
+def compiled() -> dict[str, Any]:
+    """Compiled twins of the functions here and in `attacks.fibre.network_ranges`, by name."""
+    if not _compiled:
+        import sys
+
+        from csp.compiled import compile_together
+        from csp.solve import bitflow, cases, hitting, kernels
+
+        modules = (bitflow, hitting, cases, network_ranges, sys.modules[__name__])
+        _compiled.update(compile_together(modules, _NAMES, kernels.compiled()))
+    return _compiled

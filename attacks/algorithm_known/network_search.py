@@ -1,0 +1,364 @@
+"""Network search: the exact matching attack on networks, compiled.
+
+One search through the fibre keeps the values that matches have shown so far (at first none: an
+outsider does not know the true table) and passes over all that cannot add to them.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.algorithm_known.network_enumeration import (
+    DEPTH,
+    KEPT,
+    LATE,
+    MATCHED,
+    MATCHES,
+    NODES,
+    TESTED,
+    PatternTest,
+    SearchState,
+    compiled,
+    decide_tables,
+    enumerate_matches,
+)
+from attacks.algorithm_known.public_view import PublicView
+from attacks.fibre.network_ranges import choose_order, update_slack
+from csp.attacker.flow import as_network
+from csp.attacker.view import hidden_view
+from csp.clock import UNLIMITED, Clock
+from csp.errors import InputError, argument
+from csp.solve import cases
+from csp.solve.bitflow import MOST, Net
+from csp.solve.order import BINARY_UP_TO, label_order, reordered
+from csp.solve.small import check_sizes, mask_of, structure_of
+from csp.table import Table
+
+__all__ = ["NetworkSearch", "free_cells", "network_of", "network_search_applies"]
+
+_KEPT = 4096
+_LATE = 1024
+_POOL = 64
+_QUICK = 200
+_FIRST = 16
+_STEP = 0.1
+"""Nodes of the first step, and about how many seconds later steps take."""
+_AT_ONCE = 64
+_MATCH, _OPEN = 0, 2
+
+
+class NetworkSearch:
+    """Search through the consistent tables of a release for matches.
+
+    Parameters
+    ----------
+    view : PublicView
+    mode : {ALL, MATCHES, VALUES, HULL}
+    proof : int
+        Nodes for the proof that one table is a match.
+    kept : int
+        Tables to collect before a step ends.
+    with_tests : bool
+        False only for mode ALL, where no table is tested.
+    clock : Clock
+        When it runs out, proofs that take long are given up (see `doubtful`).
+
+    Raises
+    ------
+    InputError
+        If the suppressed cells or those that may be suppressed are no small network.
+    """
+
+    def __init__(
+        self, view: PublicView, mode: int, *, proof: int = 2**62, kept: int = _KEPT,
+        with_tests: bool = True, clock: Clock = UNLIMITED,
+    ) -> None:  # fmt: skip
+        self._view, self._mode, self._proof, self.clock = view, mode, proof, clock
+        self._extra: list[NDArray[np.int64]] = []
+        self.doubtful = 0
+        """Tables left undecided when nodes or the time ran out."""
+        self._pace, self._speed = _FIRST, np.inf
+        net = network_of(view.table, view.release.pattern)
+        if net is None or (with_tests and view.value_rules is None):
+            msg = (
+                "the network search needs a network of up to 64 suppressed cells and rules that "
+                f"look at cells one by one; use {argument('method', 'auto')}"
+            )
+            raise InputError(msg)
+        self._state = _state_of(view, net, kept if mode <= MATCHES else 1)
+        self._test = _pattern_test_of(view) if with_tests else _no_test()
+
+    def __repr__(self) -> str:
+        return f"NetworkSearch({self.nodes} nodes)"
+
+    def step(self, nodes: int | None = None, *, plain: bool = False) -> bool:
+        """Continue for some nodes; True once the search is over.
+
+        Proofs that take long are put off: patterns that beat the published one for other tables
+        are often the shortest way to a verdict.
+
+        Parameters
+        ----------
+        nodes : int, optional
+            As many as take about a tenth of a second by default.
+        plain : bool
+            Run the functions uncompiled.
+        """
+        run = enumerate_matches if plain else compiled()["enumerate_matches"]
+        began, many = time.monotonic(), self._pace if nodes is None else nodes
+        run(self._state, self._test, self._mode, many, min(_QUICK, self._proof))
+        if nodes is None and self._state.counts[KEPT] < len(self._state.kept):
+            spent = time.monotonic() - began
+            self._pace = max(1, many * 2 if spent < _STEP / 2 else int(many * _STEP / spent))
+        over = bool(self._state.counts[DEPTH] < 0)
+        late = int(self._state.counts[LATE])
+        if late and (over or late == len(self._state.late) or self.clock.over):
+            tables = self._state.late[:late].copy()
+            self._state.counts[LATE] = 0
+            outcome = self._decided(tables, plain=plain)
+            self.doubtful += int((outcome == _OPEN).sum())
+            if self._mode == MATCHES:
+                self._extra.append(tables[outcome == _MATCH])
+        return over
+
+    def _decided(
+        self, tables: NDArray[np.int64], nodes: int = _QUICK, *, plain: bool
+    ) -> NDArray[np.int64]:
+        """Outcome of some tables, with more and more nodes until the time runs out."""
+        tested = self.tested
+        outcome = np.full(len(tables), _OPEN, dtype=np.int64)
+        left = np.arange(len(tables))
+        while len(left) and nodes < self._proof and not self.clock.over:
+            # No try is begun that would take longer than there is time.
+            within = self._speed * self.clock.left
+            if within <= nodes:
+                break
+            nodes = int(min(nodes * 16, within, self._proof))
+            for i in left.tolist():
+                if self.clock.over:
+                    break
+                began = time.monotonic()
+                outcome[i] = self._outcome(tables[i : i + 1], nodes, plain=plain)[0]
+                if outcome[i] == _OPEN:
+                    spent = max(time.monotonic() - began, 1e-6)
+                    self._speed = min(self._speed, nodes / spent)
+            left = np.flatnonzero(outcome == _OPEN)
+        self._state.counts[TESTED] = tested
+        return outcome
+
+    def taken(self) -> NDArray[np.int64]:
+        """Return the tables collected since the last call: (t, k) int64."""
+        count = int(self._state.counts[KEPT])
+        self._state.counts[KEPT] = 0
+        found = np.vstack([self._state.kept[:count], *self._extra])
+        self._extra.clear()
+        return found
+
+    @property
+    def nodes(self) -> int:
+        """Nodes seen."""
+        return int(self._state.counts[NODES])
+
+    @property
+    def tested(self) -> int:
+        """Tables tested."""
+        return int(self._state.counts[TESTED])
+
+    @property
+    def matched(self) -> int:
+        """Tables found to be matches."""
+        return int(self._state.counts[MATCHED])
+
+    @property
+    def met(self) -> NDArray[np.bool_]:
+        """Values that matches have (modes VALUES and HULL), counted likewise: (k, s) bool."""
+        return self._state.met
+
+    def start_from(self, met: NDArray[np.bool_]) -> None:
+        """Begin with values that matches are known to have: they need not be met again."""
+        self._state.seen[:] = met
+        self._state.met[:] = met
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Values met, counted from the least feasible one: (k, s) bool."""
+        return self._state.seen
+
+    def test(self, tables: NDArray[np.int64], *, plain: bool = False) -> NDArray[np.bool_]:
+        """Test some tables before the search begins.
+
+        Modes VALUES and HULL remember what matches show, so that it need not be found again, and
+        do not test tables that show nothing new.
+
+        Parameters
+        ----------
+        tables : (t, k) int64
+            Tables that fit the release.
+        plain : bool
+            Run the functions uncompiled.
+
+        Returns
+        -------
+        (t,) bool
+            Which were tested and are matches.
+        """
+        quick = min(_QUICK, self._proof)
+        outcome = np.full(len(tables), _OPEN, dtype=np.int64)
+        for i in range(0, len(tables), _AT_ONCE):
+            if self.clock.over:
+                break
+            span = slice(i, i + _AT_ONCE)
+            outcome[span] = self._outcome(tables[span], quick, plain=plain)
+        late = np.flatnonzero(outcome == _OPEN)
+        outcome[late] = self._decided(tables[late], quick, plain=plain)
+        self.doubtful += int((outcome == _OPEN).sum())
+        return np.asarray(outcome == _MATCH)
+
+    def _outcome(self, tables: NDArray[np.int64], nodes: int, *, plain: bool) -> NDArray[np.int64]:
+        run = decide_tables if plain else compiled()["decide_tables"]
+        outcome = np.ones(len(tables), dtype=np.int64)
+        start = self._state.x.copy()
+        run(self._state, self._test, self._mode, tables, nodes, outcome)
+        self._state.x[:] = start
+        return outcome
+
+
+def network_search_applies(view: PublicView) -> bool:
+    """Whether the network search can attack a release by a mechanism."""
+    if view.mechanism.defence is not None:
+        return False
+    if view.value_rules is None or view.table.n_cells > BINARY_UP_TO:
+        return False
+    if network_of(view.table, view.release.pattern) is None:
+        return False
+    try:
+        structure_of(view.cost_problem)
+        check_sizes(view.value_rules.levels.reshape(1, -1), view.value_rules.cost.max(axis=1)[None])
+        check_sizes(view.cost_problem.lpl[None], view.cost_problem.cost[None])
+    except InputError:
+        return False
+    return True
+
+
+def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
+    """Suppressed cells as a network of at most 64 cells, or None if they are none."""
+    if pattern.sum() > MOST:
+        return None
+    view = hidden_view(table, pattern)
+    network = as_network(view)
+    if network is None:
+        return None
+    star = np.zeros((2, len(view.rows) + 1), dtype=np.uint64)
+    ends = np.ascontiguousarray(np.stack([network.tail, network.head]))
+    for a in range(2):
+        np.bitwise_or.at(
+            star[a], ends[a], np.uint64(1) << np.arange(len(view.cells), dtype=np.uint64)
+        )
+    return Net(ends, star, len(view.rows))
+
+
+def free_cells(net: Net, *, plain: bool = False) -> NDArray[np.int64]:
+    """Cells to fix one after the other, until all others follow.
+
+    Parameters
+    ----------
+    net : Net
+    plain : bool
+        Run the function uncompiled.
+
+    Returns
+    -------
+    (d,) int64
+        As many as the kernel has dimensions.
+    """
+    k = net.ends.shape[1]
+    order = np.zeros(k, dtype=np.int64)
+    run = choose_order if plain else compiled()["choose_order"]
+    return order[: run(net, _flow_workspace(net), order)]
+
+
+def _flow_workspace(net: Net) -> NDArray[np.int64]:
+    return np.zeros((3, max(net.star.shape[1], MOST)), dtype=np.int64)
+
+
+def _state_of(view: PublicView, net: Net, kept: int) -> SearchState:
+    k = len(view.cells)
+    order = free_cells(net)
+    depth = len(order) + 1
+    width = int((view.upper - view.lower).max()) + 1
+    span = np.full((3, depth), -1, dtype=np.int64)
+    state = SearchState(
+        net,
+        order,
+        np.stack([view.lower, view.upper]),
+        view.table.values[view.cells].copy(),
+        np.zeros((2, MOST), dtype=np.int64),
+        np.zeros(2, dtype=np.uint64),
+        span,
+        np.zeros((2, k), dtype=np.int64),
+        _flow_workspace(net),
+        np.zeros(2, dtype=np.uint64),
+        np.zeros((k, width), dtype=bool),
+        np.zeros((k, width), dtype=bool),
+        np.zeros((kept, k), dtype=np.int64),
+        np.zeros((_LATE, k), dtype=np.int64),
+        np.zeros(6, dtype=np.int64),
+    )
+    for e in range(k):
+        update_slack(state.bounds, state.x, state.slack, state.moves, e)
+    return state
+
+
+def _pattern_test_of(view: PublicView) -> PatternTest:
+    assert view.value_rules is not None
+    order = label_order(view.table)
+    # Ties are broken in the order of labels.
+    ranked = reordered(view.cost_problem, order)
+    structure = structure_of(ranked)
+    table, cells = ranked.table, structure.cells
+    case, work = cases.room_for_work(structure.net.star.shape[1])
+    worst, _ = cases.room_for_work(structure.net.star.shape[1])
+    rank = np.argsort(order)[view.cells]
+    flags = np.zeros(table.n_cells, dtype=bool)
+    flags[rank] = True
+    levels = np.stack([ranked.lpl, ranked.upl, ranked.spl])[:, cells]
+    return PatternTest(
+        structure.net,
+        case,
+        worst,
+        work,
+        np.searchsorted(cells, rank),
+        _twice(table.values[cells]),
+        _twice(np.where(flags[cells], 0, levels)),
+        _twice(ranked.cost[cells]),
+        (ranked.primary & ~flags)[cells],
+        _twice(np.stack([table.lower[cells], table.upper[cells]])),
+        structure.may,
+        structure.beforehand,
+        mask_of(flags[cells]),
+        view.value_rules.primary,
+        view.value_rules.allowed,
+        view.value_rules.levels,
+        view.value_rules.cost,
+        np.zeros(_POOL, dtype=np.uint64),
+    )
+
+
+def _no_test() -> PatternTest:
+    """Stand-in where no table is tested."""
+    case, work = cases.room_for_work(1)
+    masks = np.zeros((2, 1), dtype=np.uint64)
+    net = Net(np.zeros((2, 1), dtype=np.int64), masks, 1)
+    none = np.zeros((1, 1), dtype=np.int64)
+    flags = np.zeros((1, 1), dtype=bool)
+    return PatternTest(
+        net, case, case, work, none[0], none, none[None], none, flags[0], none[None],
+        np.uint64(0), np.uint64(0), np.uint64(0), flags, flags, none[None], none, masks[0],
+    )  # fmt: skip
+
+
+def _twice(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.stack([array, array])

@@ -1,0 +1,252 @@
+"""The public view of a release: what the mechanism implies for the tables consistent with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from attacks.fibre.feasible_intervals import feasible
+from csp.clock import UNLIMITED, Clock
+from csp.completion import complete
+from csp.errors import InputError, NoContributors, OutOfTime
+from csp.feasibility import intervals
+from csp.mechanism import Mechanism
+from csp.numbers import units_text
+from csp.patterns import as_flags
+from csp.problem import Problem
+from csp.release import Release
+from csp.table import Table
+from csp.wide import Wide
+
+__all__ = ["PublicView", "ValueRules"]
+
+_MOST_RULES = 4_000_000
+_MOST_VALUES = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ValueRules:
+    """What the mechanism says of every value of every suppressed cell.
+
+    Values are counted from the least feasible one; ``s`` is the widest range plus 1.
+
+    Attributes
+    ----------
+    primary : (k, s) bool
+    levels : (3, k, s) int64
+        Lower, upper and sliding protection level.
+    cost : (k, s) int64
+        As a secondary cell.
+    allowed : (k, s) bool
+        Whether the value is not primary, or reaches its levels under the pattern; and whether it
+        agrees with the marks. No match holds another value.
+    """
+
+    primary: NDArray[np.bool_]
+    levels: NDArray[np.int64]
+    cost: NDArray[np.int64]
+    allowed: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PublicView:
+    """The tables consistent with a release, seen through a mechanism.
+
+    Of a defence only the public part counts: that there is a key is known, the key is not.
+
+    Attributes
+    ----------
+    release : Release
+    mechanism : Mechanism
+    table : Table
+        One of them.
+    cells : (k,) int64
+        Suppressed cells.
+    lower, upper : (k,) int64
+        Integer feasibility interval of each.
+    value_rules : ValueRules or None
+        None where the mechanism looks at more than the value of a cell, or ranges are very long.
+    cost_problem : Problem
+        The problem of `table` without primary cells and levels: what may be suppressed, and costs.
+    marks : (k,) bool or None
+        Which of the suppressed cells are primary, if that is known.
+    """
+
+    release: Release
+    mechanism: Mechanism
+    table: Table
+    cells: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    value_rules: ValueRules | None
+    cost_problem: Problem
+    marks: NDArray[np.bool_] | None = None
+
+    def __repr__(self) -> str:
+        return f"PublicView({len(self.cells)} suppressed cells)"
+
+    @classmethod
+    def of(
+        cls, release: Release, mechanism: Mechanism, *, marks: NDArray[np.bool_] | None = None,
+        clock: Clock = UNLIMITED,
+    ) -> PublicView:  # fmt: skip
+        """View a release through a mechanism.
+
+        Parameters
+        ----------
+        release : Release
+        mechanism : Mechanism
+        marks : (n,) bool, optional
+            Primary cells, where the release told them apart from secondary ones.
+        clock : Clock
+            If it runs out while the mechanism is asked about single values, `value_rules` is None.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out before the intervals of the cells are known.
+        InputError
+            If no table is consistent with the release, infinitely many are, the mechanism reads
+            more than a release contains, or it would never have published this: a published cell
+            that it calls sensitive, or a suppressed one that must be published (cell named).
+        """
+        table = complete(release, time_limit=clock.seconds)
+        cost_problem = _cost_problem(mechanism, table)
+        _check_published(release, mechanism, cost_problem)
+        if mechanism.defence is not None:
+            _check_wide(release, mechanism, cost_problem, clock)
+        lower, upper = feasible(table, release.pattern, clock)
+        cells = np.flatnonzero(release.pattern)
+        width = int((upper - lower).max()) + 1
+        if len(cells) * width > _MOST_VALUES:
+            i = int(cells[np.argmax(upper - lower)])
+            msg = (
+                f"the relations leave suppressed cell {table.cell(i)} {width} values, and every "
+                f"value of every cell is looked at (up to {_MOST_VALUES} in all); attack a table "
+                "in a larger unit, or with tighter bounds"
+            )
+            raise InputError(msg)
+        value_rules = None
+        if mechanism.cellwise and len(cells) * int((upper - lower).max() + 1) <= _MOST_RULES:
+            value_rules = _value_rules(release, mechanism, table, cells, lower, upper, clock)
+        told = None
+        if marks is not None:
+            flags = as_flags(marks, len(release.pattern), "marks")
+            if (flags & ~release.pattern).any():
+                msg = "marks need one flag for each cell, and none at a published cell"
+                raise InputError(msg)
+            told = flags[cells]
+            if value_rules is not None:
+                fits = value_rules.primary == told[:, None]
+                value_rules = replace(value_rules, allowed=value_rules.allowed & fits)
+        return cls(release, mechanism, table, cells, lower, upper, value_rules, cost_problem, told)
+
+    @property
+    def excludes_nothing(self) -> bool:
+        """Whether every table that fits may have been published so (the theorem of decoys)."""
+        mechanism = self.mechanism
+        return (
+            mechanism.defence is not None
+            and self.marks is None
+            and mechanism.asks_width_alone(self.table)
+        )
+
+
+def _cost_problem(mechanism: Mechanism, table: Table) -> Problem:
+    """Problem without levels: those of one completion may not even fit its bounds."""
+    publish = table.margins if mechanism.margins == "publish" else np.zeros(table.n_cells, bool)
+    cost, scale = mechanism.costs(table)
+    none = np.zeros(table.n_cells, dtype=bool)
+    return Problem.of(table, none, cost=cost, publish=publish, cost_scale=scale)
+
+
+def _check_published(release: Release, mechanism: Mechanism, cost_problem: Problem) -> None:
+    table, fixed = cost_problem.table, cost_problem.status == "z"
+    try:
+        primary = mechanism.requirements(table, fixed).primary
+    except NoContributors as error:
+        msg = (
+            "the rules of the mechanism look at contributors, whom no release tells; this attack "
+            "needs a table of counts"
+        )
+        raise InputError(msg) from error
+    open_cells = ~release.pattern
+    if mechanism.cellwise and (primary & open_cells).any():
+        i = int(np.argmax(primary & open_cells))
+        shown = units_text(int(release.published[i]), release.scale)
+        msg = (
+            f"cell {table.cell(i)} is published with {shown}, which the mechanism calls sensitive: "
+            "the release was not made by it; give the mechanism that was used"
+        )
+        raise InputError(msg)
+    forced = fixed & release.pattern
+    if forced.any():
+        i = int(np.argmax(forced))
+        msg = (
+            f"cell {table.cell(i)} is suppressed, but the mechanism publishes it by force "
+            f"(margins={mechanism.margins!r}): the release was not made by it; give the mechanism "
+            "that was used"
+        )
+        raise InputError(msg)
+
+
+def _check_wide(
+    release: Release, mechanism: Mechanism, cost_problem: Problem, clock: Clock
+) -> None:
+    """Every cell that decoys suppress is wide, in every table alike."""
+    assert mechanism.defence is not None
+    table, pattern = cost_problem.table, release.pattern
+    asked = Wide.of(cost_problem, mechanism.defence, mechanism.decoy_width(table))
+    integer = mechanism.attacker_is_integer(table)
+    narrow = pattern & ~asked.holds(cost_problem, pattern, pattern, integer=integer, clock=clock)
+    if narrow.any():
+        i = int(np.argmax(narrow))
+        msg = (
+            f"suppressed cell {table.cell(i)} is narrower than the defence allows "
+            f"({asked.words(table)}): the release was not made by it; give the mechanism that was "
+            "used"
+        )
+        raise InputError(msg)
+
+
+def _value_rules(
+    release: Release, mechanism: Mechanism, table: Table, cells: NDArray[np.int64],
+    lower: NDArray[np.int64], upper: NDArray[np.int64], clock: Clock,
+) -> ValueRules | None:  # fmt: skip
+    """Ask the mechanism about cells one value at a time; relations play no part in that.
+
+    None if the time runs out first.
+    """
+    width = int((upper - lower).max()) + 1
+    k = len(cells)
+    primary = np.zeros((k, width), dtype=bool)
+    levels = np.zeros((3, k, width), dtype=np.int64)
+    cost = np.zeros((k, width), dtype=np.int64)
+    publish = table.margins if mechanism.margins == "publish" else np.zeros(table.n_cells, bool)
+    alone = table.replace(relations=csr_array((0, table.n_cells), dtype=np.int64))
+    for t in range(width):
+        if clock.over:
+            return None
+        values = table.values.copy()
+        values[cells] = np.minimum(lower + t, upper)
+        one = alone.replace(values=values)
+        asked = mechanism.requirements(one, publish)
+        primary[:, t] = asked.primary[cells]
+        for i, level in enumerate((asked.lpl, asked.upl, asked.spl)):
+            levels[i, :, t] = np.where(asked.primary, level, 0)[cells]
+        cost[:, t] = mechanism.costs(one)[0][cells]
+    value = np.minimum(lower[:, None] + np.arange(width), upper[:, None])
+    # An attacker who does not know that cells are whole sees more; whoever proves a match checks
+    # that exactly, so a little more may be let through here.
+    low, high = lower[:, None].astype(float), upper[:, None].astype(float)
+    if not mechanism.attacker_is_integer(table):
+        try:
+            ends = intervals(table, release.pattern, time_limit=clock.seconds)
+        except OutOfTime:
+            return None
+        low, high = ends.lower[cells][:, None] - 1e-6, ends.upper[cells][:, None] + 1e-6
+    reached = (value - levels[0] >= low) & (value + levels[1] <= high) & (levels[2] <= high - low)
+    return ValueRules(primary, levels, cost, ~primary | reached)

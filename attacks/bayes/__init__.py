@@ -1,0 +1,6 @@
+"""What an attacker who knows the algorithm believes: priors, posteriors, risk, the rate of decoys.
+
+By Bayes, a table is as probable as its prior and the probability that the mechanism publishes it
+like this. `priors` has the first, `decoys` the second under random decoys, `posterior` both;
+`risk` measures one release, and `rates` chooses the smallest rate of decoys that is good enough.
+"""

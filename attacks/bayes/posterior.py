@@ -1,0 +1,310 @@
+"""The posterior: how probable each value of a suppressed cell is, once the algorithm is known.
+
+By Bayes: a table is as probable as its prior says if the mechanism publishes it with this pattern,
+and impossible if not. Without knowledge of the algorithm every consistent table would count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.algorithm_known.match_tests import MatchTest
+from attacks.algorithm_known.public_view import PublicView
+from attacks.bayes.decoys import DecoyRule
+from attacks.bayes.priors import Prior, PriorWeights, uniform
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.samples import draw
+from csp.clock import Clock
+from csp.errors import InputError
+from csp.mechanism import Mechanism
+from csp.release import Release
+
+__all__ = ["Posterior", "posterior", "shortest_interval"]
+
+_BEFORE = "every table was weighed"
+
+Chance = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+"""Log probability, up to a constant, that tables (t, k) are published with the pattern."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Posterior:
+    """Probabilities of the values of each suppressed cell.
+
+    Attributes
+    ----------
+    cells : (k,) int64
+    values : tuple of (v,) int64
+        Feasible values of each cell.
+    probability : tuple of (v,) float64
+        With knowledge of the algorithm.
+    naive : tuple of (v,) float64
+        Without it.
+    sensitive : (k,) float64
+        Probability that the cell is primary, with knowledge of the algorithm.
+    weight : float
+        Probability, without knowledge of the algorithm, that the pattern is this one (under
+        decoys, given that no coin fell outside it).
+    effective : float or None
+        Effective number of drawn tables behind the probabilities; None if all were listed.
+    exact : bool
+        Whether nothing was drawn.
+    keys : int or None
+        Under decoys: keys whose costs were drawn for the average over all keys.
+    """
+
+    cells: NDArray[np.int64]
+    values: tuple[NDArray[np.int64], ...]
+    probability: tuple[NDArray[np.float64], ...]
+    naive: tuple[NDArray[np.float64], ...]
+    sensitive: NDArray[np.float64]
+    weight: float
+    effective: float | None
+    exact: bool
+    keys: int | None = None
+
+    def __repr__(self) -> str:
+        way = "exact" if self.effective is None else f"worth {self.effective:.0f} independent draws"
+        if self.keys is not None:
+            way = f"{'all tables' if self.effective is None else way}, {self.keys} keys"
+        return f"Posterior({len(self.cells)} suppressed cells, {way})"
+
+    @property
+    def mode(self) -> NDArray[np.int64]:
+        """Most probable value of each cell, the smallest of equals: (k,) int64."""
+        pairs = zip(self.values, self.probability, strict=True)
+        return np.array([v[np.argmax(p)] for v, p in pairs])
+
+    @property
+    def mode_probability(self) -> NDArray[np.float64]:
+        """Probability of the most probable value of each cell: (k,) float64."""
+        return np.array([p.max() for p in self.probability])
+
+    def shortest(
+        self, mass: float = 0.95, *, naive: bool = False
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Shortest interval of each cell that holds some probability; the lowest of equals.
+
+        Parameters
+        ----------
+        mass : float
+            In (0, 1].
+        naive : bool
+            Without knowledge of the algorithm.
+
+        Returns
+        -------
+        lower, upper : (k,) int64
+
+        Raises
+        ------
+        InputError
+            If mass is out of range.
+        """
+        if not 0 < mass <= 1:
+            msg = f"mass {mass!r} is not in (0, 1]; 0.95 means 95 percent"
+            raise InputError(msg)
+        chances = self.naive if naive else self.probability
+        ends = [shortest_interval(v, p, mass) for v, p in zip(self.values, chances, strict=True)]
+        return np.array([a for a, _ in ends]), np.array([b for _, b in ends])
+
+
+def posterior(
+    release: Release,
+    mechanism: Mechanism,
+    *,
+    prior: Prior = uniform,
+    draws: int | None = None,
+    seed: int = 0,
+    limit: int = 2_000_000,
+    keys: int = 16,
+    time_limit: float | None = None,
+) -> Posterior:
+    """Compute the posterior of every suppressed cell.
+
+    Under decoys a table is as probable as the share of keys that publish it so; the key of the
+    mechanism, if it has one, is not used.
+
+    Parameters
+    ----------
+    release : Release
+    mechanism : Mechanism
+    prior : callable
+        Log weight of each value of an inner cell (`uniform`, `normal_counts`, or any function of
+        an int64 array). Cells that are totals of others have no weight of their own.
+    draws : int, optional
+        Number of tables to draw from the fibre instead of listing it.
+    seed : int
+    limit : int
+        Tables to list at most.
+    keys : int
+        Under decoys: keys to draw costs of. Coins within the pattern are summed over if it has up
+        to 12 cells, else drawn.
+    time_limit : float, optional
+        Wall seconds.
+
+    Returns
+    -------
+    Posterior
+
+    Raises
+    ------
+    InputError
+        As `attacks.matching`; under decoys, if the table is not a network of counts with
+        up to 64 cells that may be suppressed; if the fibre is larger than `limit` and no draws are
+        asked for; if no table drawn is a match; if the prior excludes every match.
+    OutOfTime
+        If the time limit passed: sums over a part of the tables are no probabilities. With
+        `draws`, only if it passed before a table was drawn or those drawn were tested.
+
+    Examples
+    --------
+    >>> from csp import Mechanism, MinFrequency, Table
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> mechanism = Mechanism(MinFrequency(10), width=10, margins="publish")
+    >>> found = posterior(mechanism.protect(table).release, mechanism)
+    >>> found
+    Posterior(4 suppressed cells, exact)
+    """
+    clock = Clock.of(time_limit)
+    view = PublicView.of(release, mechanism, clock=clock)
+    chance = None if mechanism.defence is None else _under_decoys(view, keys, seed, clock)
+    fibre = Fibre(release, view.table, bounds=(view.lower, view.upper))
+    weigh = PriorWeights(view.table, view.cells, view.lower, view.upper, prior)
+    aware, naive = _Sums(view), _Sums(view)
+    effective = None
+    if draws is None:
+        size = fibre.count(time_limit=clock.seconds)
+        clock.check(_BEFORE)
+        if size is None or size > limit:
+            many = "too many to count" if size is None else f"{size}"
+            msg = (
+                f"{many} tables fit the release, more than limit={limit}; give draws= to sample "
+                "them, or a larger limit"
+            )
+            raise InputError(msg)
+        for block in fibre.blocks(time_limit=clock.seconds):
+            naive.add(block, weigh(block))
+            if chance is not None:
+                aware.add(block, weigh(block) + chance(block))
+        if chance is None:
+            for block in MatchTest.for_(view).listed(clock):
+                aware.add(block, weigh(block))
+    else:
+        drawn = draw(fibre, draws, seed, time_limit=clock.part(0.5).seconds)
+        naive.add(drawn.tables, weigh(drawn.tables))
+        if chance is None:
+            matches = drawn.tables[MatchTest.for_(view).among(drawn.tables, clock)]
+            aware.add(matches, weigh(matches))
+        else:
+            aware.add(drawn.tables, weigh(drawn.tables) + chance(drawn.tables))
+        effective = drawn.effective / len(drawn.tables) * aware.effective
+    if aware.total <= -math.inf:
+        msg = (
+            "no table that was drawn is published like this; give more draws"
+            if draws is not None
+            else "the prior gives no weight to any table that is published like this"
+        )
+        raise InputError(msg)
+    values = tuple(np.arange(a, b + 1) for a, b in zip(view.lower, view.upper, strict=True))
+    return Posterior(
+        view.cells, values, aware.shares(), naive.shares(), aware.sensitive(),
+        math.exp(aware.total - naive.total), effective, draws is None and chance is None,
+        None if chance is None else keys,
+    )  # fmt: skip
+
+
+def _under_decoys(view: PublicView, keys: int, seed: int, clock: Clock) -> Chance:
+    """Log share of keys that publish a table like this, up to a constant."""
+    rule = DecoyRule(view.mechanism, view.table, orders=keys, seed=seed)
+
+    def chance(tables: NDArray[np.int64]) -> NDArray[np.float64]:
+        full = np.repeat(view.table.values[None], len(tables), axis=0)
+        full[:, view.cells] = tables
+        with np.errstate(divide="ignore"):
+            return np.log(rule.likelihood(view.release.pattern, full, clock=clock))
+
+    return chance
+
+
+class _Sums:
+    """Sums of weights by cell and value, scaled by the largest weight so far."""
+
+    def __init__(self, view: PublicView) -> None:
+        self._view = view
+        spans = (view.upper - view.lower + 1).tolist()
+        self._sums = [np.zeros(s) for s in spans]
+        self._primary = np.zeros(len(spans))
+        self._scale = -math.inf
+        self._squares = 0.0
+
+    def add(self, tables: NDArray[np.int64], logs: NDArray[np.float64]) -> None:
+        """Count tables with their log weights."""
+        top = float(logs.max(initial=-math.inf))
+        if top == -math.inf:
+            return
+        if top > self._scale:
+            shrink = math.exp(self._scale - top) if self._scale > -math.inf else 0.0
+            self._sums = [s * shrink for s in self._sums]
+            self._primary *= shrink
+            self._squares *= shrink**2
+            self._scale = top
+        weights = np.exp(logs - self._scale)
+        self._squares += float(weights @ weights)
+        for e, sums in enumerate(self._sums):
+            place = tables[:, e] - self._view.lower[e]
+            sums += np.bincount(place, weights, len(sums))
+        self._primary += weights @ self._is_primary(tables)
+
+    def _is_primary(self, tables: NDArray[np.int64]) -> NDArray[np.float64]:
+        rules, view = self._view.value_rules, self._view
+        if rules is not None:
+            cells = np.arange(tables.shape[1])
+            return np.asarray(rules.primary[cells, tables - view.lower], dtype=np.float64)
+        flags: Iterator[NDArray[np.bool_]] = (
+            view.mechanism.problem(view.release.table(x)).primary[view.cells] for x in tables
+        )
+        return np.array(list(flags), dtype=np.float64)
+
+    @property
+    def total(self) -> float:
+        """Log of the sum of all weights."""
+        whole = float(self._sums[0].sum())
+        return self._scale + math.log(whole) if whole > 0 else -math.inf
+
+    @property
+    def effective(self) -> float:
+        """Effective number of weighted draws (Kish)."""
+        return float(self._sums[0].sum() ** 2 / self._squares) if self._squares else 0.0
+
+    def shares(self) -> tuple[NDArray[np.float64], ...]:
+        """Probabilities of each cell's values."""
+        return tuple(s / s.sum() for s in self._sums)
+
+    def sensitive(self) -> NDArray[np.float64]:
+        """Probability that each cell is primary."""
+        return np.asarray(self._primary / self._sums[0].sum())
+
+
+def shortest_interval(
+    values: NDArray[np.int64], chance: NDArray[np.float64], mass: float
+) -> tuple[int, int]:
+    """Find the ends of the shortest run of values with this probability (up to rounding)."""
+    upto = np.concatenate([[0.0], np.cumsum(chance)])
+    want = mass * upto[-1] * (1 - 1e-12)
+    best = (0, len(values) - 1)
+    right = 0
+    for left in range(len(values)):
+        right = max(right, left)
+        while right < len(values) and upto[right + 1] - upto[left] < want:
+            right += 1
+        if right == len(values):
+            break
+        if right - left < best[1] - best[0]:
+            best = (left, right)
+    return int(values[best[0]]), int(values[best[1]])

@@ -1,0 +1,95 @@
+"""How probable the values of a cell are before anything is published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.table import Table
+
+__all__ = ["Prior", "PriorWeights", "normal_counts", "uniform"]
+
+Prior = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+"""Log prior weights of values of one inner cell; cells are independent beforehand."""
+
+
+def uniform(values: NDArray[np.int64]) -> NDArray[np.float64]:
+    """All values are equally probable beforehand."""
+    return np.zeros(len(values))
+
+
+def normal_counts(mean: float, deviation: float) -> Prior:
+    """Prior of counts that are absolute values of rounded normal numbers.
+
+    The experiments of Minami and Abe (2019) draw their tables so.
+
+    Parameters
+    ----------
+    mean, deviation : float
+
+    Raises
+    ------
+    InputError
+        If the deviation is not positive.
+    """
+    if not deviation > 0:
+        msg = f"deviation {deviation!r} is not positive"
+        raise InputError(msg)
+
+    def weights(values: NDArray[np.int64]) -> NDArray[np.float64]:
+        from scipy.special import log_ndtr
+
+        def log_mass(v: NDArray[np.float64]) -> NDArray[np.float64]:
+            # In the lower tail and in logarithms, or the far ends would be lost to rounding.
+            far = -np.abs(v - mean)
+            top, bottom = (log_ndtr((far + half) / deviation) for half in (0.5, -0.5))
+            return np.asarray(top + np.log1p(-np.exp(bottom - top)))
+
+        x = values.astype(np.float64)
+        return np.asarray(np.where(x > 0, np.logaddexp(log_mass(x), log_mass(-x)), log_mass(x)))
+
+    return weights
+
+
+class PriorWeights:
+    """Log prior weights of the tables consistent with a release.
+
+    Parameters
+    ----------
+    table : Table
+        One of them.
+    cells, lower, upper : (k,) int64
+        Suppressed cells and their feasible values.
+    prior : callable
+        See `attacks.posterior`.
+
+    Raises
+    ------
+    InputError
+        If the prior gives anything else than one log weight for each value.
+    """
+
+    def __init__(
+        self, table: Table, cells: NDArray[np.int64], lower: NDArray[np.int64],
+        upper: NDArray[np.int64], prior: Prior,
+    ) -> None:  # fmt: skip
+        self._lower = lower
+        self._inner = np.flatnonzero(~table.margins[cells])
+        self._tables = []
+        for e in self._inner.tolist():
+            values = np.arange(lower[e], upper[e] + 1)
+            found = np.asarray(prior(values), dtype=np.float64)
+            if found.shape != values.shape or np.isnan(found).any() or (found == np.inf).any():
+                msg = "the prior must give one log weight, finite or -inf, for each value"
+                raise InputError(msg)
+            self._tables.append(found)
+
+    def __call__(self, tables: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Log weights of (t, k) values of the suppressed cells: (t,)."""
+        out = np.zeros(len(tables))
+        for e, weights in zip(self._inner.tolist(), self._tables, strict=True):
+            out += weights[tables[:, e] - self._lower[e]]
+        return out

@@ -1,0 +1,6 @@
+"""The fibre of a release: the whole-number tables consistent with everything published.
+
+`consistent_tables` has the fibre itself. Below it: `feasible_intervals` of single cells, `counts`
+without listing, `enumeration` under any relations, `network_ranges` where the suppressed cells form
+a network, and the `kernel_basis`, the moves from one table to the next. `samples` draws tables.
+"""

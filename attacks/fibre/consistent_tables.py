@@ -1,0 +1,217 @@
+"""The fibre of a release: all whole-number tables that agree with everything published.
+
+Parts of the pattern that no relation connects are independent: counts multiply, samples combine.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from attacks.fibre import enumeration
+from attacks.fibre.counts import Counter, TooMany
+from attacks.fibre.feasible_intervals import feasible
+from attacks.fibre.kernel_basis import kernel
+from csp.attacker.view import components
+from csp.clock import UNLIMITED, Clock
+from csp.completion import complete
+from csp.release import Release
+from csp.table import Table
+
+__all__ = ["Fibre", "Part"]
+
+_BLOCK = 4096
+_NODES = 50_000
+_BEFORE = "every table was listed"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Part:
+    """Suppressed cells that relations connect, and the equations that bind them.
+
+    Attributes
+    ----------
+    cells : (k,) int64
+        Positions among the suppressed cells of the release.
+    matrix : (r, k) csr_array of int64
+    right : (r,) int64
+    lower, upper : (k,) int64
+        Integer feasibility intervals.
+    """
+
+    cells: NDArray[np.int64]
+    matrix: csr_array
+    right: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"Part({len(self.cells)} cells)"
+
+    def tables(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
+        """Yield blocks (t, k) of all solutions, each once.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out first.
+        """
+        run = enumeration.compiled()
+        search = enumeration.start(self.matrix, self.right, self.lower, self.upper, _BLOCK)
+        if not run["narrow"](search, 0, -1):
+            return
+        while search.state[enumeration.DEPTH] >= 0:
+            clock.check(_BEFORE)
+            run["enumerate_system"](search, _NODES)
+            count = int(search.state[enumeration.KEPT])
+            if count:
+                yield search.kept[:count].copy()
+                search.state[enumeration.KEPT] = 0
+
+
+class Fibre:
+    """All whole-number tables that agree with a release.
+
+    Parameters
+    ----------
+    release : Release
+    table : Table, optional
+        A table that agrees with the release, if one is known; otherwise one is computed.
+    bounds : ((k,) int64, (k,) int64), optional
+        Integer feasibility intervals of the suppressed cells, if they are known.
+    time_limit : float, optional
+        Wall seconds to find what is not given.
+
+    Raises
+    ------
+    InputError
+        If nothing is suppressed, no table fits, or infinitely many do.
+    OutOfTime
+        If the time limit passed first.
+
+    Examples
+    --------
+    Table 1 of Minami and Abe (2019): four suppressed cells, one direction, ten tables.
+
+    >>> import numpy as np
+    >>> from csp import Table
+    >>> from csp.release import Release
+    >>> inner = [[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 0]]
+    >>> table = Table.from_array(inner)
+    >>> pattern = np.zeros((5, 5), bool)
+    >>> pattern[np.ix_([1, 3], [1, 3])] = True
+    >>> fibre = Fibre(Release.of(table, pattern.ravel()))
+    >>> fibre.dimension, fibre.count()
+    (1, 10)
+    >>> sorted(next(iter(fibre)).tolist())[0] >= 0
+    True
+    """
+
+    def __init__(
+        self,
+        release: Release,
+        table: Table | None = None,
+        *,
+        bounds: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+        time_limit: float | None = None,
+    ) -> None:
+        clock = Clock.of(time_limit)
+        self.release = release
+        self.table = complete(release, time_limit=clock.seconds) if table is None else table
+        self.cells: NDArray[np.int64] = np.flatnonzero(release.pattern)
+        self.lower, self.upper = bounds or feasible(self.table, release.pattern, clock)
+        self.parts = tuple(self._parts())
+        self._counters: list[Counter] | None = None
+
+    def __repr__(self) -> str:
+        return f"Fibre({len(self.cells)} suppressed cells in {len(self.parts)} parts)"
+
+    def _parts(self) -> Iterator[Part]:
+        for view in components(self.table, self.release.pattern):
+            place = np.searchsorted(self.cells, view.cells)
+            right = view.matrix @ self.table.values[view.cells]
+            yield Part(place, view.matrix, right, self.lower[place], self.upper[place])
+
+    @property
+    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Integer feasibility intervals of the suppressed cells: lower, upper (k,)."""
+        return self.lower, self.upper
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the integer kernel (Minami and Abe 2019, Section 3.2)."""
+        return int(kernel(self.release.relations, self.release.pattern).shape[1])
+
+    def count(self, limit: int = 1_000_000, *, time_limit: float | None = None) -> int | None:
+        """Count the tables without listing them.
+
+        Parameters
+        ----------
+        limit : int
+            Partial sums to keep in memory.
+        time_limit : float, optional
+            Wall seconds.
+
+        Returns
+        -------
+        int or None
+            None if there are too many partial sums, or the time ran out.
+        """
+        counters = self.counters(limit, time_limit=time_limit)
+        return None if counters is None else math.prod(c.total for c in counters)
+
+    def counters(
+        self, limit: int = 1_000_000, *, time_limit: float | None = None
+    ) -> list[Counter] | None:
+        """Count each part; None if one has too many partial sums, or the time ran out."""
+        clock = Clock.of(time_limit)
+        if self._counters is None:
+            found = []
+            for part in self.parts:
+                try:
+                    found.append(
+                        Counter(part.matrix, part.right, part.lower, part.upper, limit, clock)
+                    )
+                except TooMany:
+                    return None
+            self._counters = found
+        return self._counters
+
+    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+        """Yield the values of the suppressed cells in each table: (k,) int64."""
+        for block in self.blocks():
+            yield from block
+
+    def blocks(self, *, time_limit: float | None = None) -> Iterator[NDArray[np.int64]]:
+        """Yield all tables in blocks of (t, k) int64.
+
+        Parameters
+        ----------
+        time_limit : float, optional
+            Wall seconds from the first block on, what is done with blocks included.
+
+        Raises
+        ------
+        OutOfTime
+            If the time limit passed before the last block.
+        """
+        clock = Clock.of(time_limit)
+        if len(self.parts) == 1:
+            yield from self.parts[0].tables(clock)
+            return
+        # The last part runs fastest; the others are kept as they are met again and again.
+        *others, last = self.parts
+        lists = [list(itertools.chain.from_iterable(part.tables(clock))) for part in others]
+        for choice in itertools.product(*lists):
+            for block in last.tables(clock):
+                full = np.zeros((len(block), len(self.cells)), dtype=np.int64)
+                for part, values in zip(others, choice, strict=True):
+                    full[:, part.cells] = values
+                full[:, last.cells] = block
+                yield full

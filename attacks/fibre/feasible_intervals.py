@@ -1,0 +1,113 @@
+"""The least and largest whole number that each suppressed cell can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.fibre import enumeration
+from csp.attacker import components
+from csp.clock import UNLIMITED, Clock
+from csp.errors import CertificateError, InputError
+from csp.feasibility import intervals
+from csp.table import Table
+
+__all__ = ["feasible"]
+
+_MOST_NODES = 200_000
+
+
+def feasible(
+    table: Table, pattern: NDArray[np.bool_], clock: Clock = UNLIMITED
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Least and largest whole number that each suppressed cell can be; proved.
+
+    Parameters
+    ----------
+    table : Table
+        Any completion of the release.
+    pattern : (n,) bool
+    clock : Clock
+
+    Returns
+    -------
+    lower, upper : (k,) int64
+
+    Raises
+    ------
+    InputError
+        If a cell has no end in one direction.
+    CertificateError
+        If the end of an interval cannot be proved.
+    OutOfTime
+        If the time runs out first.
+    """
+    cells = np.flatnonzero(pattern)
+    low, high = _proved_ends(table, pattern, clock)
+    endless = ~np.isfinite(low[cells]) | ~np.isfinite(high[cells])
+    if endless.any():
+        i = int(cells[np.argmax(endless)])
+        msg = (
+            f"suppressed cell {table.cell(i)} has no end in one direction, so infinitely many "
+            "tables fit; give the table bounds (lower=, upper=)"
+        )
+        raise InputError(msg)
+    return low[cells].astype(np.int64), high[cells].astype(np.int64)
+
+
+def _proved_ends(
+    table: Table, pattern: NDArray[np.bool_], clock: Clock
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Find ends over whole numbers; where there is no linear proof, by an exhaustive search."""
+    whole = intervals(table, pattern, integer=True, time_limit=clock.seconds)
+    low, high = whole.lower.copy(), whole.upper.copy()
+    doubtful = np.flatnonzero(~whole.exact.all(axis=1))
+    if not len(doubtful) or not np.isfinite([low[pattern], high[pattern]]).all():
+        return low, high
+    outer = intervals(table, pattern, cells=doubtful, time_limit=clock.seconds).require_exact()
+    # Proved bounds of every cell, to search within.
+    box = np.stack([low, high]).astype(np.int64)
+    box[0, doubtful] = np.ceil(outer.lower[doubtful])
+    box[1, doubtful] = np.floor(outer.upper[doubtful])
+    for view in components(table, pattern):
+        right = view.matrix @ table.values[view.cells]
+        for j in np.flatnonzero(np.isin(view.cells, doubtful)).tolist():
+            i = int(view.cells[j])
+            for side, ends in enumerate((low, high)):
+                ranges = box[:, view.cells].copy()
+                while not whole.exact[i, side]:
+                    clock.check()
+                    ranges[1 - side, j] = ends[i] + (1 if side else -1)
+                    further = _solution(view.matrix, right, ranges, table.cell(i))
+                    if further is None:
+                        break
+                    ends[i] = further[j]
+                box[side, i] = ends[i]
+    return low, high
+
+
+def _solution(
+    matrix: Any, right: NDArray[np.int64], ranges: NDArray[np.int64], name: str
+) -> NDArray[np.int64] | None:
+    """One whole-number solution within ranges; None if there is none.
+
+    Raises
+    ------
+    CertificateError
+        If the search is too long.
+    """
+    run = enumeration.compiled()
+    if (ranges[0] > ranges[1]).any():
+        return None
+    search = enumeration.start(matrix, right, ranges[0], ranges[1], 1)
+    if not run["narrow"](search, 0, -1):
+        return None
+    run["enumerate_system"](search, _MOST_NODES)
+    if search.state[enumeration.KEPT]:
+        return np.asarray(search.kept[0])
+    if search.state[enumeration.DEPTH] >= 0:
+        msg = f"no proof was found that the interval of cell {name} ends where it seems to"
+        raise CertificateError(msg)
+    return None

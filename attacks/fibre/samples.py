@@ -1,0 +1,258 @@
+"""Tables drawn uniformly from a fibre: exactly where it can be counted, else by a Markov chain.
+
+The chain goes along simple cycles of a network, which connect its whole fibre (they are its Graver
+basis), or along vectors of the reduced kernel, for which nobody promises that.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.kernel_basis import kernel
+from csp.attacker.flow import as_network
+from csp.attacker.view import View, hidden_view
+from csp.clock import UNLIMITED, Clock
+
+__all__ = ["Draws", "compiled", "draw", "moves_of", "run_chain"]
+
+_CYCLES = 2000
+_STEPS_EACH = 4
+_DRAWN = 4096
+"""Tables for which a chain draws its directions at once."""
+_SPAN = 16
+"""Tables that a chain keeps between two looks at the clock."""
+_BEFORE = "a table was drawn"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Draws:
+    """Tables drawn from a fibre.
+
+    Attributes
+    ----------
+    tables : (t, k) int64
+        Values of the suppressed cells.
+    effective : float
+        Number of independent draws that tell as much: t for exact draws; for a chain, t over the
+        integrated autocorrelation time of the cell that mixes worst (an estimate).
+    exact : bool
+        Whether the draws are independent and uniform.
+    connected : bool
+        Whether the chain is known to reach every table.
+    """
+
+    tables: NDArray[np.int64]
+    effective: float
+    exact: bool
+    connected: bool
+
+    def __repr__(self) -> str:
+        way = "independent" if self.exact else f"worth {self.effective:.0f} independent ones"
+        return f"Draws({len(self.tables)} tables, {way})"
+
+
+def draw(
+    fibre: Fibre,
+    size: int,
+    seed: int = 0,
+    *,
+    limit: int = 200_000,
+    time_limit: float | None = None,
+) -> Draws:
+    """Draw tables from a fibre.
+
+    Parameters
+    ----------
+    fibre : Fibre
+    size : int
+    seed : int
+    limit : int
+        Partial sums to keep for exact draws.
+    time_limit : float, optional
+        Wall seconds; then there are fewer tables.
+
+    Returns
+    -------
+    Draws
+
+    Raises
+    ------
+    OutOfTime
+        If the time limit passed before the first table.
+    """
+    clock = Clock.of(time_limit)
+    rng = np.random.default_rng(seed)
+    # Counting is the better way, but must leave time for the other one.
+    counters = fibre.counters(limit, time_limit=clock.part(0.5).seconds)
+    if counters is not None:
+        tables = np.zeros((size, len(fibre.cells)), dtype=np.int64)
+        done = size
+        for part, counter in zip(fibre.parts, counters, strict=True):
+            for t in range(done):
+                if clock.over:
+                    done = t
+                    break
+                tables[t, part.cells] = counter.draw(rng)
+        if not done:
+            clock.check(_BEFORE)
+        return Draws(tables[:done], float(done), exact=True, connected=True)
+    moves, connected = moves_of(fibre, clock)
+    start = fibre.table.values[fibre.cells].copy()
+    each = max(1, _STEPS_EACH * len(fibre.cells))
+    chain = compiled()["run_chain"]
+    tables = np.zeros((size, len(start)), dtype=np.int64)
+    x = start
+    # The first tenth is thrown away: the chain has to forget where it began.
+    first = max(1, size // 10)
+    done = reached = 0
+    for block, out in ((first, np.zeros((first, len(x)), dtype=np.int64)), (size, tables)):
+        clock.check(_BEFORE)
+        done = reached = 0
+        while done < block and not clock.over:
+            drawn = min(_DRAWN, block - done)
+            which = rng.integers(0, len(moves), size=drawn * each)
+            where = rng.random(drawn * each)
+            span = drawn if clock == UNLIMITED else _SPAN
+            for begin in range(0, drawn, span):
+                if clock.over:
+                    break
+                steps = slice(begin * each, (begin + span) * each)
+                target = out[done + begin :]
+                chain(x, moves, fibre.lower, fibre.upper, which[steps], where[steps], each, target)
+                reached = done + min(drawn, begin + span)
+            done = reached
+    if not done:
+        clock.check(_BEFORE)
+    tables = tables[:done]
+    moving = tables[:, fibre.lower < fibre.upper]
+    return Draws(tables, _effective(moving), exact=False, connected=connected)
+
+
+def moves_of(fibre: Fibre, clock: Clock = UNLIMITED) -> tuple[NDArray[np.int64], bool]:
+    """Directions of a chain, and whether they are known to connect the fibre.
+
+    Returns
+    -------
+    moves : (m, k) int64
+    connected : bool
+    """
+    view = hidden_view(fibre.table, fibre.release.pattern)
+    cycles = _cycles(view, clock)
+    if cycles is not None and len(cycles) <= _CYCLES:
+        return np.array(cycles, dtype=np.int64).reshape(-1, len(fibre.cells)), True
+    basis = kernel(fibre.release.relations, fibre.release.pattern)[fibre.cells].T
+    pairs = [basis, *(a + s * b for a, b in itertools.combinations(basis, 2) for s in (1, -1))]
+    return np.vstack(pairs), False
+
+
+def _cycles(view: View, clock: Clock) -> list[NDArray[np.int64]] | None:
+    """List the simple cycles of a network; None if it is none, or there are very many."""
+    import networkx as nx
+
+    network = as_network(view)
+    if network is None:
+        return None
+    k = len(view.cells)
+    graph = nx.Graph()
+    # A cell is a node of its own, so that cells side by side stay apart.
+    for e in range(k):
+        u, v = int(network.tail[e]), int(network.head[e])
+        graph.add_edge(("row", u), ("cell", e))
+        graph.add_edge(("cell", e), ("row", v))
+    found = []
+    # Cells that leave the network and come back at the same node are cycles of one cell.
+    for e in np.flatnonzero(network.tail == network.head).tolist():
+        alone = np.zeros(k, dtype=np.int64)
+        alone[e] = 1
+        found.append(alone)
+    for cycle in itertools.islice(nx.simple_cycles(graph), _CYCLES + 1):
+        clock.check(_BEFORE)
+        vector = np.zeros(k, dtype=np.int64)
+        turn = cycle.index(next(node for node in cycle if node[0] == "row"))
+        nodes = cycle[turn:] + cycle[:turn]
+        for i in range(0, len(nodes), 2):
+            e = nodes[i + 1][1]
+            vector[e] = 1 if network.tail[e] == nodes[i][1] else -1
+        found.append(vector)
+        if len(found) > _CYCLES:
+            return None
+    return found
+
+
+def run_chain(
+    x: NDArray[np.int64], moves: NDArray[np.int64], lower: NDArray[np.int64],
+    upper: NDArray[np.int64], which: NDArray[np.int64], where: NDArray[np.float64], each: int,
+    out: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Hit and run: a direction, then any of the steps that it allows (plain; see `compiled`).
+
+    Parameters
+    ----------
+    x : (k,) int64
+        Where the chain is; changes.
+    moves : (m, k) int64
+    lower, upper : (k,) int64
+    which : (s,) int64
+        Direction of each step.
+    where : (s,) float64
+        Position within the range of each step, in [0, 1).
+    each : int
+        Steps between two tables that are kept.
+    out : (t, k) int64
+        Written from the first row on.
+    """
+    for s in range(len(which)):
+        move = moves[which[s]]
+        back, forth = np.int64(-(2**62)), np.int64(2**62)
+        for e in range(len(x)):
+            m = move[e]
+            if m > 0:
+                forth = min(forth, (upper[e] - x[e]) // m)
+                back = max(back, -((x[e] - lower[e]) // m))
+            elif m < 0:
+                forth = min(forth, (x[e] - lower[e]) // -m)
+                back = max(back, -((upper[e] - x[e]) // -m))
+        step = back + np.int64(where[s] * (forth - back + 1))
+        for e in range(len(x)):
+            x[e] += step * move[e]
+        if (s + 1) % each == 0:
+            out[(s + 1) // each - 1] = x
+
+
+def _effective(tables: NDArray[np.int64]) -> float:
+    """Effective sample size of the worst cell (initial positive sequence, Geyer 1992)."""
+    size = len(tables)
+    worst = float(size)
+    for column in tables.T.astype(np.float64):
+        centred = column - column.mean()
+        if not centred.any():
+            # A cell that could move and did not: the chain has told nothing about it.
+            return 1.0
+        # Autocovariances of all lags at once (padded, so that the ends do not meet).
+        power = np.abs(np.fft.rfft(centred, 2 * size)) ** 2
+        lags = np.fft.irfft(power, 2 * size)[:size]
+        last = (size - 1) // 2 * 2
+        pairs = (lags[:last:2] + lags[1:last:2]) / lags[0]
+        end = int(np.argmax(pairs <= 0)) if (pairs <= 0).any() else len(pairs)
+        worst = min(worst, size / max(2 * float(pairs[:end].sum()) - 1, 1.0))
+    return worst
+
+
+_compiled: dict[str, Any] = {}
+
+
+def compiled() -> dict[str, Any]:
+    """Compiled twins of the functions of this module, by name."""
+    if not _compiled:
+        import sys
+
+        from csp.compiled import compile_together
+
+        _compiled.update(compile_together((sys.modules[__name__],), ("run_chain",), {}))
+    return _compiled

@@ -1,0 +1,6 @@
+"""What a release discloses to an attacker who does not know how it was made.
+
+`bound_proofs` and `exhaustive_proofs` prove bounds; `disclosed_cells` and `cell_sums` list what
+follows from one release, `several_releases` from releases that are combined. `insider_knowledge`
+adds what contributors know, `coalitions` finds the fewest who disclose a cell together.
+"""

@@ -1,0 +1,270 @@
+"""Cells that a release discloses: by linear algebra, by bounds, or as whole numbers.
+
+A cell that is a combination of published relations is known to everybody who can solve linear
+equations, whatever the bounds are. Bounds and whole numbers narrow further; for patterns that are
+no network, linear programs can call a cell wider than it is for who knows that cells are whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.release_alone.bound_proofs import Proof, end_of, ends, shortened
+from csp.attacker.view import View, components
+from csp.certificate import Claim
+from csp.clock import UNLIMITED, Clock
+from csp.completion import complete
+from csp.release import Release
+
+__all__ = ["Disclosure", "combination", "determined", "disclosed"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Disclosure:
+    """What anybody can compute of the suppressed cells of a release.
+
+    Attributes
+    ----------
+    release : Release
+    cells : (k,) int64
+        Suppressed cells.
+    lower, upper : (k,) float64
+        Feasibility interval over rational tables, in units; infinite where there is no end.
+    whole_lower, whole_upper : (k,) float64
+        The same over tables of whole units; NaN if they were not asked for.
+    linear : (k,) bool
+        The value follows from the published ones by linear algebra alone.
+    exact : (k,) bool
+        The rational interval is a point (linear ones included): bounds tell the value as well.
+    whole : (k,) bool
+        The whole-number interval is a point (those of `exact` included).
+    narrower : (k,) bool
+        The whole-number interval is narrower than the rational one.
+    proved : (k,) bool
+        Every end is proved by a combination of relations. Whole-number ends inside the rational
+        ones otherwise rest on a tree search; `attacks.explain` can check them by exhaustion.
+    proofs : tuple of Proof or None
+        For linear ones: the combination of relations that equals the cell.
+    """
+
+    release: Release
+    cells: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    whole_lower: NDArray[np.float64]
+    whole_upper: NDArray[np.float64]
+    linear: NDArray[np.bool_]
+    exact: NDArray[np.bool_]
+    whole: NDArray[np.bool_]
+    narrower: NDArray[np.bool_]
+    proved: NDArray[np.bool_]
+    proofs: tuple[Proof | None, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"Disclosure({len(self.cells)} suppressed cells: {int(self.linear.sum())} known by "
+            f"linear algebra, {int((self.exact & ~self.linear).sum())} more by bounds, "
+            f"{int((self.whole & ~self.exact).sum())} more as whole numbers)"
+        )
+
+
+def disclosed(
+    release: Release, *, integer: bool = True, time_limit: float | None = None
+) -> Disclosure:
+    """Find the cells that a release gives away, and the interval of every other one.
+
+    Parameters
+    ----------
+    release : Release
+    integer : bool
+        Whether the attacker knows that cells are whole units, so that tables of whole units are
+        looked at too. Beyond networks, that takes cells with less than 10**9 units of room.
+    time_limit : float, optional
+        Wall seconds.
+
+    Returns
+    -------
+    Disclosure
+
+    Raises
+    ------
+    InputError
+        If nothing is suppressed, or no table fits the release.
+    OutOfTime
+        If the time limit passed before every cell was judged.
+    CertificateError
+        If an end cannot be made exact.
+
+    Examples
+    --------
+    Three cells of which two share a row and two a column: each is known.
+
+    >>> import numpy as np
+    >>> from csp import Table
+    >>> from csp.release import Release
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> pattern = np.zeros((4, 4), bool)
+    >>> pattern[[0, 0, 1], [0, 1, 0]] = True
+    >>> disclosed(Release.of(table, pattern.ravel()))
+    Disclosure(3 suppressed cells: 3 known by linear algebra, 0 more by bounds, 0 more as \
+whole numbers)
+    """
+    clock = Clock.of(time_limit)
+    table = complete(release, time_limit=clock.seconds)
+    rational, whole = ends(table, release.pattern, integer=integer, clock=clock)
+    cells = np.flatnonzero(release.pattern)
+    value = {int(i): int(table.values[i]) for i in cells}
+
+    def both(found: dict[int, tuple[Claim, Claim]]) -> list[tuple[Fraction | None, ...]]:
+        return [tuple(end_of(value[i], claim) for claim in found[i]) for i in cells.tolist()]
+
+    wide = both(rational)
+    tight = both(whole) if integer else []
+    exact = np.array([a is not None and a == b for a, b in wide])
+    proofs = _proofs(release, cells[exact], components(table, release.pattern), clock)
+    sure = [
+        all(claim.exact or claim.reach is None for claim in (*rational[i], *whole.get(i, ())))
+        for i in cells.tolist()
+    ]
+    lower, upper = _floats(wide)
+    blank = np.full((2, len(cells)), np.nan)
+    whole_lower, whole_upper = _floats(tight) if integer else blank
+    flags = (
+        np.array([i in proofs for i in cells.tolist()]),
+        exact,
+        np.array([a is not None and a == b for a, b in tight or wide]),
+        np.array([pair != other for pair, other in zip(wide, tight or wide, strict=True)]),
+        np.array(sure),
+    )
+    for array in (cells, lower, upper, whole_lower, whole_upper, *flags):
+        array.flags.writeable = False
+    return Disclosure(
+        release, cells, lower, upper, whole_lower, whole_upper, *flags,
+        tuple(proofs.get(i) for i in cells.tolist()),
+    )  # fmt: skip
+
+
+def _floats(pairs: list[tuple[Fraction | None, ...]]) -> NDArray[np.float64]:
+    """Lower and upper ends as two rows; infinite where there is none."""
+    none = (-np.inf, np.inf)
+    rows = [[none[s] if p[s] is None else float(p[s]) for p in pairs] for s in (0, 1)]  # type: ignore[arg-type]
+    return np.array(rows, dtype=np.float64).reshape(2, len(pairs))
+
+
+def _proofs(
+    release: Release, candidates: NDArray[np.int64], views: list[View], clock: Clock
+) -> dict[int, Proof]:
+    """Find the combinations behind cells that linear algebra gives, among those without room."""
+    found: dict[int, Proof] = {}
+    for view in views:
+        inside = np.isin(view.cells, candidates)
+        # A cell that can move is in no row space: most parts need no elimination at all.
+        if not inside.any():
+            continue
+        for j, (factors, divisor) in determined(view.matrix, clock).items():
+            cell = int(view.cells[j])
+            proof = combination(view, cell, factors, divisor)
+            found[cell] = shortened(release, proof, view, bounds=False, clock=clock)
+    return found
+
+
+def combination(view: View, cell: int, factors: dict[int, int], divisor: int) -> Proof:
+    """Proof that a cell equals a combination of relations, as `determined` found it.
+
+    Parameters
+    ----------
+    view : View
+    cell : int
+    factors : dict of int to int
+        Multipliers by row of the view.
+    divisor : int
+    """
+    rows = sorted(factors, key=lambda r: (factors[r] < 0, r))
+    numbers = tuple(factors[r] for r in rows)
+    return Proof(((cell, 1),), 1, tuple(int(view.rows[r]) for r in rows), numbers, divisor)
+
+
+def determined(matrix: Any, clock: Clock = UNLIMITED) -> dict[int, tuple[dict[int, int], int]]:
+    """Columns whose unit vector is a combination of the rows, each with that combination.
+
+    Parameters
+    ----------
+    matrix : (r, k) csr_array of int
+    clock : Clock
+
+    Returns
+    -------
+    dict of int to (dict of int to int, int)
+        Multipliers of rows, and the positive divisor.
+
+    Raises
+    ------
+    OutOfTime
+        If the time runs out.
+
+    Notes
+    -----
+    In the reduced echelon form a unit vector is in the row space exactly if it is one of the rows:
+    its coefficients are its entries at the pivot columns. Rows are kept whole and short.
+    """
+    r = matrix.shape[0]
+    rows: list[dict[int, int]] = []
+    made: list[dict[int, int]] = []
+    for i in range(r):
+        span = slice(matrix.indptr[i], matrix.indptr[i + 1])
+        pairs = zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True)
+        rows.append({int(c): int(v) for c, v in pairs if v})
+        made.append({i: 1})
+    holders: dict[int, set[int]] = {}
+    for i, row in enumerate(rows):
+        for c in row:
+            holders.setdefault(c, set()).add(i)
+    waiting = {i for i, row in enumerate(rows) if row}
+    while waiting:
+        clock.check()
+        # Short rows first, and columns that few other rows hold: little fills in.
+        i = min(waiting, key=lambda row: (len(rows[row]), row))
+        waiting.discard(i)
+        pivot = min(rows[i], key=lambda c: (len(holders[c]), c))
+        for other in sorted(holders[pivot] - {i}):
+            _clear(rows, made, holders, other, i, pivot)
+            if not rows[other]:
+                waiting.discard(other)
+    units = {}
+    for row, combination in zip(rows, made, strict=True):
+        if len(row) == 1:
+            ((c, value),) = row.items()
+            sign = 1 if value > 0 else -1
+            units[c] = ({i: sign * v for i, v in combination.items() if v}, abs(value))
+    return dict(sorted(units.items()))
+
+
+def _clear(
+    rows: list[dict[int, int]], made: list[dict[int, int]], holders: dict[int, set[int]],
+    other: int, i: int, pivot: int,
+) -> None:  # fmt: skip
+    """Take a pivot column out of another row, in whole numbers."""
+    a, b = rows[i][pivot], rows[other][pivot]
+    common = gcd(a, b)
+    keep, take = a // common, b // common
+    for target, source, counted in ((rows, rows[i], True), (made, made[i], False)):
+        mixed = {c: keep * v for c, v in target[other].items()}
+        for c, v in source.items():
+            mixed[c] = mixed.get(c, 0) - take * v
+        kept = {c: v for c, v in mixed.items() if v}
+        if counted:
+            for c in target[other].keys() - kept.keys():
+                holders[c].discard(other)
+            for c in kept.keys() - target[other].keys():
+                holders.setdefault(c, set()).add(other)
+        target[other] = kept
+    shared = gcd(*rows[other].values(), *made[other].values())
+    if shared > 1:
+        rows[other] = {c: v // shared for c, v in rows[other].items()}
+        made[other] = {c: v // shared for c, v in made[other].items()}

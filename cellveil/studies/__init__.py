@@ -1,1 +1,0 @@
-"""Experiments of the papers on microdata, made again: rows, pages and figures."""

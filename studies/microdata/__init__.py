@@ -1,0 +1,1 @@
+"""The experiments of the papers on microdata: counts, compliance, aggregate knowledge, timings."""

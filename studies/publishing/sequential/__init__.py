@@ -1,0 +1,1 @@
+"""A deterministic rule that is safe from those who know it: patterns take turns."""

@@ -1,0 +1,1 @@
+"""The tables of Soria-Comas and Domingo-Ferrer (2012) on probabilistic k-anonymity."""

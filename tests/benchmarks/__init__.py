@@ -1,0 +1,1 @@
+"""What is measured, how results are kept, and what the command says."""
