@@ -237,6 +237,14 @@ def test_a_relaxation_that_is_stopped_has_a_bound_all_the_same(monkeypatch: Any)
     assert 0 < bounds[0] < bounds[1] < bounds[2] <= relax(field, UNLIMITED).bound
 
 
+def test_relations_taken_one_at_a_time_give_the_same_relaxation(monkeypatch: Any) -> None:
+    field = Field(office())
+    whole = relax(field, UNLIMITED)
+    monkeypatch.setattr(relaxation, "_PAIRS", 1)
+    assert relax(field, UNLIMITED).bound == pytest.approx(whole.bound)
+    assert whole.bound > 0
+
+
 def test_few_steps_of_the_simplex_method_give_the_same_relaxation(monkeypatch: Any) -> None:
     field = Field(office())
     bound = relax(field, UNLIMITED).bound

@@ -6,11 +6,12 @@ others of a relation must be able to move as far as a primary cell in it is requ
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from csp.clock import Clock
 from csp.highs import Model, Status
@@ -21,6 +22,9 @@ __all__ = ["Relaxed", "conditions", "least", "relax"]
 # A level that any move reaches, and by how much a point leaves a row open.
 _ANY = 1e-9
 _BROKEN = 1e-6
+
+# Pairs of cells in relations whose conditions are written down at once: half a gigabyte.
+_PAIRS = 5_000_000
 
 # Steps after which the simplex method gives way to an interior-point method, and the number of rows
 # that then join together: on two5in6 and ninenew this takes 9 and 11 s, without it 17 and 14.
@@ -57,16 +61,16 @@ def relax(field: Field, clock: Clock) -> Relaxed:
     clock : Clock
     """
     problem = field.problem
-    rows = conditions(field, field.relations)
     fixed = problem.forced & field.open
     columns = np.flatnonzero(field.open & ~fixed)
-    constant = rows[:, np.flatnonzero(fixed)].sum(axis=1)
-    rows = csr_array(rows[:, columns])
-    keep = np.flatnonzero((np.diff(rows.indptr) > 0) & (-constant > least(rows)))
-    rows, lower = csr_array(rows[keep]), -np.asarray(constant[keep], dtype=np.float64)
-    # What one cell adds beyond what is missing is no use: the row is as true without it.
-    missing = np.repeat(lower, np.diff(rows.indptr))
-    rows.data = np.where(missing > 0, np.minimum(rows.data, missing), rows.data)
+    asked = []
+    for part in _parts(field.relations):
+        asked.append(_asked(field, part, fixed, columns))
+        if clock.over:
+            break
+    rows = csr_array(vstack([part for part, _ in asked]))
+    lower = np.concatenate([least for _, least in asked])
+    del asked
     price, endless = field.price[columns], np.full(len(lower), np.inf)
     model = Model(solver="simplex").load(
         cost=price, lower=np.zeros(len(columns)), upper=np.ones(len(columns)),
@@ -94,6 +98,37 @@ def relax(field: Field, clock: Clock) -> Relaxed:
     x = fixed.astype(np.float64)
     x[columns] = z
     return Relaxed(x, bound)
+
+
+def _parts(relations: csr_array) -> Iterator[csr_array]:
+    """Take some relations at a time, as the pairs of their cells can be many."""
+    pairs = np.cumsum(np.diff(relations.indptr).astype(np.int64) ** 2)
+    begin = 0
+    while begin < len(pairs):
+        before = int(pairs[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(pairs, before + _PAIRS, side="right")))
+        yield csr_array(relations[begin:end])
+        begin = end
+    if not len(pairs):
+        yield relations
+
+
+def _asked(
+    field: Field, relations: csr_array, fixed: NDArray[np.bool_], columns: NDArray[np.int64]
+) -> tuple[csr_array, NDArray[np.float64]]:
+    """Write what some relations ask of the cells that are not fixed: rows, and their least values.
+
+    Rows that every pattern satisfies are left out.
+    """
+    rows = conditions(field, relations)
+    constant = np.asarray(rows @ fixed.astype(np.float64))
+    rows = csr_array(rows[:, columns])
+    keep = np.flatnonzero((np.diff(rows.indptr) > 0) & (-constant > least(rows)))
+    rows, lower = csr_array(rows[keep]), -constant[keep]
+    # What one cell adds beyond what is missing is no use: the row is as true without it.
+    missing = np.repeat(lower, np.diff(rows.indptr))
+    rows.data = np.where(missing > 0, np.minimum(rows.data, missing), rows.data)
+    return rows, lower
 
 
 def conditions(field: Field, matrix: csr_array) -> csr_array:
