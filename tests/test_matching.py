@@ -444,9 +444,11 @@ def test_limits_are_kept_by_draws_too() -> None:
     import time
 
     protected = MECHANISM.protect(ordinary(8, 4))
-    began = time.monotonic()
-    found = matching(protected.release, MECHANISM, method="sample", draws=2000, limit=0.3)
-    assert time.monotonic() - began < 6
+    # Loops are compiled by the first call, which no limit stops.
+    for _ in range(2):
+        began = time.process_time()
+        found = matching(protected.release, MECHANISM, method="sample", draws=2000, limit=0.3)
+    assert time.process_time() - began < 3
     assert set(found.verdict) <= {"proved safe", "undecided"}
 
 
