@@ -281,7 +281,12 @@ def _linear_phase(run: Run) -> None:
     until = run.until(_SHARE_OF_CUTS) if run.net is None else run.soft_clock
     if _stays_wide(run):
         # What relations ask by themselves is most of what cuts find in that time, or more.
-        run.raise_bound(relax(Field(run.problem), deep).bound)
+        try:
+            relaxed = relax(Field(run.problem), deep)
+        except SolverError as error:  # patterns need no bound
+            run.note(str(error))
+        else:
+            run.raise_bound(relaxed.bound)
         run.tell("relations")
     for answer in drive(run, until=until):
         run.raise_bound(answer.bound)
