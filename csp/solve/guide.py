@@ -48,7 +48,8 @@ _MOST_ENTRIES = 12_000_000
 # left), for subspaces where this found one or none, and for what completes the last of these.
 _FIRST_SECONDS = 20.0
 _FIRST_SHARE = 0.1
-_EARLY_SHARE = 0.05
+_EARLY_SHARE = 0.2
+_EARLY_SECONDS = 15.0
 _LATER_SHARE = 0.8
 _FINISH_SHARE = 0.25
 _AUDIT_SHARE = 0.3
@@ -75,9 +76,11 @@ def first_patterns(run: Run) -> None:
     if run.pool is None and ends_in_time:
         _offer(run, weights, run.clock, tidy=tidy, pool=begun)
     if run.pool is None or run.problem.table.n_cells >= VERY_LARGE:
-        share = _LATER_SHARE if run.pool is None else _EARLY_SHARE
+        until = run.clock.part(_LATER_SHARE)
+        if run.pool is not None:
+            until = run.clock.part(_EARLY_SHARE).within(_EARLY_SECONDS)
         before = run.best_cost
-        _subspaces(run, run.clock.part(share), 5 * _PATIENCE)
+        _subspaces(run, until, 5 * _PATIENCE)
         gained = run.best_cost != before
         run.subspace_share = _LEADING if gained or not ends_in_time else 1 - _LEADING
     if run.pool is None and ends_in_time:
