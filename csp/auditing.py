@@ -282,7 +282,7 @@ def _audited(
             table, pattern, again,
             integer=integer, enough=largest_levels(problem), clock=clock, witnesses=witnesses,
         )  # fmt: skip
-    for p in np.flatnonzero(problem.primary & pattern).tolist():
+    for p in np.flatnonzero(problem.primary & targets).tolist():
         violations += short_of_levels(problem, p, *ends[p])
     claims = [claim for pair in ends.values() for claim in pair]
     guards = ["outsider"]

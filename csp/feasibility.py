@@ -237,12 +237,12 @@ def as_arrays(
         if claim.known:
             continue
         i, side = claim.cell, upper if claim.sign > 0 else lower
-        endless = claim.reach is None
-        end = (
-            claim.sign * np.inf
-            if claim.reach is None
-            else float(int(table.values[i]) + claim.sign * claim.reach)
-        )
+        reach, endless = claim.reach, claim.reach is None
+        if reach is None:
+            end = claim.sign * np.inf
+        else:  # integers: fractions take five times as long, and there may be millions
+            whole = int(table.values[i]) * reach.denominator + claim.sign * reach.numerator
+            end = whole / reach.denominator
         # Several witnesses may speak of one end: the interval reaches as far as any of them.
         if np.isnan(side[i]) or claim.sign * end > claim.sign * side[i]:
             side[i] = end

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["doubtful"]
 
+# Claims checked in one product: a table may have millions, whose witnesses would fill the memory.
+_AT_ONCE = 200_000
+
 
 def doubtful(
     claims: Sequence[Claim],
@@ -44,9 +47,10 @@ def doubtful(
     """
     plain = np.array([_plain(claim, table, pattern) for claim in claims], dtype=bool)
     where = np.flatnonzero(plain)
-    if len(where):
-        chosen = [claims[i] for i in where.tolist()]
-        plain[where] &= _witnesses_hold(chosen, table, pattern, up, down)
+    for begin in range(0, len(where), _AT_ONCE):
+        part = where[begin : begin + _AT_ONCE]
+        chosen = [claims[i] for i in part.tolist()]
+        plain[part] &= _witnesses_hold(chosen, table, pattern, up, down)
     proofs = np.array(
         [i for i in np.flatnonzero(plain).tolist() if claims[i].exact], dtype=np.int64
     )
@@ -129,7 +133,9 @@ def _witnesses_hold(
     hit = place[order][at] == targets if len(order) else np.zeros(len(claims), dtype=bool)
     moved = np.where(hit, steps[order][at], 0) if len(order) else np.zeros(len(claims), np.int64)
     far = [
-        c.sign * step >= c.reach * c.denominator if c.reach is not None else False
+        c.sign * step * c.reach.denominator >= c.reach.numerator * c.denominator
+        if c.reach is not None
+        else False
         for c, step in zip(claims, moved.tolist(), strict=True)
     ]
     return np.asarray(kept & good[witness] & np.array(far, dtype=bool))

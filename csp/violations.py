@@ -86,17 +86,24 @@ def misplaced(problem: Problem, pattern: NDArray[np.bool_]) -> Iterator[Violatio
 
 def short_of_levels(problem: Problem, p: int, low: Claim, high: Claim) -> list[Violation]:
     """Levels of one primary cell that its interval does not reach."""
-    table = problem.table
     found = []
-    width = None if low.reach is None or high.reach is None else low.reach + high.reach
-    whom = f" from the contributor of cell {table.cell(low.known[0])}" if low.known else ""
-    for kind, need, attained in (
-        ("lower", int(problem.lpl[p]), low.reach),
-        ("upper", int(problem.upl[p]), high.reach),
-        ("sliding", int(problem.spl[p]), width),
+    for kind, level, attained in (
+        ("lower", problem.lpl, low.reach),
+        ("upper", problem.upl, high.reach),
+        ("sliding", problem.spl, low.reach),
     ):
-        if attained is not None and attained < need:
+        need = int(level[p])
+        if need <= 0 or attained is None:
+            continue
+        if kind == "sliding":
+            # Summed only here: a table may have millions of cells and no sliding level.
+            if high.reach is None:
+                continue
+            attained += high.reach
+        if attained < need:
             much = "nothing" if attained == 0 else "too little"
+            table = problem.table
+            whom = f" from the contributor of cell {table.cell(low.known[0])}" if low.known else ""
             words = f"cell {table.cell(p)} keeps {much} of its {kind} protection level{whom}"
             found.append(
                 Violation(

@@ -14,7 +14,7 @@ from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
 from csp.solve.large.axes import Axes, Tops
 from csp.solve.large.book import Book
-from csp.solve.large.field import Field, Witness
+from csp.solve.large.field import Field, Witness, movable
 from csp.solve.large.local import Block, Way
 
 __all__ = ["Builder", "prune", "serve_together"]
@@ -84,14 +84,16 @@ class Builder:
                 if p in block:
                     yield block
 
-    def order(self) -> list[int]:
+    def order(self, rows: NDArray[np.int64]) -> list[int]:
         """Sort requirements by home block, the largest needs first."""
         field, home = self._field, {}
-        for p in np.unique(field.cell).tolist():
+        cell = field.cell[rows]
+        for p in np.unique(cell).tolist():
             home[p] = self._axes.around(p, self._growths[0])
         number = {tops: i for i, tops in enumerate(dict.fromkeys(home.values()))}
-        keys = np.array([number[home[p]] for p in field.cell.tolist()], np.int64)
-        order: list[int] = np.lexsort((field.kind, field.cell, -field.need, keys)).tolist()
+        keys = np.array([number[home[p]] for p in cell.tolist()], np.int64)
+        by_home = np.lexsort((field.kind[rows], cell, -field.need[rows], keys))
+        order: list[int] = rows[by_home].tolist()
         return order
 
     def witness(
@@ -207,7 +209,10 @@ def serve_together(book: Book, clock: Clock) -> None:
     OutOfTime
     """
     field = book.field
-    for part in components(field.problem.table, field.problem.forced & field.open):
+    cells, _ = movable(field.columns, np.flatnonzero(field.problem.forced & field.open))
+    moving = np.zeros(len(field.open), dtype=bool)
+    moving[cells] = True
+    for part in components(field.problem.table, moving):
         if len(part.cells) < _CYCLE:
             continue
         at = np.minimum(np.searchsorted(part.cells, field.cell), len(part.cells) - 1)

@@ -25,6 +25,7 @@ from csp.solve.large.exchange import drop_cells
 from csp.solve.large.field import Field, Witness
 from csp.solve.large.regions import improve_regions
 from csp.solve.large.relaxation import Relaxed, relax
+from csp.solve.large.swaps import occupied, swaps
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
 from csp.violations import Violation, largest_levels, short_of_levels
 
@@ -45,6 +46,10 @@ _TRUST = 0.95
 # that, if time is limited, in times of what has passed. (It takes twice as long as the first.)
 _COMPARED = 2
 _AGAIN = 4
+
+# Share of the combinations of codes that are cells, below which pairs of cells serve best: blocks
+# are products of codes, most of which are missing there.
+_SPARSE = 0.1
 
 # Shares of the time for the relaxation, and of what is left for the audit of a pattern.
 _RELAX = 0.3
@@ -198,22 +203,22 @@ def _run(search: _Search, seed: int) -> str:
     search.bound = cost_of(problem, problem.forced)
     builder = Builder(arrays, search.axes)
     attackers = Attackers(problem) if problem.alone.any() else None
-    relaxed = None
-    try:
-        relaxed = relax(arrays, clock.part(_RELAX))
-    except SolverError as error:  # patterns need no bound
-        search.notes.append(str(error))
-    else:
-        step = smallest_step(problem.cost[problem.free])
-        search.bound += round_up(relaxed.bound, step)
-    search.tell("bound")
+    sparse = occupied(search.axes) < _SPARSE
+    # Pairs are found as well without a guide, and the relaxation of a sparse table takes minutes.
+    relaxed = None if sparse else _relaxed(search, arrays)
     # A first pattern is worth being a little late.
     late = Clock(clock.end + grace(clock.end - search.began)) if clock.end < np.inf else clock
     book = Book(arrays, attackers)
     builder.clock = late
     serve_together(book, late)
     beforehand = dict(book.witnesses)
-    failed = builder.serve(book, builder.order(), _guide(problem, arrays, relaxed))
+    guide, rows = _guide(problem, arrays, relaxed), np.arange(len(arrays.cell))
+    if sparse:
+        for witness in swaps(arrays, search.axes, guide, late):
+            book.add(witness)
+            guide[witness.cells] = 0.0
+        rows = np.array([r for r in rows.tolist() if not book.settled(r)], np.int64)
+    failed = builder.serve(book, builder.order(rows), guide)
     search.rescued = len(failed)
     _rescue(search, book, failed, late)
     prune(book, arrays.price)
@@ -221,10 +226,13 @@ def _run(search: _Search, seed: int) -> str:
     if search.best is None:
         _suppress_everything(search, late)
     search.tell("first pattern")
-    book = _again(search, book, beforehand, builder, relaxed, late)
+    if sparse:
+        _relaxed(search, arrays)
+    else:
+        book = _again(search, book, beforehand, builder, relaxed, late)
     rng = np.random.default_rng(seed)
-    # Regions know nothing of lone contributors.
-    ways = ["regions", "cells"] if attackers is None else ["cells"]
+    # Regions know nothing of lone contributors, and are products of codes.
+    ways = ["regions", "cells"] if attackers is None and not sparse else ["cells"]
     idle: set[str] = set()
     while not search.close_enough:
         # What a part has begun when its time is over is still of use.
@@ -249,6 +257,21 @@ def _run(search: _Search, seed: int) -> str:
             return "done"
         ways.append(ways.pop(0))
     return "done" if search.cost == search.bound else "gap"
+
+
+def _relaxed(search: _Search, arrays: Field) -> Relaxed | None:
+    """Solve the relaxation, which gives the bound; None if the solver does not end it."""
+    problem, relaxed = search.problem, None
+    try:
+        relaxed = relax(arrays, search.clock.part(_RELAX))
+    except SolverError as error:  # patterns need no bound
+        search.notes.append(str(error))
+    else:
+        step = smallest_step(problem.cost[problem.free])
+        forced = cost_of(problem, problem.forced)
+        search.bound = max(search.bound, forced + round_up(relaxed.bound, step))
+    search.tell("bound")
+    return relaxed
 
 
 def _slice(search: _Search) -> tuple[Clock, Clock]:
@@ -276,7 +299,8 @@ def _again(
         other.add(witness)
     builder.clock, builder.compared = reserve, _COMPARED
     try:
-        failed = builder.serve(other, builder.order(), _guide(search.problem, arrays, relaxed))
+        rows = np.arange(len(arrays.cell))
+        failed = builder.serve(other, builder.order(rows), _guide(search.problem, arrays, relaxed))
     except OutOfTime:
         return book
     finally:

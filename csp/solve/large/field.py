@@ -12,7 +12,7 @@ from scipy.sparse import csc_array, csr_array
 from csp.attacker.view import room
 from csp.problem import Problem
 
-__all__ = ["Field", "Witness"]
+__all__ = ["Field", "Witness", "movable"]
 
 # Rooms are cut at this multiple of the largest level: what is further serves nobody.
 _ROOM = 4
@@ -135,3 +135,34 @@ def _levels(
     rise = np.maximum(problem.upl, problem.spl - fall)
     beyond = np.maximum(rise - np.maximum(up, problem.upl), 0)
     return rise - beyond, fall + beyond
+
+
+def movable(columns: csc_array, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], csr_array]:
+    """Leave out cells that cannot move because all others of a relation stay, one after the other.
+
+    Parameters
+    ----------
+    columns : (m, n) csc_array
+        Relations by cells.
+    cells : (k,) int64
+        Ascending; all others stay.
+
+    Returns
+    -------
+    cells : (k',) int64
+    matrix : (m', k') csr_array
+        The relations that hold at least two of them.
+    """
+    matrix = csr_array(columns[:, cells])
+    matrix = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
+    while len(cells):
+        size = np.diff(matrix.indptr)
+        stuck = np.zeros(len(cells), dtype=bool)
+        # A cell that is alone in a relation cannot move; without it others may be alone.
+        stuck[matrix.indices[matrix.indptr[:-1][size == 1]]] = True
+        if not stuck.any():
+            break
+        cells = cells[~stuck]
+        matrix = csr_array(matrix[:, np.flatnonzero(~stuck)])
+        matrix = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
+    return cells, matrix

@@ -13,7 +13,7 @@ from csp.attacker.exact import common_denominator
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
-from csp.solve.large.field import Field, Witness
+from csp.solve.large.field import Field, Witness, movable
 
 __all__ = ["Block", "Way", "whole_steps"]
 
@@ -57,20 +57,7 @@ class Block:
 
     def __init__(self, field: Field, cells: NDArray[np.int64]) -> None:
         self._field = field
-        cells = cells[field.open[cells]]
-        matrix = csr_array(field.columns[:, cells])
-        matrix = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
-        # A cell that is alone in a relation cannot move; without it others may be alone.
-        while len(cells):
-            size = np.diff(matrix.indptr)
-            stuck = np.zeros(len(cells), dtype=bool)
-            stuck[matrix.indices[matrix.indptr[:-1][size == 1]]] = True
-            if not stuck.any():
-                break
-            cells = cells[~stuck]
-            matrix = csr_array(matrix[:, np.flatnonzero(~stuck)])
-            matrix = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
-        self.cells = cells
+        self.cells, matrix = movable(field.columns, cells[field.open[cells]])
         self._matrix = matrix.astype(np.int64)
         self._models: dict[bool, Model] = {}
 
