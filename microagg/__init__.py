@@ -51,8 +51,7 @@ if TYPE_CHECKING:
         rank_disclosure,
     )
     from microagg.partitions.methods import individual_ranking, mdav, mondrian, vmdav
-    from microagg.partitions.partition import Partition, information_loss
-    from microagg.partitions.ranked import Ranked
+    from microagg.partitions.partition import Partition, Ranked, information_loss
     from microagg.records import Records, read_records
     from microagg.swapping.correlations import CorrelationLoss, correlation_loss
     from microagg.swapping.linkage import Linkage, Linkages, linkage_probability
@@ -98,8 +97,7 @@ _HOMES = {
         "suppress_clusters",
     ),
     "microagg.partitions.methods": ("individual_ranking", "mdav", "mondrian", "vmdav"),
-    "microagg.partitions.partition": ("Partition", "information_loss"),
-    "microagg.partitions.ranked": ("Ranked",),
+    "microagg.partitions.partition": ("Partition", "Ranked", "information_loss"),
     "microagg.aggregates": (
         "Generalised",
         "Monotone",

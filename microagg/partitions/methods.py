@@ -7,8 +7,7 @@ from typing import Any
 
 from csp.clock import Clock
 from csp.errors import OutOfTime
-from microagg.partitions.partition import Partition
-from microagg.partitions.ranked import Ranked
+from microagg.partitions.partition import Partition, Ranked
 from microagg.records import check_k, read_records
 from microagg.scaling import scaled
 
@@ -205,7 +204,7 @@ def individual_ranking(
     InputError
         As for `mdav`, or if the method is unknown.
     """
-    from microagg.partitions.ranking import ranking_labels
+    from microagg.partitions.univariate import ranking_labels
 
     records = read_records(X, attributes, decimals=decimals)
     check_k(k, records.n, 2)

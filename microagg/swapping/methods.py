@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
-from microagg.partitions.ranking import METHODS as GROUPS
+from microagg.partitions.univariate import METHODS as GROUPS
 from microagg.records import Records, check_k
 from microagg.scaling import scaled
 from microagg.swapping.moves import (
@@ -195,7 +195,7 @@ def ir_swap(
         They stay as they are, and are told apart from other columns in the report only; none by
         default.
     groups : {"mdav", "optimal"}
-        How the groups are made; see `microagg.partitions.ranking.ranking_labels`. Equal values
+        How the groups are made; see `microagg.partitions.univariate.ranking_labels`. Equal values
         are in random order.
 
     Returns

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from microagg.partitions.mdav import mdav_labels
-from microagg.partitions.ranking import ranking_labels
+from microagg.partitions.univariate import ranking_labels
 
 __all__ = [
     "ORDERS",
@@ -201,7 +201,7 @@ def ranking_moves(points: NDArray[np.float64], k: int, groups: str, seed: int) -
         The confidential attributes alone.
     k : int
     groups : {"mdav", "optimal"}
-        See `microagg.partitions.ranking.ranking_labels`.
+        See `microagg.partitions.univariate.ranking_labels`.
     seed : int
     """
     moves = []
