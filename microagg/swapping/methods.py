@@ -14,6 +14,7 @@ from microagg.partitions.partition import Partition
 from microagg.partitions.univariate import METHODS as GROUPS
 from microagg.records import Records, check_k
 from microagg.scaling import scaled
+from microagg.swapping.linkage import value_codes
 from microagg.swapping.moves import (
     Move,
     Original,
@@ -23,7 +24,7 @@ from microagg.swapping.moves import (
     ranking_moves,
 )
 from microagg.swapping.roles import Roles, refuse_constant
-from microagg.swapping.swapped import Swapped, value_codes
+from microagg.swapping.swapped import Swapped
 
 __all__ = ["INTRUDERS", "ir_swap", "mdav_id", "mdav_swap"]
 

@@ -23,7 +23,8 @@ from csp.rules.base import Number
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Records
 from microagg.tables.contributions import NEGATIVE, contributions
-from microagg.tables.identities import Identity, as_identities
+from microagg.tables.identities import Identity
+from microagg.tables.identity_detection import as_identities
 
 if TYPE_CHECKING:
     from csp.table import Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.judge import offer, unsafe
+from microagg.compliance.sensitivity import offer, unsafe
 
 __all__ = ["grow"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.judge import absorb, unsafe
+from microagg.compliance.sensitivity import absorb, unsafe
 
 __all__ = ["join"]
 
