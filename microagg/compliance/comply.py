@@ -1,4 +1,4 @@
-"""Dominance-rule and p%-rule compliant k-anonymity (paper 001, section 4), in five ways."""
+"""Compliant k-anonymity (Torra and Navarro-Arribas 2023, section 4), in five ways."""
 
 from __future__ import annotations
 

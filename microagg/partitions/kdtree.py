@@ -186,7 +186,7 @@ def groups_of(points: NDArray[np.float64]) -> Groups:
 
 
 def empty_tree(points: NDArray[np.float64], count: int) -> Tree:
-    """Allocate a tree for so many groups among these points."""
+    """Allocate a tree for `count` groups among these points."""
     n, d = points.shape
     leaves = 1
     while leaves * LANES < count:

@@ -53,7 +53,7 @@ ROUNDS = 100
 """Rounds between two calls of `progress`."""
 
 SMALL_TREE = 200
-"""A tree of at most so many records is not built anew when it has lost half of them."""
+"""A tree of at most this many records is not rebuilt when it has lost half of them."""
 
 LEFT, LABEL, GROUPS = 0, 1, 2
 """Where the state of a run keeps the records without a cluster, the next label, and the groups of
@@ -315,7 +315,7 @@ def rounds(
     tree: Tree, drift: Drift, groups: Groups, search: Search, points: Any, sums: Sums, k: int,
     state: Any, labels: Any, most: int, half: int,
 ) -> None:  # fmt: skip
-    """Form two clusters a round while 3k records are left, for at most so many rounds.
+    """Form two clusters a round while 3k records are left, for at most `most` rounds.
 
     Parameters
     ----------

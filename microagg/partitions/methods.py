@@ -48,7 +48,7 @@ def mdav(
     time_limit : float, optional
         Wall seconds.
     progress : callable, optional
-        Called now and then with the number of records that have a cluster, and n.
+        Called from time to time with the number of records that have a cluster, and n.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def mondrian(
     cut : str
         "nearest": at the allowable cut nearest to the median; "median": at the median or not at
         all; "relaxed": in halves, equal values on either side; "paper": in halves across the
-        widest range as the data is scaled, as in the experiments of paper 001.
+        widest range as the data is scaled, as in Torra and Navarro-Arribas (2023).
     scale : str
         See `microagg.scaling.SCALES`; matters for "paper" only, up to rounding.
 
@@ -184,7 +184,7 @@ def individual_ranking(
 ) -> Ranked:
     """Each attribute in groups of its own.
 
-    Loses little, and is no protection against anybody who knows several attributes: the masked
+    Loses little, and does not protect against an attacker who knows several attributes: the masked
     file is not k-anonymous.
 
     Parameters

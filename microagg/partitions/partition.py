@@ -25,7 +25,7 @@ class Partition:
     labels : (n,) int64
         Cluster of each record: 0, 1, ... without gaps.
     k : int
-        Least size that was asked for; every cluster has at least so many records.
+        Least size that was asked for; every cluster has at least that many records.
     sizes : (c,) int64
         Records in each cluster.
     centroids : (c, d) float64

@@ -28,13 +28,13 @@ class Linkage:
     name : str
         The attribute, or the quasi-identifiers joined by "+" where they are masked together.
     sizes : (n,) int64
-        Records in the group of each record: it is linked rightly with probability 1 in so many,
+        Records in the group of each record: it is linked rightly with probability 1 in that number,
         whichever record of the group is guessed.
     most : (n,) int64
         How often the commonest value of its group occurs: that guess is right with probability
         ``most / sizes``.
     proved : bool
-        Whether nobody can do better: see `microagg.linkage_probability`.
+        Whether no attacker can do better: see `microagg.linkage_probability`.
     """
 
     name: str

@@ -112,7 +112,7 @@ def mdav_swap(
     k : int
         Least size of a group.
     confidential : sequence of str, optional
-        Attributes that are swapped, in this order; all that are no quasi-identifiers by default.
+        Attributes that are swapped, in this order; all that are not quasi-identifiers by default.
     quasi_identifiers : sequence of str, optional
         All that are not confidential by default.
     intruders : {"informed", "uninformed"}
@@ -265,7 +265,7 @@ def _swapped(
         partitions[name] = made[id(move)]
         sources[name] = move.source
         new[name] = now[name] = original[name][move.source]
-    # Whoever knows the attributes that other groups were made of sees what moved where.
+    # An attacker who knows the attributes that other groups were made of sees what moved where.
     exposed = {roles.records.names[j] for move in moves for j in move.unswapped}
     proved = {name: name not in exposed for name in roles.confidential}
     return _result(roles, new, partitions, sources, k, how, proved)

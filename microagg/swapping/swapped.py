@@ -42,7 +42,7 @@ class Swapped:
     sources : mapping of str to (n,) int64
         Record whose entry each record was given, for each swapped attribute. Not for publication.
     proved : mapping of str to bool
-        Whether nobody links a record's value of each masked attribute with a probability above
+        Whether no attacker links a record's value of each masked attribute with a probability above
         that of a guess within its group: no groups were made of the attribute as it was before
         it was swapped.
     unchanged : mapping of str to float

@@ -125,7 +125,7 @@ def _parse(text: str, names: Sequence[str]) -> Identity:
     """Identity of an equation in text."""
     sides = text.split("=")
     if len(sides) != 2:
-        msg = f"identity {text!r} is no equation; write it like 'total = part1 + part2'"
+        msg = f"identity {text!r} is not an equation; write it like 'total = part1 + part2'"
         raise InputError(msg)
     found: dict[str, Fraction] = {}
     constant = Fraction(0)
