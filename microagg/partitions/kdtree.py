@@ -468,8 +468,8 @@ def squared(one: Any, two: Any) -> float:
 
 
 # The three functions below take attributes in the outer loop and the lanes, as many as `out` has,
-# in the inner one: written so, the compiler makes vector instructions of them. With a constant
-# number of lanes it would unroll the loop instead, and take a fifth longer.
+# in the inner one: written so, the compiler makes vector instructions of them. A constant number
+# of lanes would be unrolled instead.
 
 
 def squares(block: Any, point: Any, out: Any) -> None:
