@@ -27,9 +27,9 @@ if TYPE_CHECKING:
         is_p_sensitive,
         is_t_close,
     )
-    from microagg.compliance.complying import comply
+    from microagg.compliance.comply import comply
     from microagg.compliance.result import Compliant, Dropped
-    from microagg.compliance.suppressing import (
+    from microagg.compliance.suppress import (
         Suppressed,
         cluster_problem,
         paired,
@@ -51,16 +51,15 @@ if TYPE_CHECKING:
         rank_disclosure,
     )
     from microagg.partitions.methods import individual_ranking, mdav, mondrian, vmdav
-    from microagg.partitions.partition import Partition, information_loss
-    from microagg.partitions.ranked import Ranked
+    from microagg.partitions.partition import Partition, Ranked, information_loss
     from microagg.records import Records, read_records
     from microagg.swapping.correlations import CorrelationLoss, correlation_loss
-    from microagg.swapping.linkage import Linkage, Linkages, linkage_probability
+    from microagg.swapping.linkage import Linkage, Linkages
     from microagg.swapping.methods import ir_swap, mdav_id, mdav_swap
-    from microagg.swapping.swapped import Swapped
+    from microagg.swapping.swapped import Swapped, linkage_probability
     from microagg.tables.clusters import ClusterTable, cells, cluster_table
-    from microagg.tables.detecting import detect_identities
     from microagg.tables.identities import Identity
+    from microagg.tables.identity_detection import detect_identities
     from microagg.tables.risk import Disclosure, corresponding_p, disclosure
 
 # No module may share its name with a function of the package: importing it would hide the function.
@@ -89,17 +88,16 @@ _HOMES = {
         "link_records",
         "rank_disclosure",
     ),
-    "microagg.compliance.complying": ("comply",),
+    "microagg.compliance.comply": ("comply",),
     "microagg.compliance.result": ("Compliant", "Dropped"),
-    "microagg.compliance.suppressing": (
+    "microagg.compliance.suppress": (
         "Suppressed",
         "cluster_problem",
         "paired",
         "suppress_clusters",
     ),
     "microagg.partitions.methods": ("individual_ranking", "mdav", "mondrian", "vmdav"),
-    "microagg.partitions.partition": ("Partition", "information_loss"),
-    "microagg.partitions.ranked": ("Ranked",),
+    "microagg.partitions.partition": ("Partition", "Ranked", "information_loss"),
     "microagg.aggregates": (
         "Generalised",
         "Monotone",
@@ -109,11 +107,11 @@ _HOMES = {
     ),
     "microagg.records": ("Records", "read_records"),
     "microagg.swapping.correlations": ("CorrelationLoss", "correlation_loss"),
-    "microagg.swapping.linkage": ("Linkage", "Linkages", "linkage_probability"),
+    "microagg.swapping.linkage": ("Linkage", "Linkages"),
     "microagg.swapping.methods": ("ir_swap", "mdav_id", "mdav_swap"),
-    "microagg.swapping.swapped": ("Swapped",),
+    "microagg.swapping.swapped": ("Swapped", "linkage_probability"),
     "microagg.tables.clusters": ("ClusterTable", "cells", "cluster_table"),
-    "microagg.tables.detecting": ("detect_identities",),
+    "microagg.tables.identity_detection": ("detect_identities",),
     "microagg.tables.identities": ("Identity",),
     "microagg.tables.risk": ("Disclosure", "corresponding_p", "disclosure"),
 }

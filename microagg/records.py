@@ -68,7 +68,7 @@ class Records:
         Raises
         ------
         InputError
-            If a number is no multiple of the unit (row and column named).
+            If a number is not a multiple of the unit (row and column named).
         """
         parts = [
             _units(c, name, self.decimals) for name, c in zip(self.names, self.columns, strict=True)
@@ -128,7 +128,7 @@ def read_records(
     ------
     InputError
         If there are no records or attributes, a name occurs twice or is unknown, or an attribute
-        holds something that is no finite number (row and column named).
+        holds something that is not a finite number (row and column named).
     """
     if isinstance(data, Records):
         return data if attributes is None else data.only(attributes)

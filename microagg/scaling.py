@@ -13,7 +13,7 @@ __all__ = ["SCALES", "scaled"]
 SCALES = {
     "none": "as they are: the attribute with the largest numbers decides",
     "standardise": "divided by the standard deviation, the usual choice",
-    "variance": "divided by the variance, as in the experiments of paper 001",
+    "variance": "divided by the variance, as in Torra and Navarro-Arribas (2023)",
     "range": "divided by the range, so that every attribute runs from 0 to 1",
 }
 """Ways to make attributes comparable."""

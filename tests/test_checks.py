@@ -241,8 +241,8 @@ def test_the_example_of_t_closeness():
 
 
 def test_the_motivating_tables_of_aggregate_anonymity():
-    # Tables I and II of paper 002: the original singles everybody out, the classic one is
-    # 2-anonymous as text.
+    # Tables I and II of Gkountouna and others (2013): the original singles everybody out, the
+    # classic one is 2-anonymous as text.
     original = np.array([[10, 20, 100], [15, 15, 105], [30, 40, 200], [40, 30, 210]])
     assert anonymity(original).k == 1
     classic = {

@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 import microagg
 from csp import UNBOUNDED, InputError, Unprotectable, audit
-from microagg.compliance.suppressing import cluster_problem, paired, suppress_clusters
+from microagg.compliance.suppress import cluster_problem, paired, suppress_clusters
 from tests.shared import examples, shared_data
 
 ROWS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=8, max_size=30)

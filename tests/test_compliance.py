@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 
 import microagg
 from csp import InputError, OutOfTime, Unprotectable
-from microagg.compliance import generating, search
+from microagg.compliance import column_generation, search
 from microagg.compliance.search import Task
 from microagg.scaling import scaled
 from microagg.tables.forms import forms_of
@@ -134,16 +134,16 @@ def test_bounds_of_the_relaxation_hold_for_any_prices(units, k, rule, seed):
     ]
     assume(safe)
     prices = np.random.default_rng(seed).exponential(size=len(units)) * seed
-    pricing = generating.Pricing(task)
+    pricing = column_generation.Pricing(task)
     for nodes in (0, 3, 10_000):
-        _, bound, _ = pricing.round(prices, generating.Columns(task), nodes)
+        _, bound, _ = pricing.round(prices, column_generation.Columns(task), nodes)
         assert bound <= float(min(safe)) + 1e-9
 
 
 @examples(60)
 @given(files(12, 1), st.integers(2, 3), RULE)
 def test_no_fewer_records_of_a_cluster_can_be_dropped(units, k, rule):
-    from microagg.compliance.dropping import fewest
+    from microagg.compliance.drop import fewest
 
     assume(forms_of(text(rule)).least <= k)
     members = np.arange(len(units))
@@ -206,14 +206,14 @@ def test_compiled_searches_do_what_the_plain_functions_do(units, k, rule, method
     assume(forms_of(text(rule)).least <= k <= len(units))
     assume(not unsafe_cells(units, [0] * len(units), [rule]))
     found = comply(units, k, rule, method)
-    from microagg.compliance import growing, joining, judge, moving, pricing
+    from microagg.compliance import grow, local_search, merge, pricing, sensitivity
 
     plain = {}
-    for module in (judge, joining, moving, growing, pricing):
+    for module in (sensitivity, merge, local_search, grow, pricing):
         plain |= {name: f for name, f in vars(module).items() if callable(f)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "compiled", lambda: plain)
-        patch.setattr(generating, "compiled", lambda: plain)
+        patch.setattr(column_generation, "compiled", lambda: plain)
         again = comply(units, k, rule, method)
     assert again.partition.labels.tolist() == found.partition.labels.tolist()
     assert again.bound == found.bound

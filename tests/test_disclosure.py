@@ -1,4 +1,4 @@
-"""Sensitive cells of partitions, against equations (1) and (2) of paper 001."""
+"""Sensitive cells of partitions, against equations (1) and (2) of Torra and Navarro-Arribas."""
 
 from __future__ import annotations
 

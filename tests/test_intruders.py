@@ -19,7 +19,7 @@ from csp.release import Release
 from csp.rules import as_rule
 from microagg.aggregates import Generalised, aggregate_anonymise, candidate_counts
 from microagg.compliance.result import certified
-from microagg.compliance.suppressing import cluster_problem, suppress_clusters
+from microagg.compliance.suppress import cluster_problem, suppress_clusters
 from microagg.intruders import (
     aggregate_attack,
     candidates_of,

@@ -109,7 +109,8 @@ def test_wrong_input(points, k, cut, says):
 
 
 # Loss over the common domain on IPUMS with each reading of the cut: which one stalls on ties
-# decides whether k^f-anonymity looks better than k-anonymity in paper 002 (IPUMS, seven incomes).
+# decides whether k^f-anonymity looks better than k-anonymity in Gkountouna and others (2013), of
+# IPUMS with seven incomes.
 LOSS = {
     "median": {2: 1.54e-1, 10: 1.55e-1, 50: 1.55e-1},
     "nearest": {2: 7.28e-5, 10: 3.66e-4, 50: 2.79e-2},

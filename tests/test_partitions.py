@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from fractions import Fraction
-from functools import cache
 from unittest import mock
 
 import numpy as np
@@ -14,9 +13,9 @@ from hypothesis import strategies as st
 
 import microagg
 from csp.errors import InputError
-from microagg.partitions import lanes, mdav, optimal, sums
-from microagg.partitions.mdav import compiled, mdav_labels
-from microagg.partitions.ranking import ranking_labels
+from microagg.partitions import exact_means, kdtree, mdav, univariate, vmdav
+from microagg.partitions.mdav import mdav_labels
+from microagg.partitions.univariate import ranking_labels
 from microagg.partitions.vmdav import vmdav_labels
 from tests import oracles_microagg as oracles
 from tests.shared import examples, shared_data
@@ -78,17 +77,19 @@ def files(draw, largest=40):
 @pytest.mark.parametrize("way", ["plain", "compiled"])
 @given(st.lists(FINITE, min_size=1, max_size=8), st.integers(0, 8))
 def test_means_are_rounded_once(way, numbers, gone):
-    run = {"add": sums.add, "means": sums.means} if way == "plain" else compiled()
+    run = vars(exact_means) if way == "plain" else mdav.compiled()
     points = np.array(numbers)[:, None]
-    base, digits = sums.digits_for(points)
-    for bits in points.view(np.int64):
-        run["add"](digits, base, bits, 1)
-    for bits in points.view(np.int64)[: min(gone, len(numbers) - 1)]:
-        run["add"](digits, base, bits, -1)
-    left = numbers[min(gone, len(numbers) - 1) :]
+    gone = min(gone, len(numbers) - 1)
+    sums = exact_means.empty_sums(points)
+    run["add_all"](sums)
+    for row in range(gone):
+        run["add"](sums, row, -1)
     out = np.empty(1)
-    run["means"](digits, base, len(left), np.zeros(digits.shape[1], np.int64), out)
-    assert out[0] == float(sum(map(Fraction, left)) / len(left))
+    run["means"](sums, len(numbers) - gone, out)
+    assert out[0] == float(sum(map(Fraction, numbers[gone:])) / len(numbers[gone:]))
+    assert exact_means.exact_mean(points[gone:])[0] == out[0]
+    whole, unit = exact_means.whole(points[gone:, 0])
+    assert exact_means.ratio(sum(whole), unit, len(whole)) == out[0]
 
 
 # ---- MDAV -----------------------------------------------------------------------------------
@@ -100,56 +101,38 @@ def test_mdav_is_the_definition(file):
     assert mdav_labels(points, k).tolist() == oracles.mdav(points, k)
 
 
-@cache
-def registers():
-    """Compiled callers of the vector instructions."""
-    import numba
-
-    made = lanes.vectors()
-    near_corners, far_corners, far_bounds, squares, at_most, at_least, lowest = (
-        made[name]
-        for name in (
-            *("near_corners", "far_corners", "far_bounds", "squares"),
-            *("at_most", "at_least", "lowest"),
-        )
-    )
-    return {
-        "near_corners": numba.njit(lambda low, high, p, out: near_corners(low, high, p, out)),
-        "far_corners": numba.njit(lambda low, high, p, out: far_corners(low, high, p, out)),
-        "far_bounds": numba.njit(lambda r, a, c, f, out: far_bounds(r, a, c, f, out)),
-        "squares": numba.njit(lambda block, p, out: squares(block, p, out)),
-        "at_most": numba.njit(lambda values, limit: at_most(values, limit)),
-        "at_least": numba.njit(lambda values, limit: at_least(values, limit)),
-        "lowest": numba.njit(lambda mask: lowest(mask)),
-    }
-
-
-def by_passes(points, k):
-    """MDAV without the tree."""
-    with mock.patch.object(mdav, "FEW", len(points)):
+def by_tree(points, k):
+    """MDAV by the tree, however few records there are."""
+    with mock.patch.object(mdav, "COMPILED_FROM", 0):
         return mdav_labels(points, k)
 
 
 @given(files())
 def test_mdav_by_tree_is_the_definition(file):
     points, k = file
-    with mock.patch.object(mdav, "FEW", 0):
-        assert mdav_labels(points, k).tolist() == oracles.mdav(points, k)
+    with mock.patch.object(mdav, "SMALL_TREE", 0):
+        assert by_tree(points, k).tolist() == oracles.mdav(points, k)
 
 
 @given(files(3000), st.integers(1, 30))
-def test_mdav_by_tree_is_mdav_by_passes(file, k):
+def test_mdav_by_tree_is_mdav_in_numpy(file, k):
     points = file[0]
     k = min(k, len(points))
-    with mock.patch.object(mdav, "FEW", 0):
-        assert (mdav_labels(points, k) == by_passes(points, k)).all()
+    assert (by_tree(points, k) == mdav_labels(points, k)).all()
 
 
 @pytest.mark.parametrize("k", [2, 3, 10])
 @pytest.mark.parametrize("read", [census, eia])
-def test_mdav_of_public_files_by_tree_is_mdav_by_passes(read, k):
+def test_mdav_of_public_files_by_tree_is_mdav_in_numpy(read, k):
     points = read()
-    assert (mdav_labels(points, k) == by_passes(points, k)).all()
+    assert (by_tree(points, k) == mdav_labels(points, k)).all()
+
+
+def test_mdav_where_compiled_code_takes_over_is_mdav_in_numpy():
+    points = np.random.default_rng(7).integers(0, 40, (mdav.COMPILED_FROM, 3)).astype(float)
+    with mock.patch.object(mdav, "COMPILED_FROM", len(points) + 1):
+        labels = mdav_labels(points, 3)
+    assert (mdav_labels(points, 3) == labels).all()
 
 
 @pytest.mark.parametrize(
@@ -179,8 +162,8 @@ def test_mdav_refuses_what_has_no_distance(wrong):
         mdav_labels(points, 2)
 
 
-@pytest.mark.parametrize("few", [0, 10**6])
-def test_mdav_reports_progress_and_stops(few):
+@pytest.mark.parametrize("compiled_from", [0, 10**6])
+def test_mdav_reports_progress_and_stops(compiled_from):
     points = np.random.default_rng(5).normal(size=(900, 2))
     calls = []
 
@@ -189,7 +172,7 @@ def test_mdav_reports_progress_and_stops(few):
         if done > 300:
             raise KeyboardInterrupt
 
-    with mock.patch.multiple(mdav, FEW=few, ROUNDS=10, PASSES=10**5):
+    with mock.patch.multiple(mdav, COMPILED_FROM=compiled_from, ROUNDS=10):
         mdav_labels(points, 3, progress=lambda *at: calls.append(at))
         dones = [done for done, _ in calls]
         assert dones == sorted(dones)
@@ -202,52 +185,53 @@ def test_mdav_reports_progress_and_stops(few):
 
 @examples(12)
 @given(files(60))
-def test_mdav_in_plain_python_is_mdav_compiled(file):
+def test_the_tree_in_plain_python_is_the_tree_compiled(file):
     points, k = file
-    with mock.patch.object(mdav, "FEW", 0):
-        labels = mdav_labels(points, k)
-        plain = {name: f for m in mdav.modules() for name, f in vars(m).items() if callable(f)}
-        with mock.patch.object(mdav, "compiled", return_value=plain):
-            assert (mdav_labels(points, k) == labels).all()
+    plain = vars(exact_means) | vars(kdtree) | vars(mdav)
+    with mock.patch.object(mdav, "compiled", return_value=plain):
+        assert (by_tree(points, k) == mdav_labels(points, k)).all()
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5), st.booleans())
-def test_lanes_in_registers_are_lanes_in_plain_python(seed, d, whole):
+def test_a_record_lies_between_the_corners_of_its_box(seed, d, whole):
     random = np.random.default_rng(seed)
-    low = (
-        random.integers(-3, 4, (d, lanes.LANES)) if whole else random.normal(size=(d, lanes.LANES))
-    )
-    low = low.astype(float)
-    high = low + random.integers(0, 3, low.shape)
-    # Children that are not there.
-    low[:, -2:], high[:, -2:] = np.inf, -np.inf
-    point, factors = np.round(random.normal(size=d), 1), random.random(3)
-    inside = np.where(np.isfinite(low), low, 0.0)
-    reach = random.random(lanes.LANES)
-    found = []
-    for run in (registers(), vars(lanes)):
-        near, far, bounds, apart = np.empty((4, lanes.LANES))
-        run["near_corners"](low, high, point, near)
-        run["far_corners"](low, high, point, far)
-        run["far_bounds"](reach, near, far, factors, bounds)
-        run["squares"](inside, point, apart)
-        limit = near[3]
-        masks = [run[name](near, limit) for name in ("at_most", "at_least")]
-        masks += [run["at_most"](near, np.inf), run["at_least"](bounds, bounds[5])]
-        places = [run["lowest"](mask) for mask in masks]
-        found.append([near.tolist(), far.tolist(), bounds.tolist(), apart.tolist(), masks, places])
-    assert found[0] == found[1]
-    assert (near[:-2] <= apart[:-2]).all()
-    assert (apart[:-2] <= far[:-2]).all()
+    shape = (d, kdtree.LANES)
+    low = random.integers(-3, 4, shape).astype(float) if whole else random.normal(size=shape)
+    high = low + random.integers(0, 3, shape)
+    point = np.round(random.normal(size=d), 1)
+    inside = low + np.round(random.random(shape)) * (high - low)
+    near, apart, far = np.empty((3, kdtree.LANES))
+    kdtree.near_corners(low, high, point, near)
+    kdtree.squares(inside, point, apart)
+    kdtree.far_corners(low, high, point, far)
+    assert (near <= apart).all()
+    assert (apart <= far).all()
 
 
 # ---- V-MDAV ---------------------------------------------------------------------------------
 
 
-@given(files(25), st.sampled_from([0.0, 0.2, 0.5, 1.1, 3.0]))
+GAMMAS = st.sampled_from([0.0, 0.2, 0.5, 1.1, 3.0])
+
+
+def vmdav_by_tree(points, k, gamma):
+    with mock.patch.object(vmdav, "COMPILED_FROM", 0):
+        return vmdav_labels(points, k, gamma)
+
+
+@given(files(25), GAMMAS)
 def test_vmdav_is_the_definition(file, gamma):
     points, k = file
-    assert vmdav_labels(points, k, gamma).tolist() == oracles.vmdav(points, k, gamma)
+    expected = oracles.vmdav(points, k, gamma)
+    assert vmdav_labels(points, k, gamma).tolist() == expected
+    assert vmdav_by_tree(points, k, gamma).tolist() == expected
+
+
+@given(files(1000), st.integers(1, 20), GAMMAS)
+def test_vmdav_by_tree_is_vmdav_in_numpy(file, k, gamma):
+    points = file[0]
+    k = min(k, len(points))
+    assert (vmdav_by_tree(points, k, gamma) == vmdav_labels(points, k, gamma)).all()
 
 
 @pytest.mark.parametrize(
@@ -292,21 +276,14 @@ def test_ranking_by_mdav_is_mdav_of_one_attribute(numbers, k):
     assert mdav_labels(column[:, None], k).tolist() == expected
 
 
-@given(st.integers(1, 4000), st.integers(1, 20), st.integers(0, 2**32), st.booleans())
-def test_ranking_by_mdav_is_mdav_of_one_long_attribute(n, k, seed, whole):
-    random = np.random.default_rng(seed)
-    column = np.round(random.lognormal(sigma=2, size=n)) if whole else random.normal(size=n)
-    k = min(k, n)
-    labels = ranking_labels(column, k, method="mdav")
-    assert (labels == mdav_labels(column[:, None], k)).all()
-
-
-@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("way", ["exact", "compiled", "compiled, exact"])
 @given(COLUMNS.map(lambda numbers: numbers[:12]), st.integers(1, 5))
-def test_optimal_ranking_is_the_best_of_all(exact, numbers, k):
+def test_optimal_ranking_is_the_best_of_all(way, numbers, k):
     k = min(k, len(numbers))
     column = np.array(numbers)
-    with mock.patch.object(optimal, "WHOLE", 0 if exact else optimal.WHOLE):
+    fits = 0 if "exact" in way else univariate.FITS
+    start = 0 if "compiled" in way else univariate.COMPILED_FROM
+    with mock.patch.multiple(univariate, FITS=fits, COMPILED_FROM=start):
         labels = ranking_labels(column, k, method="optimal")
     order = sorted(range(len(numbers)), key=lambda row: (numbers[row], row))
     assert np.bincount(labels).tolist() == oracles.optimal_groups(column[order], k)
@@ -318,10 +295,12 @@ def test_optimal_ranking_is_the_same_by_both_integers_and_in_plain_python(n, k, 
     column = np.random.default_rng(seed).integers(0, 60, n) * 0.25
     k = min(k, n)
     labels = ranking_labels(column, k, method="optimal")
-    with mock.patch.object(optimal, "WHOLE", 0):
+    with mock.patch.object(univariate, "COMPILED_FROM", 0):
         assert (ranking_labels(column, k, method="optimal") == labels).all()
-    with mock.patch.object(optimal, "compiled", return_value=vars(optimal)):
-        assert (ranking_labels(column, k, method="optimal") == labels).all()
+        with mock.patch.object(univariate, "FITS", 0):
+            assert (ranking_labels(column, k, method="optimal") == labels).all()
+        with mock.patch.object(univariate, "compiled", return_value=vars(univariate)):
+            assert (ranking_labels(column, k, method="optimal") == labels).all()
 
 
 @pytest.mark.parametrize("k", [3, 10])

@@ -88,7 +88,7 @@ def aggregate_anonymise(
     Raises
     ------
     InputError
-        For k, d, f, method or domain out of range or unknown, and for data that is no table of
+        For k, d, f, method or domain out of range or unknown, and for data that is not a table of
         numbers.
     OutOfTime
         If the time limit passed before there was one.

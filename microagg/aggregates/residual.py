@@ -24,7 +24,7 @@ def residual_disclosure(
 ) -> Residual | None:
     """Count records of which aggregate knowledge discloses generalised values or their sum.
 
-    Inside a class all exact parts are equal to one c, so that whoever knows f(t) learns the
+    Inside a class all exact parts are equal to one c, so that an attacker who knows f(t) learns the
     weighted sum f(t) - c of t's generalised attributes, unless records outside the class are
     candidates too. With one generalised attribute the sum is its value; with several aggregates
     the sums form linear equations that may determine values.

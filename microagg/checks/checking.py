@@ -157,7 +157,7 @@ def is_k_anonymous(
     Raises
     ------
     InputError
-        As for `anonymity`, or if k is no whole number from 1 on.
+        As for `anonymity`, or if k is not a whole number from 1 on.
     """
     least = whole_number(k, "k")
     return anonymity(data, quasi_identifiers, missing=missing).k >= least
@@ -171,7 +171,7 @@ def is_p_sensitive(
     Raises
     ------
     InputError
-        As for `anonymity`, or if p is no whole number from 1 on, or nothing is confidential.
+        As for `anonymity`, or if p is not a whole number from 1 on, or nothing is confidential.
     """
     least = whole_number(p, "p")
     found = anonymity(data, quasi_identifiers, _some(confidential)).p

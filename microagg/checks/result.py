@@ -157,7 +157,7 @@ def whole_number(number: Any, name: str) -> int:
     Raises
     ------
     InputError
-        If it is no whole number of at least 1.
+        If it is not a whole number of at least 1.
     """
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
         msg = f"{name} must be a whole number of at least 1, not {number!r}"

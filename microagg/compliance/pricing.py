@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.judge import offer, unsafe
+from microagg.compliance.sensitivity import offer, unsafe
 
 __all__ = ["cheap_groups", "distances", "greedy_group", "root_bounds"]
 

@@ -15,7 +15,7 @@ from microagg.tables.risk import disclosure
 
 if TYPE_CHECKING:
     from csp.rules import Rule
-    from microagg.compliance.suppressing import Suppressed
+    from microagg.compliance.suppress import Suppressed
 
 __all__ = ["Compliant", "Dropped", "certified"]
 

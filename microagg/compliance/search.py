@@ -13,10 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
-from microagg.compliance import growing, joining, judge, moving
+from microagg.compliance import grow, local_search, merge, sensitivity
 from microagg.tables.forms import Forms
 
-__all__ = ["Interrupted", "Task", "faults_of", "grown", "improved", "joined", "renumbered"]
+__all__ = [
+    "Interrupted",
+    "Task",
+    "faults_of",
+    "grown",
+    "improved",
+    "joined",
+    "renumbered",
+    "shared_error",
+    "squared_error",
+]
 
 Progress = Callable[[str, float], None]
 
@@ -39,7 +49,7 @@ def compiled() -> dict[str, Any]:
     if not _compiled:
         from csp.compiled import compile_together
 
-        _compiled.update(compile_together((judge, joining, moving, growing), NAMES, {}))
+        _compiled.update(compile_together((sensitivity, merge, local_search, grow), NAMES, {}))
     return _compiled
 
 
@@ -121,6 +131,25 @@ def faults_of(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sensitive columns of each cluster."""
     top, total = _tops(task, labels)
     return np.asarray(task.forms.sensitive(top, total).sum(axis=1))
+
+
+def squared_error(task: Task, labels: NDArray[np.int64]) -> float:
+    """Compute the squared error of a partition."""
+    sizes = np.bincount(labels)
+    sums = np.zeros((len(sizes), task.points.shape[1]))
+    np.add.at(sums, labels, task.points)
+    means = sums / sizes[:, None]
+    return float(((task.points - means[labels]) ** 2).sum())
+
+
+def shared_error(task: Task, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Share out the squared error of each cluster equally among its records."""
+    sizes = np.bincount(labels)
+    sums = np.zeros((len(sizes), task.points.shape[1]))
+    np.add.at(sums, labels, task.points)
+    off = ((task.points - (sums / sizes[:, None])[labels]) ** 2).sum(axis=1)
+    shares: NDArray[np.float64] = (np.bincount(labels, off) / sizes)[labels]
+    return shares
 
 
 def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:

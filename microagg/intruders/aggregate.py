@@ -145,7 +145,7 @@ def aggregate_attack(
 
     Examples
     --------
-    Table III of paper 002: whoever knows that Paul's total is 270 knows the range that was hidden.
+    Table III of Gkountouna and others (2013): Paul's total, 270, gives the range that was hidden.
 
     >>> import numpy as np
     >>> from microagg.aggregates import aggregate_anonymise
@@ -195,7 +195,7 @@ def candidates_of(
     Returns
     -------
     (m,) int64
-        Row numbers from 0; none if nobody in the file fits.
+        Row numbers from 0; none if no record of the file fits.
     """
     aggregates = read_aggregates(f, published.names)
     if len(aggregates) != 1:

@@ -85,7 +85,7 @@ class Insiders:
         return found
 
     def disclosed(self, percent: Number) -> NDArray[np.bool_]:
-        """Cells in which somebody estimates another within less than p percent, shape (c, d).
+        """Cells where one contributor estimates another within less than p percent, shape (c, d).
 
         Exactly the cells that are sensitive to the p% rule.
         """
@@ -183,8 +183,8 @@ def insiders(
     other value is between ``T - x_i - (s-2) b`` and ``T - x_i - (s-2) a``, and within a and b.
     The upper end exceeds the value by what the others have above a, so the second largest
     estimates the largest most closely. For a = 0 that is within p percent exactly if the cell is
-    sensitive to the p% rule (paper 001, equation 2); errors are relative to ``x - a``. Means are
-    taken as exact: a rounded mean leaves a little more room.
+    sensitive to the p% rule (Torra and Navarro-Arribas 2023, equation 2); errors are relative to
+    ``x - a``. Means are taken as exact: a rounded mean leaves a little more room.
 
     Examples
     --------

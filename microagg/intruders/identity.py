@@ -234,7 +234,7 @@ def _release_of(
 ) -> tuple[Release, Table | None, NDArray[np.bool_], tuple[int, int] | None]:
     """Release, its table if there is one, cells of interest, and clusters by attributes."""
     from microagg.compliance.result import Compliant
-    from microagg.compliance.suppressing import Suppressed
+    from microagg.compliance.suppress import Suppressed
     from microagg.tables.clusters import ClusterTable
 
     if isinstance(target, Compliant):

@@ -238,7 +238,7 @@ def spreads(records: Records, scale: str) -> NDArray[np.float64]:
     flat = values.min(axis=0) == values.max(axis=0)
     if flat.any():
         name = records.names[int(np.argmax(flat))]
-        msg = f"attribute {name!r} is constant, so nobody can be told by it; leave it out"
+        msg = f"attribute {name!r} is constant, so it does not tell records apart; leave it out"
         raise InputError(msg)
     if scale == "range":
         return np.asarray(np.ptp(values, axis=0))

@@ -7,8 +7,7 @@ from typing import Any
 
 from csp.clock import Clock
 from csp.errors import OutOfTime
-from microagg.partitions.partition import Partition
-from microagg.partitions.ranked import Ranked
+from microagg.partitions.partition import Partition, Ranked
 from microagg.records import check_k, read_records
 from microagg.scaling import scaled
 
@@ -49,7 +48,7 @@ def mdav(
     time_limit : float, optional
         Wall seconds.
     progress : callable, optional
-        Called now and then with the number of records that have a cluster, and n.
+        Called from time to time with the number of records that have a cluster, and n.
 
     Returns
     -------
@@ -152,7 +151,7 @@ def mondrian(
     cut : str
         "nearest": at the allowable cut nearest to the median; "median": at the median or not at
         all; "relaxed": in halves, equal values on either side; "paper": in halves across the
-        widest range as the data is scaled, as in the experiments of paper 001.
+        widest range as the data is scaled, as in Torra and Navarro-Arribas (2023).
     scale : str
         See `microagg.scaling.SCALES`; matters for "paper" only, up to rounding.
 
@@ -185,7 +184,7 @@ def individual_ranking(
 ) -> Ranked:
     """Each attribute in groups of its own.
 
-    Loses little, and is no protection against anybody who knows several attributes: the masked
+    Loses little, and does not protect against an attacker who knows several attributes: the masked
     file is not k-anonymous.
 
     Parameters
@@ -205,7 +204,7 @@ def individual_ranking(
     InputError
         As for `mdav`, or if the method is unknown.
     """
-    from microagg.partitions.ranking import ranking_labels
+    from microagg.partitions.univariate import ranking_labels
 
     records = read_records(X, attributes, decimals=decimals)
     check_k(k, records.n, 2)

@@ -13,7 +13,7 @@ from csp.errors import InputError, argument
 from microagg.records import Records, check_k, read_records
 from microagg.scaling import scaled
 
-__all__ = ["Partition", "cluster_sums", "information_loss", "records_of"]
+__all__ = ["Partition", "Ranked", "cluster_sums", "information_loss", "records_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -25,7 +25,7 @@ class Partition:
     labels : (n,) int64
         Cluster of each record: 0, 1, ... without gaps.
     k : int
-        Least size that was asked for; every cluster has at least so many records.
+        Least size that was asked for; every cluster has at least that many records.
     sizes : (c,) int64
         Records in each cluster.
     centroids : (c, d) float64
@@ -111,6 +111,52 @@ class Partition:
         return columns_to_frame(columns, self.library if library is None else library)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ranked:
+    """Individual ranking of several attributes.
+
+    Attributes
+    ----------
+    partitions : tuple of Partition
+        One for each attribute, of that attribute alone.
+    library : str
+        Library of the caller's frame.
+    """
+
+    partitions: tuple[Partition, ...]
+    library: str = ""
+
+    def __repr__(self) -> str:
+        n = len(self.partitions[0].labels)
+        return (
+            f"Ranked({n} records, {len(self.partitions)} attributes, information loss "
+            f"{self.information_loss:.4f} %)"
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Attributes."""
+        return tuple(part.names[0] for part in self.partitions)
+
+    @property
+    def information_loss(self) -> float:
+        """100 * SSE / SST in percent over standardised attributes: the mean over them."""
+        return float(np.mean([part.information_loss for part in self.partitions]))
+
+    @property
+    def masked(self) -> NDArray[np.float64]:
+        """Every value replaced by the mean of its group, shape (n, d)."""
+        return np.hstack([part.masked for part in self.partitions])
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Masked file in the caller's kind of frame; see `Partition.to_frame`."""
+        from csp.frames import columns_to_frame
+
+        masked = self.masked
+        columns = {name: masked[:, j] for j, name in enumerate(self.names)}
+        return columns_to_frame(columns, self.library if library is None else library)
+
+
 def records_of(X: Any, partition: Partition, decimals: int | None = None) -> Records:
     """Read the records that a partition was made of.
 
@@ -156,7 +202,7 @@ def cluster_means(
     try:
         sums = cluster_sums(records.units, labels).astype(np.float64)
         return sums / sizes[:, None] / 10.0**records.scale
-    except InputError:  # floats that are no short decimals
+    except InputError:  # floats that are not short decimals
         values = records.values
         order = np.argsort(labels, kind="stable")
         parts = np.split(values[order], np.cumsum(sizes)[:-1])

@@ -1,10 +1,10 @@
 """V-MDAV: clusters of k to 2k - 1 records, grown where neighbours are close.
 
-Solanas and Martinez-Balleste (2006), V-MDAV: a multivariate microaggregation with variable group
-size. The record farthest from the mean of the whole file takes its k nearest. Then, as long as
-the cluster has fewer than 2k - 1 records, the record nearest to any of them joins if its distance
-from the cluster is less than gamma times that from its nearest neighbour outside, if it has one.
-When fewer than k records remain, each joins the cluster with the nearest mean.
+Solanas and Martínez-Ballesté (2006), V-MDAV. The record farthest from the mean of the whole file
+takes its k nearest. Then, as long as the cluster has fewer than 2k - 1 records, the record nearest
+to any of them joins if its distance from the cluster is less than gamma times that from its nearest
+neighbour outside, if it has one. When fewer than k records remain, each joins the cluster with the
+nearest mean.
 
 Ties are as in `microagg.partitions.mdav`: the lowest row, or cluster, comes first.
 """
@@ -20,15 +20,25 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
-from microagg.partitions import mdav, search, sums, tree
-from microagg.partitions.drift import squared
-from microagg.partitions.fused import LABEL, LEFT
-from microagg.partitions.search import Search, k_nearest
-from microagg.partitions.sums import add, means
-from microagg.partitions.tree import Groups, Tree, fill, gather, leave
+from microagg.partitions import kdtree, mdav
+from microagg.partitions.exact_means import exact_mean
+from microagg.partitions.kdtree import (
+    Groups,
+    Search,
+    Tree,
+    empty_search,
+    empty_tree,
+    groups_of,
+    k_nearest,
+    leave,
+)
+from microagg.partitions.mdav import LABEL, LEFT, Unassigned
 from microagg.records import check_k
 
-__all__ = ["vmdav_labels"]
+__all__ = ["COMPILED_FROM", "vmdav_labels"]
+
+COMPILED_FROM = 2_000
+"""Records from which compiled code is worth its compilation."""
 
 CLUSTERS = 200
 """Clusters between two calls of `progress`."""
@@ -57,7 +67,7 @@ def vmdav_labels(
         0 lets no cluster grow; the larger, the more do. The authors suggest 0.2 for scattered
         data and 1.1 for clustered data.
     progress : callable, optional
-        Called now and then with the number of records that have a cluster, and n.
+        Called from time to time with the number of records that have a cluster, and n.
     clock : Clock
 
     Returns
@@ -68,7 +78,7 @@ def vmdav_labels(
     Raises
     ------
     InputError
-        If k is no whole number from 1 to n, gamma is negative or not finite, or a coordinate is
+        If k is not a whole number from 1 to n, gamma is negative or not finite, or a coordinate is
         not finite or beyond 2**500.
     OutOfTime
         If the time runs out before every record has a cluster.
@@ -77,54 +87,93 @@ def vmdav_labels(
     n, d = points.shape
     k = check_k(k, n)
     if not (math.isfinite(gamma) and gamma >= 0):
-        msg = f"gamma = {gamma} must be a finite number of at least 0"
+        msg = f"gamma must be finite and at least 0, got {gamma}"
         raise InputError(msg)
-    run = compiled()
-    base, digits = sums.digits_for(points)
-    bits = points.view(np.int64)
-    run["add_all"](digits, base, bits)
-    groups = tree.groups_of(points)
-    members = np.flatnonzero(groups.head >= 0)
-    grown = tree.empty_tree(points, len(members))
-    means_of = np.empty(digits.shape[1], np.int64)
-    run["means"](digits, base, n, means_of, grown.centre)
-    run["plant"](grown, points, members)
+    centre = exact_mean(points)
     away = np.zeros(n)
     for j in range(d):
-        away += (points[:, j] - grown.centre[j]) ** 2
+        away += (points[:, j] - centre[j]) ** 2
     order = np.argsort(-away, kind="stable")
-    scratch = search.empty_search(d, max(k, 2))
     labels = np.full(n, -1, np.int64)
-    state = np.array([n, 0, 0], np.int64)
-    while state[LEFT] >= k:
-        clock.check("every record had a cluster")
-        run["grow"](grown, groups, scratch, points, k, gamma, order, state, labels, CLUSTERS)
+
+    def report(left: int) -> None:
+        if left:
+            clock.check("every record had a cluster")
         if progress is not None:
-            progress(n - int(state[LEFT]), n)
-    if state[LEFT]:
-        digits[:] = 0
-        run["join_rest"](points, bits, digits, base, labels, int(state[LABEL]))
-        if progress is not None:
-            progress(n, n)
+            progress(n - left, n)
+
+    report(n)
+    if n >= COMPILED_FROM:
+        _by_tree(points, k, gamma, centre, order, labels, report)
+    else:
+        left = Unassigned(points, np.arange(n))
+        label = 0
+        for seed in order:
+            if left.n < k:
+                break
+            if labels[seed] < 0:
+                _grow_one(left, points, k, gamma, seed, labels, label)
+                label += 1
+                if label % CLUSTERS == 0:
+                    report(left.n)
+    _join_rest(points, labels)
+    report(0)
     return labels
 
 
-def plant(grown: Tree, points: Any, members: Any) -> None:
-    """Fill a tree with these groups."""
-    columns = np.empty((points.shape[1], len(members)))
-    gather(points, members, columns)
-    fill(grown, columns, members)
+def _grow_one(
+    left: Unassigned, points: NDArray[np.float64], k: int, gamma: float, seed: int,
+    labels: NDArray[np.int64], label: int,
+) -> None:  # fmt: skip
+    """Form the cluster of a seed and take its records out."""
+    members = left.take(left.nearest(left.distances(points[seed]), k)).tolist()
+    nearest: dict[int, tuple[float, int]] = {}
+    while gamma > 0 and len(members) < 2 * k - 1 and left.n:
+        # The nearest record outside of each member stays what it is until it joins.
+        for row in members:
+            if row not in nearest:
+                distances = left.distances(points[row])
+                place = int(np.argmin(distances))
+                nearest[row] = float(distances[place]), int(left.rows[place])
+        distance, one = min(nearest.values())
+        if left.n < 2:  # a record that is left alone has no neighbour
+            break
+        outside = np.partition(left.distances(points[one]), 1)[1]  # the first is the record itself
+        if not np.sqrt(distance) < gamma * np.sqrt(outside):
+            break
+        left.take(np.searchsorted(left.rows, [one]))
+        members.append(one)
+        nearest = {row: found for row, found in nearest.items() if found[1] != one}
+    labels[members] = label
+
+
+def _by_tree(
+    points: NDArray[np.float64], k: int, gamma: float, centre: NDArray[np.float64],
+    order: NDArray[np.int64], labels: NDArray[np.int64], report: Callable[[int], None],
+) -> None:  # fmt: skip
+    """Form clusters while k records are left."""
+    run = compiled()
+    groups = groups_of(points)
+    members = np.flatnonzero(groups.head >= 0)
+    tree = empty_tree(points, len(members))
+    tree.centre[:] = centre
+    run["build"](tree, points, members)
+    search = empty_search(points.shape[1], max(k, 2))
+    state = np.array([len(points), 0, 0], np.int64)
+    while state[LEFT] >= k:
+        run["grow"](tree, groups, search, points, k, gamma, order, state, labels, CLUSTERS)
+        report(int(state[LEFT]))
 
 
 def grow(
-    grown: Tree, groups: Groups, scratch: Search, points: Any, k: int, gamma: float, order: Any,
+    tree: Tree, groups: Groups, scratch: Search, points: Any, k: int, gamma: float, order: Any,
     state: Any, labels: Any, most: int,
 ) -> None:  # fmt: skip
-    """Form clusters while k records are left, at most so many.
+    """Form clusters while k records are left, at most a number of them; as `_grow_one`.
 
     Parameters
     ----------
-    grown, groups, scratch
+    tree, groups, scratch
         Tree of the records without a cluster; brought up to date.
     points : (n, d) float64
     k : int
@@ -136,7 +185,7 @@ def grow(
     labels : (n,) int64
         Filled.
     most : int
-        Clusters.
+        Most clusters.
     """
     low, high = np.empty(points.shape[1]), np.empty(points.shape[1])
     rows = np.empty(2 * k, np.int64)
@@ -147,10 +196,10 @@ def grow(
             break
         while labels[order[state[SEED]]] >= 0:
             state[SEED] += 1
-        k_nearest(grown, groups, points[order[state[SEED]]], k, scratch)
+        k_nearest(tree, groups, points[order[state[SEED]]], k, scratch)
         rows[:k] = scratch.rows[:k]
         labels[rows[:k]] = state[LABEL]
-        leave(grown, groups, rows[:k], low, high)
+        leave(tree, groups, rows[:k], low, high)
         state[LEFT] -= k
         size = k
         known = 0
@@ -159,7 +208,7 @@ def grow(
             best = 0
             for i in range(size):
                 if i >= known or labels[nearest[i]] >= 0:
-                    k_nearest(grown, groups, points[rows[i]], 1, scratch)
+                    k_nearest(tree, groups, points[rows[i]], 1, scratch)
                     nearest[i], distances[i] = scratch.rows[0], scratch.near[0]
                 if distances[i] < distances[best] or (
                     distances[i] == distances[best] and nearest[i] < nearest[best]
@@ -169,77 +218,57 @@ def grow(
             one = nearest[best]
             # It is its own nearest record, at distance 0; the other one counts. A record that is
             # left alone has none.
-            if k_nearest(grown, groups, points[one], 2, scratch) < 2:
+            if k_nearest(tree, groups, points[one], 2, scratch) < 2:
                 break
             if not np.sqrt(distances[best]) < gamma * np.sqrt(scratch.near[0]):
                 break
             rows[size] = one
             size += 1
             labels[one] = state[LABEL]
-            leave(grown, groups, rows[size - 1 : size], low, high)
+            leave(tree, groups, rows[size - 1 : size], low, high)
             state[LEFT] -= 1
         state[LABEL] += 1
 
 
-def join_rest(points: Any, bits: Any, digits: Any, base: Any, labels: Any, count: int) -> None:
-    """Put each record without a cluster into the one with the nearest mean.
+def _join_rest(points: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+    """Put each record without a cluster into the one with the nearest mean, the first of equals.
 
-    Parameters
-    ----------
-    points, bits : (n, d)
-        Points as numbers and their bits as integers.
-    digits, base
-        Empty sums that hold the points.
-    labels : (n,) int64
-        Filled; -1 is no cluster. Means are those of the clusters without these records.
-    count : int
-        Clusters.
+    Means are those of the clusters without these records. Floating-point means tell which clusters
+    may be nearest; only of these the means are computed exactly.
     """
-    n, d = points.shape
-    rest = np.empty(n, np.int64)
-    left = 0
-    starts = np.zeros(count + 1, np.int64)
-    for row in range(n):
-        if labels[row] < 0:
-            rest[left] = row
-            left += 1
-        else:
-            starts[labels[row] + 1] += 1
-    for label in range(count):
-        starts[label + 1] += starts[label]
-    places = starts.copy()
-    rows = np.empty(n, np.int64)
-    for row in range(n):
-        if labels[row] >= 0:
-            rows[places[labels[row]]] = row
-            places[labels[row]] += 1
-    best = np.full(left, np.inf)
-    mean = np.empty(d)
-    spare = np.empty(digits.shape[1], np.int64)
-    for label in range(count):
-        part = rows[starts[label] : starts[label + 1]]
-        for i in range(len(part)):
-            add(digits, base, bits[part[i]], 1)
-        means(digits, base, len(part), spare, mean)
-        digits[:] = 0
-        for i in range(left):
-            distance = squared(points[rest[i]], mean)
-            if distance < best[i]:
-                best[i] = distance
-                labels[rest[i]] = label
+    rest = np.flatnonzero(labels < 0)
+    if not len(rest):
+        return
+    order = np.argsort(labels, kind="stable")[len(rest) :]
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    sizes = np.diff(np.append(starts, len(order)))
+    rough = np.add.reduceat(points[order], starts, axis=0) / sizes[:, None]
+    d = points.shape[1]
+    # More than both distances can be off by rounding, with what is lost where squares underflow.
+    slack = float(np.abs(points).max()) * (int(sizes.max()) + d + 16) * d * 2.0**-48 + 1e-145
+    exact: dict[int, NDArray[np.float64]] = {}
+    for row in rest:
+        apart = np.sqrt(np.square(rough - points[row]).sum(axis=1))
+        best = np.inf
+        for label in np.flatnonzero(apart <= apart.min() + slack).tolist():
+            if label not in exact:
+                begin = starts[label]
+                exact[label] = exact_mean(points[order[begin : begin + sizes[label]]])
+            distance = kdtree.squared(points[row], exact[label])
+            if distance < best:
+                best, labels[row] = distance, label
 
 
 _compiled: dict[str, Any] = {}
 
 
 def compiled() -> dict[str, Any]:
-    """Compiled twins of the functions of this module and of those it calls, by name."""
+    """Compiled twins of `grow` and of what it calls, by name."""
     if not _compiled:
         import sys
 
         from csp.compiled import compile_together
 
-        modules = (*mdav.modules(), sys.modules[__name__])
-        given = mdav.compiled()
-        _compiled.update(given | compile_together(modules, ("plant", "grow", "join_rest"), given))
+        modules = (kdtree, sys.modules[__name__])
+        _compiled.update(compile_together(modules, (*kdtree.KERNELS, "grow")))
     return _compiled

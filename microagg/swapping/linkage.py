@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.columns import text_codes
 from csp.errors import InputError
-from microagg.swapping.swapped import Swapped, value_codes
 
-__all__ = ["Linkage", "Linkages", "group_linkage", "linkage_probability"]
+__all__ = ["Linkage", "Linkages", "group_linkage", "value_codes"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,13 +28,13 @@ class Linkage:
     name : str
         The attribute, or the quasi-identifiers joined by "+" where they are masked together.
     sizes : (n,) int64
-        Records in the group of each record: it is linked rightly with probability 1 in so many,
+        Records in the group of each record: it is linked rightly with probability 1 in that number,
         whichever record of the group is guessed.
     most : (n,) int64
         How often the commonest value of its group occurs: that guess is right with probability
         ``most / sizes``.
     proved : bool
-        Whether nobody can do better: see `linkage_probability`.
+        Whether no attacker can do better: see `microagg.linkage_probability`.
     """
 
     name: str
@@ -161,54 +161,21 @@ def group_linkage(
     return Linkage(name, sizes[group].astype(np.int64), most[group], proved)
 
 
-def linkage_probability(swapped: Swapped) -> Linkages:
-    """Probability that the best linkage of a rational intruder is right, in closed form.
-
-    Parameters
-    ----------
-    swapped : Swapped
-
-    Returns
-    -------
-    Linkages
-        One for each swapped attribute. For MDAV-ID the records are the classes of equal
-        quasi-identifiers, with one entry for each confidential attribute (values named rightly),
-        or one for the quasi-identifiers if there is none.
-
-    Notes
-    -----
-    Soria-Comas and Domingo-Ferrer (2012), section IV-A: within a group of g records, each has
-    each published value with probability 1 / g. `Linkage.proved` says whether that is the
-    posterior probability of an intruder who also draws conclusions from how other attributes were
-    swapped. It is, unless groups of another attribute were made of this one as it was before it
-    was swapped, as MDAV-SWAP makes them in the orders "sequential" (all attributes but the first)
-    and "simultaneous" (all, if there are several); the order "forward", the default, does not.
-    """
-    if not swapped.sources:
-        return _of_classes(swapped)
-    parts = []
-    for name in swapped.confidential:
-        labels = swapped.partitions[name].labels
-        proved = swapped.proved[name]
-        parts.append(group_linkage(labels, swapped.column(name), name, proved=proved))
-    return Linkages(tuple(parts))
-
-
-def _of_classes(swapped: Swapped) -> Linkages:
-    """Linkage where quasi-identifiers are equal; groups with equal means are one class."""
-    means = np.column_stack([swapped.column(name) for name in swapped.quasi_identifiers])
-    labels = np.unique(means, axis=0, return_inverse=True)[1].reshape(-1)
-    parts = [group_linkage(labels, swapped.column(name), name) for name in swapped.confidential]
-    if not parts:
-        alone = np.arange(len(labels))
-        joined = "+".join(swapped.quasi_identifiers)
-        parts = [group_linkage(labels, alone, joined)]
-    return Linkages(tuple(parts))
-
-
 def _mean(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Fraction:
     """Exact mean of ratios."""
     total = Fraction(0)
     for size in np.unique(sizes):
         total += Fraction(int(counts[sizes == size].sum()), int(size))
     return total / len(sizes)
+
+
+def value_codes(column: NDArray[Any]) -> NDArray[np.int64]:
+    """Whole numbers from 0 that are equal where entries are: as numbers, or else as text."""
+    if column.dtype.kind in "iuf":
+        return np.unique(column, return_inverse=True)[1].astype(np.int64)
+    try:
+        numbers = np.array([float(item) for item in column.tolist()])
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
+    entries = numbers if np.isfinite(numbers).all() else np.array(text_codes(column))
+    return np.unique(entries, return_inverse=True)[1].astype(np.int64)

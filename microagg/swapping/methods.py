@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
-from microagg.partitions.ranking import METHODS as GROUPS
+from microagg.partitions.univariate import METHODS as GROUPS
 from microagg.records import Records, check_k
 from microagg.scaling import scaled
+from microagg.swapping.linkage import value_codes
 from microagg.swapping.moves import (
     Move,
     Original,
@@ -23,7 +24,7 @@ from microagg.swapping.moves import (
     ranking_moves,
 )
 from microagg.swapping.roles import Roles, refuse_constant
-from microagg.swapping.swapped import Swapped, value_codes
+from microagg.swapping.swapped import Swapped
 
 __all__ = ["INTRUDERS", "ir_swap", "mdav_id", "mdav_swap"]
 
@@ -111,7 +112,7 @@ def mdav_swap(
     k : int
         Least size of a group.
     confidential : sequence of str, optional
-        Attributes that are swapped, in this order; all that are no quasi-identifiers by default.
+        Attributes that are swapped, in this order; all that are not quasi-identifiers by default.
     quasi_identifiers : sequence of str, optional
         All that are not confidential by default.
     intruders : {"informed", "uninformed"}
@@ -195,7 +196,7 @@ def ir_swap(
         They stay as they are, and are told apart from other columns in the report only; none by
         default.
     groups : {"mdav", "optimal"}
-        How the groups are made; see `microagg.partitions.ranking.ranking_labels`. Equal values
+        How the groups are made; see `microagg.partitions.univariate.ranking_labels`. Equal values
         are in random order.
 
     Returns
@@ -264,7 +265,7 @@ def _swapped(
         partitions[name] = made[id(move)]
         sources[name] = move.source
         new[name] = now[name] = original[name][move.source]
-    # Whoever knows the attributes that other groups were made of sees what moved where.
+    # An attacker who knows the attributes that other groups were made of sees what moved where.
     exposed = {roles.records.names[j] for move in moves for j in move.unswapped}
     proved = {name: name not in exposed for name in roles.confidential}
     return _result(roles, new, partitions, sources, k, how, proved)

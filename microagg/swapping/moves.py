@@ -3,7 +3,7 @@
 A run has one seed. Every permutation of it has a generator of its own, made of the seed and of the
 place of the attribute among the confidential ones, so no permutation tells anything about another
 one, and none depends on how many processes or threads there are. The generators are numpy's PCG64,
-which is no cipher: an intruder with the means to reconstruct its state is not provided for.
+which is not a cipher: an intruder with the means to reconstruct its state is not provided for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from microagg.partitions.mdav import mdav_labels
-from microagg.partitions.ranking import ranking_labels
+from microagg.partitions.univariate import ranking_labels
 
 __all__ = [
     "ORDERS",
@@ -90,7 +90,7 @@ def checked_seed(seed: int | None) -> int:
     Raises
     ------
     InputError
-        If it is no whole number from 0 on.
+        If it is not a whole number from 0 on.
     """
     if seed is None:
         return secrets.randbits(128)
@@ -201,7 +201,7 @@ def ranking_moves(points: NDArray[np.float64], k: int, groups: str, seed: int) -
         The confidential attributes alone.
     k : int
     groups : {"mdav", "optimal"}
-        See `microagg.partitions.ranking.ranking_labels`.
+        See `microagg.partitions.univariate.ranking_labels`.
     seed : int
     """
     moves = []

@@ -62,7 +62,7 @@ class Roles:
         ------
         InputError
             If a name is unknown, occurs twice or in both kinds, no attribute is left, or one
-            holds something that is no finite number.
+            holds something that is not a finite number.
         """
         names, columns, library = whole(data)
         if quasi is None and confidential is None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.columns import text_codes
 from microagg.partitions.partition import Partition
+from microagg.swapping.linkage import Linkages, group_linkage
 
-__all__ = ["Swapped", "value_codes"]
+__all__ = ["Swapped", "linkage_probability"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +42,7 @@ class Swapped:
     sources : mapping of str to (n,) int64
         Record whose entry each record was given, for each swapped attribute. Not for publication.
     proved : mapping of str to bool
-        Whether nobody links a record's value of each masked attribute with a probability above
+        Whether no attacker links a record's value of each masked attribute with a probability above
         that of a guess within its group: no groups were made of the attribute as it was before
         it was swapped.
     unchanged : mapping of str to float
@@ -109,8 +109,6 @@ class Swapped:
         reveal : bool
             Put in the seed, with which permutations can be undone.
         """
-        from microagg.swapping.linkage import linkage_probability
-
         facts = {
             "method": self.method,
             "variant": self.variant,
@@ -130,13 +128,46 @@ class Swapped:
         return facts | {"seed": self.seed} if reveal else facts
 
 
-def value_codes(column: NDArray[Any]) -> NDArray[np.int64]:
-    """Whole numbers from 0 that are equal where entries are: as numbers, or else as text."""
-    if column.dtype.kind in "iuf":
-        return np.unique(column, return_inverse=True)[1].astype(np.int64)
-    try:
-        numbers = np.array([float(item) for item in column.tolist()])
-    except (TypeError, ValueError):
-        numbers = np.array([np.nan])
-    entries = numbers if np.isfinite(numbers).all() else np.array(text_codes(column))
-    return np.unique(entries, return_inverse=True)[1].astype(np.int64)
+def linkage_probability(swapped: Swapped) -> Linkages:
+    """Probability that the best linkage of a rational intruder is right, in closed form.
+
+    Parameters
+    ----------
+    swapped : Swapped
+
+    Returns
+    -------
+    Linkages
+        One for each swapped attribute. For MDAV-ID the records are the classes of equal
+        quasi-identifiers, with one entry for each confidential attribute (values named rightly),
+        or one for the quasi-identifiers if there is none.
+
+    Notes
+    -----
+    Soria-Comas and Domingo-Ferrer (2012), section IV-A: within a group of g records, each has
+    each published value with probability 1 / g. `Linkage.proved` says whether that is the
+    posterior probability of an intruder who also draws conclusions from how other attributes were
+    swapped. It is, unless groups of another attribute were made of this one as it was before it
+    was swapped, as MDAV-SWAP makes them in the orders "sequential" (all attributes but the first)
+    and "simultaneous" (all, if there are several); the order "forward", the default, does not.
+    """
+    if not swapped.sources:
+        return _of_classes(swapped)
+    parts = []
+    for name in swapped.confidential:
+        labels = swapped.partitions[name].labels
+        proved = swapped.proved[name]
+        parts.append(group_linkage(labels, swapped.column(name), name, proved=proved))
+    return Linkages(tuple(parts))
+
+
+def _of_classes(swapped: Swapped) -> Linkages:
+    """Linkage where quasi-identifiers are equal; groups with equal means are one class."""
+    means = np.column_stack([swapped.column(name) for name in swapped.quasi_identifiers])
+    labels = np.unique(means, axis=0, return_inverse=True)[1].reshape(-1)
+    parts = [group_linkage(labels, swapped.column(name), name) for name in swapped.confidential]
+    if not parts:
+        alone = np.arange(len(labels))
+        joined = "+".join(swapped.quasi_identifiers)
+        parts = [group_linkage(labels, alone, joined)]
+    return Linkages(tuple(parts))

@@ -23,7 +23,8 @@ from csp.rules.base import Number
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Records
 from microagg.tables.contributions import NEGATIVE, contributions
-from microagg.tables.identities import Identity, as_identities
+from microagg.tables.identities import Identity
+from microagg.tables.identity_detection import as_identities
 
 if TYPE_CHECKING:
     from csp.table import Table
@@ -99,7 +100,7 @@ def cells(
         hold the sums as they are.
     bounds : mapping of str to (Number, Number), optional
         Least and largest value that anybody knows a record can have in an attribute. Without it,
-        nobody knows more than that an attribute without a negative value has none.
+        all that is known is that an attribute without a negative value has none.
     top : int
         How many of the largest contributions of a cell are kept for the rules.
     decimals : int, optional
@@ -335,7 +336,7 @@ def _times(bound: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int
     """Bounds of sums, shape (c, d); what is unbounded stays so."""
     open_end = np.abs(bound) >= UNBOUNDED
     finite: NDArray[np.int64] = np.where(open_end, 0, bound)[None, :] * sizes[:, None]
-    # A bound beyond what cells may hold binds nobody.
+    # A bound beyond what cells may hold does not bind.
     beyond = open_end[None, :] | (np.abs(finite.astype(np.float64)) > 2.0**53)
     return np.where(beyond, np.sign(bound)[None, :] * UNBOUNDED, finite)
 

@@ -21,7 +21,7 @@ from csp.numbers import exact
 from csp.rules.base import Number, number_text
 from microagg.records import Records
 
-__all__ = ["Identity", "as_identities"]
+__all__ = ["Identity", "stated_identities"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,35 +98,10 @@ class Identity:
         return found - (int(constant) if constant.denominator == 1 else constant)
 
 
-def as_identities(
-    given: Any, records: Records, share: Number | None = None
+def stated_identities(
+    given: Sequence[str | Identity], records: Records, share: Number | None = None
 ) -> tuple[Identity, ...]:
-    """Identities of a caller: detected, given, or none.
-
-    Parameters
-    ----------
-    given : "detect", None, or sequence of str or Identity
-        Text is an equation such as ``"PTOTVAL = PEARNVAL + POTHVAL"``.
-    records : Records
-    share : Number, optional
-        Least share of the records that must obey an identity, see `Identity.share`. By default 1
-        for identities that are given and 0.95 for those to be detected.
-
-    Raises
-    ------
-    InputError
-        If an equation cannot be read, names an unknown attribute, or fails in too many records
-        (how many, and the first of them).
-    """
-    if given is None:
-        return ()
-    if isinstance(given, str):
-        if given != "detect":
-            msg = f"identities {given!r}: give 'detect', None, or a list of equations"
-            raise InputError(msg)
-        from microagg.tables.detecting import detect_identities
-
-        return detect_identities(records, share="0.95" if share is None else share)
+    """Identities that a caller states, checked against the records; see `as_identities`."""
     least = Fraction(1) if share is None else exact(share)
     found = tuple(_parse(g, records.names) if isinstance(g, str) else g for g in given)
     for identity in found:
@@ -150,7 +125,7 @@ def _parse(text: str, names: Sequence[str]) -> Identity:
     """Identity of an equation in text."""
     sides = text.split("=")
     if len(sides) != 2:
-        msg = f"identity {text!r} is no equation; write it like 'total = part1 + part2'"
+        msg = f"identity {text!r} is not an equation; write it like 'total = part1 + part2'"
         raise InputError(msg)
     found: dict[str, Fraction] = {}
     constant = Fraction(0)

@@ -121,8 +121,8 @@ def disclosure(
     """Find the cells whose published mean tells a contribution too closely.
 
     A cluster mean and the cluster's size tell the sum of the records' values, so the cell is
-    judged like a cell of a magnitude table with these records as contributors (paper 001,
-    section 3), in exact arithmetic.
+    judged like a cell of a magnitude table with these records as contributors (Torra and
+    Navarro-Arribas 2023, section 3), in exact arithmetic.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def disclosures(
 def corresponding_p(r: Number) -> Fraction:
     """P of the p% rule that asks about as much as (2, r)-dominance: ``(1 - r) / r``.
 
-    Figure 1 of paper 001 draws it; both numbers are shares.
+    Figure 1 of Torra and Navarro-Arribas (2023) draws it; both numbers are shares.
 
     Raises
     ------

@@ -141,7 +141,7 @@ def suppressing(
     """Suppress with and without knowing the identities of attributes, and in pairs."""
     import microagg
     from csp.errors import CellveilError
-    from microagg.compliance.suppressing import cluster_problem, paired, suppress_clusters
+    from microagg.compliance.suppress import cluster_problem, paired, suppress_clusters
 
     for name in sets:
         records = load(name, folder)

@@ -161,7 +161,7 @@ def suppress_clusters(
 
 
 def paired(cells: ClusterTable, rule: Rule | str) -> NDArray[np.bool_]:
-    """Pattern of paper 001, section 4: one safe cell for each unsafe one.
+    """Pattern of Torra and Navarro-Arribas (2023), section 4: one safe cell for each unsafe one.
 
     The paper does not say which; this takes the smallest safe cell of the same attribute that is
     not 0, as far as there are any. It is here to be compared: it leaks where identities hold, can

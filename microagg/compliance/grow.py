@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.judge import offer, unsafe
+from microagg.compliance.sensitivity import offer, unsafe
 
 __all__ = ["grow"]
 
@@ -23,7 +23,7 @@ def grow(
     k: int,
     rounds: int,
 ) -> None:
-    """Make at most so many pairs of clusters.
+    """Make at most `rounds` pairs of clusters.
 
     As in MDAV, clusters are made round the record farthest from the mean of what is left and
     round the one farthest from that; each takes k records and then the next nearest until it has

@@ -1,4 +1,4 @@
-"""Dominance-rule and p%-rule compliant k-anonymity (paper 001, section 4), in five ways."""
+"""Compliant k-anonymity (Torra and Navarro-Arribas 2023, section 4), in five ways."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def comply(
     if method == "drop":
         return _drop(task, records, start, negative, facts)
     if method == "optimise":
-        from microagg.compliance.optimising import optimised
+        from microagg.compliance.optimise import optimised
 
         labels, bound = optimised(task, start.labels)
         made = Partition.of(records, labels, k, method)
@@ -251,7 +251,7 @@ def _safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
 def _drop(
     task: Task, records: Records, start: Partition, negative: str, facts: tuple[float, int]
 ) -> Compliant:
-    from microagg.compliance.dropping import drop_records
+    from microagg.compliance.drop import drop_records
 
     labels, dropped = drop_records(task, start.labels, records.names)
     rows = np.flatnonzero(labels >= 0)
@@ -280,7 +280,7 @@ def _suppress(
     choices: dict[str, Any],
     progress: Progress | None,
 ) -> Compliant:
-    from microagg.compliance.suppressing import suppress_clusters
+    from microagg.compliance.suppress import suppress_clusters
 
     built = cluster_table(records, start, negative=negative, top=largest_read(rule), **relations)
     found = suppress_clusters(built, rule, time_limit=clock.seconds, progress=progress, **choices)

@@ -14,9 +14,9 @@ from csp.errors import InputError
 from csp.numbers import exact
 from csp.rules.base import Number
 from microagg.records import Records, read_records
-from microagg.tables.identities import Identity
+from microagg.tables.identities import Identity, stated_identities
 
-__all__ = ["detect_identities"]
+__all__ = ["as_identities", "detect_identities"]
 
 TRIALS = 64
 """Samples of records whose identities are tried on the whole file."""
@@ -94,6 +94,36 @@ def detect_identities(
                     kept[candidate] = reached
                     break
     return _independent(kept, records.names)
+
+
+def as_identities(
+    given: Any, records: Records, share: Number | None = None
+) -> tuple[Identity, ...]:
+    """Identities of a caller: detected, given, or none.
+
+    Parameters
+    ----------
+    given : "detect", None, or sequence of str or Identity
+        Text is an equation such as ``"PTOTVAL = PEARNVAL + POTHVAL"``.
+    records : Records
+    share : Number, optional
+        Least share of the records that must obey an identity, see `Identity.share`. By default 1
+        for identities that are given and 0.95 for those to be detected.
+
+    Raises
+    ------
+    InputError
+        If an equation cannot be read, names an unknown attribute, or fails in too many records
+        (how many, and the first of them).
+    """
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        if given != "detect":
+            msg = f"identities {given!r}: give 'detect', None, or a list of equations"
+            raise InputError(msg)
+        return detect_identities(records, share="0.95" if share is None else share)
+    return stated_identities(given, records, share)
 
 
 def _promising(identity: Identity, few: Records, least: float) -> bool:

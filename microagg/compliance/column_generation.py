@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import SolverError
-from microagg.compliance.search import Task
-from microagg.compliance.starting import shared_error
+from microagg.compliance.search import Task, shared_error
 
 __all__ = ["CLOSE", "Columns", "Pricing", "generate"]
 
@@ -46,9 +45,9 @@ def compiled() -> dict[str, Any]:
     """Compiled copies of the functions of pricing, by name."""
     if not _compiled:
         from csp.compiled import compile_together
-        from microagg.compliance import judge, pricing
+        from microagg.compliance import pricing, sensitivity
 
-        _compiled.update(compile_together((judge, pricing), NAMES, {}))
+        _compiled.update(compile_together((sensitivity, pricing), NAMES, {}))
     return _compiled
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.judge import gather, offer, unsafe
+from microagg.compliance.sensitivity import gather, offer, unsafe
 
 __all__ = ["exchange", "insert", "relocate", "remove", "replaced_fits", "split"]
 

@@ -1,22 +1,31 @@
 """The compliant partition with least information loss: set partitioning by column generation.
 
-Choose safe groups so that each record lies in one, at least squared error. `generating` gives the
-groups and a lower bound; a gap that is left is closed, where it can be, by listing every group
-that could take part in a better partition.
+Choose safe groups so that each record lies in one, at least squared error. `column_generation`
+gives the groups and a lower bound; a gap that is left is closed, where it can be, by listing every
+group that could take part in a better partition.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
-from microagg.compliance.generating import CLOSE, Columns, Pricing, generate
-from microagg.compliance.search import Interrupted, Task, improved, renumbered
-from microagg.compliance.starting import first_partition, squared_error
+from csp.errors import InputError, OutOfTime
+from microagg.compliance.column_generation import CLOSE, Columns, Pricing, generate
+from microagg.compliance.search import (
+    Interrupted,
+    Task,
+    faults_of,
+    grown,
+    improved,
+    joined,
+    renumbered,
+    squared_error,
+)
 from microagg.tables.forms import Forms
 
 __all__ = ["MOST", "optimised"]
@@ -41,6 +50,9 @@ FREE_SHARE = 0.5
 
 LISTED = 100_000
 """Most groups that are listed to close the gap."""
+
+SHAKES = 30
+"""Times that the best partition is shaken for other groups."""
 
 
 def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
@@ -71,7 +83,7 @@ def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
         raise InputError(msg)
     seen: list[NDArray[np.int64]] = []
     try:
-        labels = first_partition(task, start, seen.append)
+        labels = _first_partition(task, start, seen.append)
     except Interrupted as stop:
         return stop.labels, 0.0
     error = squared_error(task, labels)
@@ -95,6 +107,69 @@ def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
     total = float(((task.points - task.points.mean(axis=0)) ** 2).sum())
     percent = 100.0 * max(bound, 0.0) / total if total else 0.0
     return labels, percent
+
+
+def _first_partition(
+    task: Task, start: NDArray[np.int64], seen: Callable[[NDArray[np.int64]], None]
+) -> NDArray[np.int64]:
+    """Find a good safe partition by the other methods and by shaking the best.
+
+    Parameters
+    ----------
+    task : Task
+    start : (n,) int64
+        Clusters of at least k records, safe or not.
+    seen : callable
+        Called with every safe partition on the way.
+
+    Raises
+    ------
+    OutOfTime
+        If the time was over before there was one.
+    Interrupted
+        On Ctrl-C after there was one.
+    """
+    best: NDArray[np.int64] | None = None
+    for labels in (start, renumbered(grown(task))):
+        safe = joined(task, labels)
+        if faults_of(task, safe).any():
+            msg = "the time was over before every cluster was safe; allow more time"
+            raise OutOfTime(msg)
+        safe = improved(task, safe)
+        seen(safe)
+        if best is None or squared_error(task, safe) < squared_error(task, best):
+            best = safe
+    assert best is not None
+    random = np.random.default_rng(20231125)
+    try:
+        for shake in range(SHAKES):
+            if task.late:
+                break
+            other = improved(task, _shaken(task, best, random))
+            seen(other)
+            if squared_error(task, other) < squared_error(task, best):
+                best = other
+            task.say("shaking the best partition", (shake + 1) / SHAKES)
+    except KeyboardInterrupt:
+        raise Interrupted(best) from None
+    return best
+
+
+def _shaken(
+    task: Task, labels: NDArray[np.int64], random: np.random.Generator
+) -> NDArray[np.int64]:
+    """Join a tenth of the clusters with one near to them, so that other cuts can be found."""
+    found = labels.copy()
+    sizes = np.bincount(labels)
+    sums = np.zeros((len(sizes), task.points.shape[1]))
+    np.add.at(sums, labels, task.points)
+    means = sums / sizes[:, None]
+    for g in random.choice(len(sizes), max(1, len(sizes) // 10), replace=False):
+        far = ((means - means[g]) ** 2).sum(axis=1)
+        near = np.argsort(far, kind="stable")[1:4]
+        if len(near):
+            found[found == g] = found[labels == random.choice(near)][0]
+    return renumbered(found)
 
 
 def _free_bound(task: Task, labels: NDArray[np.int64]) -> float:

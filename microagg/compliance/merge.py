@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.judge import absorb, unsafe
+from microagg.compliance.sensitivity import absorb, unsafe
 
 __all__ = ["join"]
 
@@ -29,7 +29,7 @@ def join(
     units: Ints,
     steps: int,
 ) -> int:
-    """Join at most so many clusters; return how many were.
+    """Join at most `steps` clusters; return how many were joined.
 
     The cluster with most sensitive cells joins the one for which the squared error grows least
     for each sensitive cell that disappears (or grows least, if none does). All arrays are changed.
