@@ -218,8 +218,8 @@ def test_survivors_are_those_of_the_reference(table: Table) -> None:
 def test_limits_of_survivors_are_said() -> None:
     mechanism = Mechanism(MinFrequency(10), width=10, margins="publish")
     release = mechanism.protect(Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])).release
-    with pytest.raises(InputError, match="more than fibre_limit=3"):
-        survivors_of(release, mechanism, 0, fibre_limit=3)
+    with pytest.raises(InputError, match="more than max_tables=3"):
+        survivors_of(release, mechanism, 0, max_tables=3)
     with pytest.raises(OutOfTime):
         survivors_of(release, mechanism, 0, clock=Clock.of(1e-9))
     with pytest.raises(InputError):

@@ -72,11 +72,11 @@ def explained(seconds: float) -> Any:
 
 def sampled(seconds: float) -> Any:
     how = {"method": "sample", "draws": 50_000}
-    return attacks.matching(release("cube"), NARROW, limit=seconds, **how)
+    return attacks.matching(release("cube"), NARROW, time_limit=seconds, **how)
 
 
 def weighed(seconds: float, **how: Any) -> Any:
-    return attacks.posterior(release("cube"), NARROW, time_limit=seconds, **how)
+    return attacks.posterior(release("cube"), NARROW, time_time_limit=seconds, **how)
 
 
 def coalition(seconds: float) -> Any:
@@ -96,10 +96,10 @@ def complying(method: str, n: int) -> Callable[[float], Any]:
 
 
 CALLS: dict[str, Callable[[float], Any]] = {
-    "matching, wide values": lambda s: attacks.matching(release("long"), WIDE, limit=s),
-    "matching, by the solver": lambda s: attacks.matching(release("cube"), NARROW, limit=s),
+    "matching, wide values": lambda s: attacks.matching(release("long"), WIDE, time_limit=s),
+    "matching, by the solver": lambda s: attacks.matching(release("cube"), NARROW, time_limit=s),
     "matching, draws": sampled,
-    "posterior": lambda s: weighed(s, limit=10**12),
+    "posterior": lambda s: weighed(s, max_tables=10**12),
     "posterior, draws": lambda s: weighed(s, draws=50_000),
     "explain": lambda s: attacks.explain(release("large"), first("large"), time_limit=s),
     "explain, mechanism": explained,
@@ -179,7 +179,7 @@ def test_long_calls_keep_short_limits(name: str) -> None:
 
 
 def test_an_attack_cut_short_is_undecided_and_proves_nothing() -> None:
-    found = attacks.matching(release("long"), WIDE, limit=0.5)
+    found = attacks.matching(release("long"), WIDE, time_limit=0.5)
     assert not found.complete
     assert set(found.verdict.tolist()) == {"undecided"}
     assert set(found.named.tolist()) == {""}

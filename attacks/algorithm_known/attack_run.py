@@ -92,9 +92,9 @@ class AttackRun:
     # ---- engines -------------------------------------------------------------------------------
 
     def search_network(self, method: str) -> None:
-        """Search a network: "box", "values" or "all"; see `network_search`."""
-        modes = {"box": HULL, "values": VALUES, "all": MATCHES}
-        self.exact_values = method != "box"
+        """Search a network: "hull", "values" or "all"; see `network_search`."""
+        modes = {"hull": HULL, "values": VALUES, "all": MATCHES}
+        self.exact_values = method != "hull"
         self._search(modes[method])
         if self.complete and self._ambiguous():
             # A value inside a hull would break a promise if a match had it: find out.
@@ -128,15 +128,15 @@ class AttackRun:
         self.exact_values = False
         self.complete = True
 
-    def exceeds(self, fibre_limit: int) -> bool:
+    def exceeds(self, max_tables: int) -> bool:
         """Whether more tables fit than may be judged one by one."""
         self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
-        return self.fibre_size is None or self.fibre_size > fibre_limit
+        return self.fibre_size is None or self.fibre_size > max_tables
 
-    def test_each(self, method: str, fibre_limit: int, seed: int) -> None:
+    def test_each(self, method: str, max_tables: int, seed: int) -> None:
         """Judge table after table with the suppression solver: "auto", "all" or "reference"."""
         self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
-        few = self.fibre_size is not None and self.fibre_size <= fibre_limit
+        few = self.fibre_size is not None and self.fibre_size <= max_tables
         test = MatchTest.for_(self._view)
         hull = method == "auto"
         if hull and self.fibre_size is not None:
@@ -148,7 +148,7 @@ class AttackRun:
                 some = draw(self.fibre, few_draws, seed, time_limit=limit)
                 self._test_all(iter(np.unique(some.tables, axis=0)), test, method, self._inside)
         passed = self._inside if hull else None
-        listed = itertools.islice(self._tables(), fibre_limit)
+        listed = itertools.islice(self._tables(), max_tables)
         self.complete = self._test_all(listed, test, method, passed) and few
         self.exact_values = not hull
         if self.complete and self._ambiguous():

@@ -150,7 +150,7 @@ def survivors_of(
     mechanism: Mechanism,
     cell: int,
     *,
-    fibre_limit: int = 100_000,
+    max_tables: int = 100_000,
     clock: Clock = UNLIMITED,
 ) -> Survivors:
     """Count, for every value of a cell, the tables that fit and those that survive.
@@ -161,7 +161,7 @@ def survivors_of(
     mechanism : Mechanism
     cell : int
         A suppressed cell.
-    fibre_limit : int
+    max_tables : int
         Tables to judge at most.
     clock : Clock
 
@@ -179,10 +179,10 @@ def survivors_of(
     fibre = Fibre(release, view.table, bounds=(view.lower, view.upper))
     size = fibre.count(time_limit=clock.seconds)
     clock.check(_BEFORE)
-    if size is None or size > fibre_limit:
+    if size is None or size > max_tables:
         many = "too many to count" if size is None else str(size)
         msg = (
-            f"{many} tables fit the release, more than fibre_limit={fibre_limit}; allow more, or "
+            f"{many} tables fit the release, more than max_tables={max_tables}; allow more, or "
             "use attacks.matching, which need not judge every table"
         )
         raise InputError(msg)

@@ -29,7 +29,7 @@ class How(StrEnum):
     """Method of the matching attack."""
 
     AUTO = "auto"
-    BOX = "box"
+    HULL = "hull"
     VALUES = "values"
     ALL = "all"
     SAMPLE = "sample"
@@ -52,11 +52,11 @@ def matching(
         ),
     ] = None,
     method: Annotated[How, typer.Option(help="How consistent tables are tested.")] = How.AUTO,
-    limit: Annotated[
+    time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Then cells without a proof stay undecided."),
     ] = None,
-    fibre_limit: Annotated[
+    max_tables: Annotated[
         int, typer.Option(metavar="TABLES", help="Tables to judge one by one at most.")
     ] = 200_000,
     draws: Annotated[
@@ -93,8 +93,8 @@ def matching(
         raise InputError(msg)
     with Meter("attacking") as meter:
         found = run(
-            given, known, method=str(method), limit=limit, fibre_limit=fibre_limit, draws=draws,
-            seed=seed,
+            given, known, method=str(method), time_limit=time_limit, max_tables=max_tables,
+            draws=draws, seed=seed,
             progress=lambda tested, matched: meter.phase(
                 f"attacking: {tested} tables judged, {matched} would be published so"
             ),
@@ -205,7 +205,7 @@ def _words(found: Matching) -> list[str]:
             "matches outside these intervals; about a single table this says nothing."
         )
     elif not found.complete:
-        lines.append("The attack was cut short: allow more time (--limit, --fibre-limit).")
+        lines.append("The attack was cut short: allow more time (--time-limit, --max-tables).")
     return lines
 
 
