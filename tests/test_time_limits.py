@@ -17,6 +17,7 @@ from attacks import Knowledge
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import draw
 from csp import Decoys, Mechanism, MinFrequency, OutOfTime, Table
+from csp.completion import complete
 from csp.release import Release
 from studies.matching.scenarios import SCENARIOS, draw_table
 from tests.shared import kept_limit
@@ -109,12 +110,15 @@ CALLS: dict[str, Callable[[float], Any]] = {
     "insiders": lambda s: attacks.insiders(release("large"), people(), time_limit=s),
     "smallest_coalition": coalition,
     "differencing": lambda s: attacks.differencing([release("large")] * 3, time_limit=s),
-    "complete": lambda s: attacks.complete(release("large"), time_limit=s),
+    "complete": lambda s: complete(release("large"), time_limit=s),
     "Fibre": lambda s: Fibre(release("large"), time_limit=s),
     "Fibre.count": lambda s: Fibre(release("cube")).count(10**9, time_limit=s),
     "Fibre.blocks": lambda s: sum(map(len, fibre("long").blocks(time_limit=s))),
-    "draw, exactly": lambda s: draw(fibre("cube"), 10**6, limit=10**7, time_limit=s),
-    "draw, by a chain": lambda s: draw(fibre("cube"), 10**6, limit=10, time_limit=s),
+    "draw, exactly": lambda s: draw(fibre("cube"), 10**6, max_states=10**7, time_limit=s),
+    "draw, by a chain": lambda s: draw(fibre("cube"), 10**6, max_states=10, time_limit=s),
+    "report": lambda s: attacks.report(
+        release("cube"), NARROW, others=[release("cube")], time_limit=s
+    ),
     "choose_rate": rated,
     "mdav": lambda s: microagg.mdav(records(60_000), 3, time_limit=s),
     "vmdav": lambda s: microagg.vmdav(records(60_000), 3, time_limit=s),

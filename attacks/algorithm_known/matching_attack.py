@@ -21,7 +21,7 @@ from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release import Release
 
-__all__ = ["METHODS", "Matching", "matching"]
+__all__ = ["METHODS", "OPEN", "SAFE", "UNSAFE", "Matching", "matching"]
 
 METHODS = ("auto", "hull", "values", "all", "sample", "reference")
 

@@ -1,4 +1,4 @@
-"""The command ``cellveil attack matching``."""
+"""The commands ``cellveil attack report`` and ``cellveil attack matching``."""
 
 from __future__ import annotations
 
@@ -25,6 +25,19 @@ attack = typer.Typer(
 )
 
 
+MechanismFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help='What is known of the algorithm: JSON, {"rules": "FREQ(5)", "width": 8}.',
+        show_default="as told by the release",
+    ),
+]
+MaxTables = Annotated[
+    int, typer.Option(metavar="TABLES", help="Tables to test one by one at most.")
+]
+
+
 class How(StrEnum):
     """Method of the matching attack."""
 
@@ -37,28 +50,68 @@ class How(StrEnum):
 
 
 @attack.command()
+def report(
+    releases: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RELEASE [OTHERS]...",
+            help="Release that 'protect --release' wrote: .json. Others of overlapping tables are "
+            "attacked together with it.",
+        ),
+    ],
+    *,
+    mechanism: MechanismFile = None,
+    max_tables: MaxTables = 200_000,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="For all attacks; those not finished by then say so."),
+    ] = None,
+    summary: Summary = None,
+    reveal: Reveal = False,
+) -> None:
+    """Run every attack that applies to a release.
+
+    What the relations disclose, sums, other releases, and the matching attack where the algorithm
+    is known. Cells that an attack exposes are named, their values with --reveal only. Exit codes: 0
+    every attack was finished and exposes no cell, 1 otherwise, 2 bad input.
+    """
+    from attacks.attack_report import report as run
+    from cellveil.outputs import check_outputs, write_json
+    from cellveil.progress import Meter
+    from cellveil.screen import printable
+    from csp.formats.release import read_release
+
+    check_outputs({"--summary": summary}, [*releases, mechanism], {"--summary": (".json",)})
+    read = [read_release(path) for path in releases]
+    known = read[0][1] if mechanism is None else _mechanism(mechanism)
+    with Meter("attacking"):
+        found = run(
+            read[0][0], known, others=[other for other, _ in read[1:]], max_tables=max_tables,
+            time_limit=time_limit,
+        )  # fmt: skip
+    if summary is not None:
+        write_json(summary, found.summary(reveal=reveal))
+    for line in found.text(reveal=reveal).splitlines():
+        typer.echo(printable(line))
+    if summary is not None:
+        say(f"Wrote {summary}.")
+    raise typer.Exit(SAFE if found.complete and not found.exposed else UNSAFE)
+
+
+@attack.command()
 def matching(
     release: Annotated[
         Path,
         typer.Argument(metavar="RELEASE", help="Release that 'protect --release' wrote: .json."),
     ],
     *,
-    mechanism: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help='What is known of the algorithm: JSON, {"rules": "FREQ(5)", "width": 8}.',
-            show_default="as told by the release",
-        ),
-    ] = None,
+    mechanism: MechanismFile = None,
     method: Annotated[How, typer.Option(help="How consistent tables are tested.")] = How.AUTO,
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Then cells without a proof stay undecided."),
     ] = None,
-    max_tables: Annotated[
-        int, typer.Option(metavar="TABLES", help="Tables to judge one by one at most.")
-    ] = 200_000,
+    max_tables: MaxTables = 200_000,
     draws: Annotated[
         int, typer.Option(metavar="TABLES", help="Tables to draw, where they are drawn.")
     ] = 3000,
