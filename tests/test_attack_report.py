@@ -140,7 +140,7 @@ def test_attacks_that_do_not_apply_say_what_they_lack() -> None:
 
 def test_a_mechanism_that_cannot_have_made_the_release_is_told() -> None:
     for wrong, words in (
-        (replace(MECHANISM, rules=MinFrequency(30)), "was not made by it"),
+        (replace(MECHANISM, rules=MinFrequency(30)), "cannot have produced the release"),
         (Mechanism(PPercent(10)), "contributors"),
     ):
         found = report(release_of(1), wrong, prior=normal_counts(15, 10))

@@ -155,7 +155,7 @@ def pose_pattern_test(
     """Pose the problem of the tables below a node, all at once; False if none is a match.
 
     A cell counts as primary if a value left to it is, and asks for all that any of these values
-    asks for. Tables without any primary cell are no match: nothing would have been suppressed.
+    asks for. A table without a primary cell is not a match: nothing would have been suppressed.
 
     Two cases are written, or the first alone. What is safe in `case` is safe for every table below
     that differs from the present one only in cells that it suppresses: levels are counted from the

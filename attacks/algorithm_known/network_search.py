@@ -50,10 +50,9 @@ _STEP = 0.1
 """Nodes of the first step, and about how many seconds later steps take."""
 _AT_ONCE, _FEW = 64, 4
 _MATCH, _OPEN = 0, 2
-_SMALL = 25
-_PLAIN = 0.5
-"""Networks of so many cells are searched uncompiled for so many seconds of a process: compiling
-takes half a minute of CPU, a fibre of a 4x4 table a few hundredths of a second."""
+_SMALL, _PLAIN = 25, 0.5
+"""Networks of at most 25 cells are searched uncompiled in the first half second of a process:
+compiling takes half a minute of CPU, a fibre of a 4x4 table a few hundredths of a second."""
 
 
 class _Kernels:
@@ -101,7 +100,7 @@ class NetworkSearch:
     Raises
     ------
     InputError
-        If the suppressed cells or those that may be suppressed are no small network.
+        If the suppressed cells or those that may be suppressed are not a small network.
     """
 
     def __init__(
@@ -283,7 +282,7 @@ def network_search_applies(view: PublicView) -> bool:
 
 
 def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
-    """Suppressed cells as a network of at most 64 cells, or None if they are none."""
+    """Suppressed cells as a network of at most 64 cells, or None if they are not one."""
     if pattern.sum() > MOST:
         return None
     view = hidden_view(table, pattern)

@@ -184,8 +184,8 @@ def posterior(
         if size is None or size > max_tables:
             many = "too many to count" if size is None else f"{size}"
             msg = (
-                f"{many} tables fit the release, more than max_tables={max_tables}; give draws= to "
-                "sample them, or a larger max_tables"
+                f"{many} tables are consistent with the release, more than "
+                f"max_tables={max_tables}; give draws= to sample them, or a larger max_tables"
             )
             raise InputError(msg)
         for block in fibre.blocks(time_limit=clock.seconds):

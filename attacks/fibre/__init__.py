@@ -1,4 +1,4 @@
-"""The fibre of a release: the whole-number tables consistent with everything published.
+"""The fibre of a release: the integer tables consistent with everything published.
 
 `consistent_tables` has the fibre itself. Below it: `feasible_intervals` of single cells, `counts`
 without listing, `enumeration` under any relations, `network_ranges` where the suppressed cells form

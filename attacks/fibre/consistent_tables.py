@@ -1,4 +1,4 @@
-"""The fibre of a release: all whole-number tables that agree with everything published.
+"""The fibre of a release: all integer tables consistent with everything published.
 
 Parts of the pattern that no relation connects are independent: counts multiply, samples combine.
 """
@@ -76,7 +76,7 @@ class Part:
 
 
 class Fibre:
-    """All whole-number tables that agree with a release.
+    """All integer tables consistent with a release.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Fibre:
     Raises
     ------
     InputError
-        If nothing is suppressed, no table fits, or infinitely many do.
+        If nothing is suppressed, no table is consistent with the release, or infinitely many are.
     OutOfTime
         If the time limit passed first.
 

@@ -51,7 +51,7 @@ def feasible(
         i = int(cells[np.argmax(endless)])
         msg = (
             f"suppressed cell {table.cell(i)} has no end in one direction, so infinitely many "
-            "tables fit; give the table bounds (lower=, upper=)"
+            "tables are consistent; give the table bounds (lower=, upper=)"
         )
         raise InputError(msg)
     return low[cells].astype(np.int64), high[cells].astype(np.int64)
@@ -60,7 +60,7 @@ def feasible(
 def _proved_ends(
     table: Table, pattern: NDArray[np.bool_], clock: Clock
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Find ends over whole numbers; where there is no linear proof, by an exhaustive search."""
+    """Find ends over integers; where there is no linear proof, by an exhaustive search."""
     whole = intervals(table, pattern, integer=True, time_limit=clock.seconds)
     low, high = whole.lower.copy(), whole.upper.copy()
     doubtful = np.flatnonzero(~whole.exact.all(axis=1))

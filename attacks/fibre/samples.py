@@ -1,7 +1,7 @@
 """Tables drawn uniformly from a fibre: exactly where it can be counted, else by a Markov chain.
 
 The chain goes along simple cycles of a network, which connect its whole fibre (they are its Graver
-basis), or along vectors of the reduced kernel, for which nobody promises that.
+basis), or along vectors of the reduced kernel, for which that is not proved.
 """
 
 from __future__ import annotations

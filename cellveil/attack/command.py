@@ -149,7 +149,7 @@ def matching(
             given, known, method=str(method), time_limit=time_limit, max_tables=max_tables,
             draws=draws, seed=seed,
             progress=lambda tested, matched: meter.phase(
-                f"attacking: {tested} tables judged, {matched} would be published so"
+                f"attacking: {tested} tables tested, {matched} would be published so"
             ),
         )  # fmt: skip
     columns = _columns(found, reveal=reveal)
@@ -247,15 +247,21 @@ def _words(found: Matching) -> list[str]:
         f"Of {facts['suppressed']} suppressed cells {facts['proved safe']} are proved safe, "
         f"{facts['proved unsafe']} proved unsafe, {facts['undecided']} undecided."
     ]
-    fits = "" if found.fibre_size is None else f" {found.fibre_size} tables fit the release."
-    judged = f"{found.tested} tables were judged, {found.matched} would be published like this."
+    fits = (
+        ""
+        if found.fibre_size is None
+        else f" {found.fibre_size} tables are consistent with the release."
+    )
+    judged = (
+        f"{found.tested} tables were tested, {found.matched} would be published with this pattern."
+    )
     if found.method == "theorem":
-        judged = "Decoys exclude no table that fits, so none had to be judged."
+        judged = "Decoys exclude no consistent table, so none had to be tested."
     lines.append(judged + fits)
     if found.left_out is not None:
         lines.append(
-            f"With 95 % confidence at most {100 * found.left_out:.2g} % of the tables that fit are "
-            "matches outside these intervals; about a single table this says nothing."
+            f"With 95 % confidence at most {100 * found.left_out:.2g} % of the consistent tables "
+            "are matches outside these intervals; about a single table this says nothing."
         )
     elif not found.complete:
         lines.append("The attack was cut short: allow more time (--time-limit, --max-tables).")
