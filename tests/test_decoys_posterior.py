@@ -120,7 +120,7 @@ def test_matching_excludes_nothing_and_needs_no_key():
         assert (found.lower == found.feasible_lower).all()
         assert (found.upper == found.feasible_upper).all()
         assert (found.verdict == "proved safe").all()
-    with pytest.raises(InputError, match="owner of the key"):
+    with pytest.raises(InputError, match="takes the key"):
         matching(release, public, method="reference")
 
 
