@@ -77,7 +77,7 @@ def sampled(seconds: float) -> Any:
 
 
 def weighed(seconds: float, **how: Any) -> Any:
-    return attacks.posterior(release("cube"), NARROW, time_time_limit=seconds, **how)
+    return attacks.posterior(release("cube"), NARROW, time_limit=seconds, **how)
 
 
 def coalition(seconds: float) -> Any:
