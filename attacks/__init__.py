@@ -1,7 +1,8 @@
 """Attacks on released tables: what the public can infer, with and without knowing the algorithm.
 
-Everything here starts from a `csp.Release`; the true table is never needed. Names load when they
-are first used.
+Everything here starts from a `csp.Release`; the true table is never needed. `report` runs every
+attack that applies. Names load when they are first used; the results of single attacks, and the
+tools below them, are in the packages `fibre`, `release_alone`, `algorithm_known` and `bayes`.
 """
 
 from __future__ import annotations
@@ -12,69 +13,55 @@ from csp.lazily import lazily
 
 if TYPE_CHECKING:
     from attacks.algorithm_known.matching_attack import Matching, matching
+    from attacks.attack_report import AttackReport, report
     from attacks.bayes.posterior import Posterior, posterior
     from attacks.bayes.priors import normal_counts, uniform
-    from attacks.bayes.rates import RateChoice, RatePoint, choose_rate
+    from attacks.bayes.rates import choose_rate
     from attacks.explanations import Explanation, explain
     from attacks.fibre.consistent_tables import Fibre
-    from attacks.fibre.kernel_basis import kernel
-    from attacks.fibre.samples import Draws, draw
-    from attacks.release_alone.cell_sums import Sum, Sums, disclosed_sums, with_sum
-    from attacks.release_alone.coalitions import Coalition, smallest_coalition
+    from attacks.release_alone.cell_sums import disclosed_sums
+    from attacks.release_alone.coalitions import smallest_coalition
     from attacks.release_alone.disclosed_cells import Disclosure, disclosed
-    from attacks.release_alone.insider_knowledge import Insight, Knowledge, insiders, knowledge_of
-    from attacks.release_alone.several_releases import Differencing, differencing
-    from csp.completion import complete
+    from attacks.release_alone.insider_knowledge import Knowledge, insiders, knowledge_of
+    from attacks.release_alone.several_releases import differencing
 
 # No module may share its name with a function of the package: importing it would hide the function.
 _HOMES = {
+    "attacks.algorithm_known.matching_attack": ("Matching", "matching"),
+    "attacks.attack_report": ("AttackReport", "report"),
     "attacks.bayes.posterior": ("Posterior", "posterior"),
     "attacks.bayes.priors": ("normal_counts", "uniform"),
-    "attacks.bayes.rates": ("RateChoice", "RatePoint", "choose_rate"),
-    "attacks.release_alone.coalitions": ("Coalition", "smallest_coalition"),
-    "csp.completion": ("complete",),
+    "attacks.bayes.rates": ("choose_rate",),
     "attacks.explanations": ("Explanation", "explain"),
     "attacks.fibre.consistent_tables": ("Fibre",),
-    "attacks.release_alone.insider_knowledge": ("Insight", "Knowledge", "insiders", "knowledge_of"),
-    "attacks.fibre.kernel_basis": ("kernel",),
+    "attacks.release_alone.cell_sums": ("disclosed_sums",),
+    "attacks.release_alone.coalitions": ("smallest_coalition",),
     "attacks.release_alone.disclosed_cells": ("Disclosure", "disclosed"),
-    "attacks.algorithm_known.matching_attack": ("Matching", "matching"),
-    "attacks.release_alone.several_releases": ("Differencing", "differencing"),
-    "attacks.fibre.samples": ("Draws", "draw"),
-    "attacks.release_alone.cell_sums": ("Sum", "Sums", "disclosed_sums", "with_sum"),
+    "attacks.release_alone.insider_knowledge": ("Knowledge", "insiders", "knowledge_of"),
+    "attacks.release_alone.several_releases": ("differencing",),
 }
 
 __all__ = [
-    "Coalition",
-    "Differencing",
+    "AttackReport",
     "Disclosure",
-    "Draws",
     "Explanation",
     "Fibre",
-    "Insight",
     "Knowledge",
     "Matching",
     "Posterior",
-    "RateChoice",
-    "RatePoint",
-    "Sum",
-    "Sums",
     "choose_rate",
-    "complete",
     "differencing",
     "disclosed",
     "disclosed_sums",
-    "draw",
     "explain",
     "insiders",
-    "kernel",
     "knowledge_of",
     "matching",
     "normal_counts",
     "posterior",
+    "report",
     "smallest_coalition",
     "uniform",
-    "with_sum",
 ]
 
 __getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -106,7 +106,7 @@ class Explanation:
         if self.cut_short:
             lines.append(
                 f"what knowing the algorithm excludes of {name} is undecided: the time limit "
-                "passed before every table that fits was judged"
+                "passed before every consistent table was tested"
             )
         return "\n".join(lines)
 
@@ -122,7 +122,7 @@ class Explanation:
         release, scale = self.release, self.release.scale
         equation = proof.equation(release)
         if not reveal:
-            # A bound that everybody knows beforehand is no secret, but may be one next to others.
+            # A bound that is known beforehand is not a secret, but may be one next to others.
             known = [self._relations(proof, reveal=False)] if proof.rows else []
             for cell, _, _ in equation.others:
                 other = "it" if cell == self.cell else cell_name(release, cell)
@@ -264,8 +264,8 @@ def explain(
         Whether the attacker knows that cells are whole units, so that the text says what that
         adds. As the mechanism has it by default, and true without one.
     mechanism : Mechanism, optional
-        If given, also which values fall away because this algorithm would have published
-        another pattern; all tables that fit are judged for that.
+        If given, also which values are excluded because this algorithm would have published
+        another pattern; all consistent tables are tested for that.
     time_limit : float, optional
         Wall seconds. If only the tables were not all judged by then, the ends are explained
         without the mechanism (see `Explanation.cut_short`).

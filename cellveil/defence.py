@@ -156,7 +156,7 @@ def posterior_words(facts: dict[str, Any]) -> str:
     tables = "the" if facts["tables"] is None else f"all {facts['tables']}"
     drawn = f" (judged by {facts['drawn']} drawn ones)" if facts["drawn"] else ""
     return (
-        f"To somebody who knows the algorithm and takes {tables} tables that fit for equally "
+        f"To an attacker who knows the algorithm and takes {tables} consistent tables for equally "
         f"probable{drawn}, the cell most likely to be sensitive is so with probability "
         f"{facts['largest_primary_probability']:g}, and the narrowest interval with 95 % "
         f"probability is {facts['narrowest_95_percent']:g} wide (without the algorithm "

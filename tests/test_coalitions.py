@@ -144,7 +144,7 @@ def test_percent_is_the_p_percent_rule_for_coalitions(
     cell = 0
     inside = [m for m in people if m.own.get(cell)]
     if not inside:
-        with pytest.raises(InputError, match="nobody is known to contribute"):
+        with pytest.raises(InputError, match="no contributor to cell"):
             smallest_coalition(release, people, cell, percent=percent, integer=False)
         return
     found = smallest_coalition(release, people, cell, percent=percent, counts=counts, integer=False)

@@ -320,7 +320,7 @@ def test_a_method_is_named_as_the_command_names_it(folder):
     Path("c.csv").write_text("r,c\n" + "a,x\n" * 2 + "a,y\n" * 9 + "b,x\n" * 8 + "b,y\n" * 7)
     words = ["--by", "r,c", "--rules", "FREQ(3)", "--unions", "--release", "r.json"]
     run("protect", "c.csv", *words)
-    said = run("attack", "matching", "r.json", "--method", "box", code=2).stderr
+    said = run("attack", "matching", "r.json", "--method", "hull", code=2).stderr
     assert "use --method auto" in said
 
 

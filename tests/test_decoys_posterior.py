@@ -120,7 +120,7 @@ def test_matching_excludes_nothing_and_needs_no_key():
         assert (found.lower == found.feasible_lower).all()
         assert (found.upper == found.feasible_upper).all()
         assert (found.verdict == "proved safe").all()
-    with pytest.raises(InputError, match="owner of the key"):
+    with pytest.raises(InputError, match="takes the key"):
         matching(release, public, method="reference")
 
 
@@ -205,12 +205,12 @@ def test_risk_of_a_plain_release_is_its_posterior(index):
     np.testing.assert_allclose([c.primary for c in found.cells], known.sensitive[at])
     np.testing.assert_allclose([c.max_posterior for c in found.cells], known.mode_probability[at])
     assert found.fibre == Fibre(protected.release).count()
-    drawn = risk_of(rule, rules, table, protected.pattern, prior, limit=1, draws=400)
+    drawn = risk_of(rule, rules, table, protected.pattern, prior, max_tables=1, draws=400)
     assert all(c.support is None for c in drawn.cells)
     assert drawn.effective is not None
     close = [abs(a.primary - b.primary) for a, b in zip(drawn.cells, found.cells, strict=True)]
     assert max(close) < 0.2
-    nobody = risk_of(rule, rules, table, protected.pattern, prior, limit=1, draws=10)
+    nobody = risk_of(rule, rules, table, protected.pattern, prior, max_tables=1, draws=10)
     assert all(c.with_rule is None for c in nobody.cells)
     assert len(nobody.cells) == len(found.cells)
 

@@ -210,7 +210,7 @@ def test_survivors_are_those_of_the_reference(table: Table) -> None:
     for k, count in enumerate(found.survivors.published):
         assert (not count) == bool(found.survivors.reasons[k])
         assert sum(found.survivors.reasons[k]) in (0, found.survivors.fits[k])
-        assert count or f"\n{found.survivors.values[k]} falls away: of " in text
+        assert count or f"\n{found.survivors.values[k]} is excluded: of " in text
     with pytest.raises(CertificateError, match="differently"):
         replace(found.survivors, published=(0,) * len(found.survivors.fits)).check()
 
@@ -218,8 +218,8 @@ def test_survivors_are_those_of_the_reference(table: Table) -> None:
 def test_limits_of_survivors_are_said() -> None:
     mechanism = Mechanism(MinFrequency(10), width=10, margins="publish")
     release = mechanism.protect(Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])).release
-    with pytest.raises(InputError, match="more than fibre_limit=3"):
-        survivors_of(release, mechanism, 0, fibre_limit=3)
+    with pytest.raises(InputError, match="more than max_tables=3"):
+        survivors_of(release, mechanism, 0, max_tables=3)
     with pytest.raises(OutOfTime):
         survivors_of(release, mechanism, 0, clock=Clock.of(1e-9))
     with pytest.raises(InputError):
@@ -297,7 +297,7 @@ def test_explanations_under_decoys_agree_with_the_attack(
         text = found.text(reveal=True)
         if not found.survivors.values:
             assert attacked.matched == attacked.tested == attacked.fibre_size
-            assert "some key publishes every table" in text
+            assert "some key publishes every consistent table" in text
         else:
             assert attacked.values is not None
             kept = zip(found.survivors.values, found.survivors.published, strict=True)

@@ -9,13 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacks.algorithm_known.network_enumeration import ALL
-from attacks.algorithm_known.network_search import NetworkSearch, network_of
-from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.counts import Counter, TooMany
-from attacks.fibre.feasible_intervals import feasible
-from csp import InputError, Mechanism, MinFrequency, Problem, Table
+from csp import InputError, Table
 from csp.completion import complete
 from csp.release import Release
 from tests import oracles
@@ -71,34 +67,6 @@ def test_every_table_that_fits_occurs_once(case: tuple[Table, Release]) -> None:
     assert fibre.upper.tolist() == columns.max(axis=1).tolist()
     # Dimension 0 means one table; the reverse need not hold, since values are bounded.
     assert fibre.dimension > 0 or len(truth) == 1
-
-
-@examples(60)
-@given(st.one_of(frequency_2d(high=6), sparse_tables()), st.data())
-def test_the_walk_over_networks_meets_every_table_once(table: Table, data: st.DataObject) -> None:
-    n = table.n_cells
-    flags = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
-    flags &= ~table.margins
-    flags[0] = True
-    release = Release.of(table, flags)
-    truth = all_tables(table, flags)
-    if len(truth) > 2000:
-        return
-    lower, upper = feasible(table, flags)
-    view = PublicView(
-        release, Mechanism(MinFrequency(3), width=1, margins="publish"), complete(release),
-        np.flatnonzero(flags), lower, upper, None, Problem.of(table, np.zeros(n, dtype=bool)),
-    )  # fmt: skip
-    assert network_of(table, flags) is not None
-    for plain in (True, False) if len(truth) < 60 else (False,):
-        search = NetworkSearch(view, ALL, kept=7, with_tests=False)
-        found: list[tuple[int, ...]] = []
-        over = False
-        while not over:
-            over = search.step(5, plain=plain)
-            found += [tuple(x.tolist()) for x in search.taken()]
-        assert len(found) == len(truth)
-        assert set(found) == truth
 
 
 @examples(25)
@@ -184,7 +152,7 @@ def test_counts_beyond_any_list_and_limits() -> None:
     assert small.total == sum(
         (r + s) * (r + s - 1) * (r + s - 2) * (r + s - 3) // 24 for s in (4, 3, 2)
     )
-    assert fibre.count(limit=1000) is None
+    assert fibre.count(max_states=1000) is None
     with pytest.raises(TooMany):
         Counter(*part_of(table), 1000)
 

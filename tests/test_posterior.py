@@ -158,7 +158,7 @@ def test_priors_and_limits_that_leave_nothing_are_refused() -> None:
     with pytest.raises(InputError, match="one log weight"):
         posterior(release, MECHANISM, prior=lambda v: np.zeros(3))
     with pytest.raises(InputError, match="give draws="):
-        posterior(release, MECHANISM, limit=2)
+        posterior(release, MECHANISM, max_tables=2)
     with pytest.raises(InputError, match="not in"):
         posterior(release, MECHANISM).shortest(1.5)
 
@@ -204,7 +204,7 @@ def test_chains_are_uniform_and_know_their_worth() -> None:
     size = fibre.count()
     assert size is not None
     uncounted = Fibre(fibre.release)
-    drawn = draw(uncounted, 40_000, seed=3, limit=1)
+    drawn = draw(uncounted, 40_000, seed=3, max_states=1)
     assert drawn.connected
     assert not drawn.exact
     assert drawn.effective > 20_000
@@ -212,9 +212,9 @@ def test_chains_are_uniform_and_know_their_worth() -> None:
     listed = np.array(list(fibre))
     error = 5 * listed.std(axis=0) / math.sqrt(drawn.effective)
     assert (np.abs(mean - listed.mean(axis=0)) < error).all()
-    slow = draw(uncounted, 200, seed=3, limit=1)
+    slow = draw(uncounted, 200, seed=3, max_states=1)
     assert slow.effective <= 200
-    assert uncounted.count(limit=1) is None
+    assert uncounted.count(max_states=1) is None
     assert uncounted.count() == size
 
 
@@ -263,6 +263,6 @@ def test_tables_too_large_for_masks_get_three_valued_answers() -> None:
     table = ordinary(9, 2)
     mechanism = Mechanism(MinFrequency(3), width=4, margins="publish")
     protected = mechanism.protect(table, time_limit=20)
-    found = matching(protected.release, mechanism, limit=3, draws=50)
+    found = matching(protected.release, mechanism, time_limit=3, draws=50)
     assert found.method in ("auto", "sample")
     assert found.complete or set(found.verdict) <= {"proved safe", "undecided"}

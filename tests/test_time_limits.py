@@ -17,6 +17,7 @@ from attacks import Knowledge
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import draw
 from csp import Decoys, Mechanism, MinFrequency, OutOfTime, Table
+from csp.completion import complete
 from csp.release import Release
 from studies.matching.scenarios import SCENARIOS, draw_table
 from tests.shared import kept_limit
@@ -72,7 +73,7 @@ def explained(seconds: float) -> Any:
 
 def sampled(seconds: float) -> Any:
     how = {"method": "sample", "draws": 50_000}
-    return attacks.matching(release("cube"), NARROW, limit=seconds, **how)
+    return attacks.matching(release("cube"), NARROW, time_limit=seconds, **how)
 
 
 def weighed(seconds: float, **how: Any) -> Any:
@@ -96,10 +97,10 @@ def complying(method: str, n: int) -> Callable[[float], Any]:
 
 
 CALLS: dict[str, Callable[[float], Any]] = {
-    "matching, wide values": lambda s: attacks.matching(release("long"), WIDE, limit=s),
-    "matching, by the solver": lambda s: attacks.matching(release("cube"), NARROW, limit=s),
+    "matching, wide values": lambda s: attacks.matching(release("long"), WIDE, time_limit=s),
+    "matching, by the solver": lambda s: attacks.matching(release("cube"), NARROW, time_limit=s),
     "matching, draws": sampled,
-    "posterior": lambda s: weighed(s, limit=10**12),
+    "posterior": lambda s: weighed(s, max_tables=10**12),
     "posterior, draws": lambda s: weighed(s, draws=50_000),
     "explain": lambda s: attacks.explain(release("large"), first("large"), time_limit=s),
     "explain, mechanism": explained,
@@ -109,12 +110,15 @@ CALLS: dict[str, Callable[[float], Any]] = {
     "insiders": lambda s: attacks.insiders(release("large"), people(), time_limit=s),
     "smallest_coalition": coalition,
     "differencing": lambda s: attacks.differencing([release("large")] * 3, time_limit=s),
-    "complete": lambda s: attacks.complete(release("large"), time_limit=s),
+    "complete": lambda s: complete(release("large"), time_limit=s),
     "Fibre": lambda s: Fibre(release("large"), time_limit=s),
     "Fibre.count": lambda s: Fibre(release("cube")).count(10**9, time_limit=s),
     "Fibre.blocks": lambda s: sum(map(len, fibre("long").blocks(time_limit=s))),
-    "draw, exactly": lambda s: draw(fibre("cube"), 10**6, limit=10**7, time_limit=s),
-    "draw, by a chain": lambda s: draw(fibre("cube"), 10**6, limit=10, time_limit=s),
+    "draw, exactly": lambda s: draw(fibre("cube"), 10**6, max_states=10**7, time_limit=s),
+    "draw, by a chain": lambda s: draw(fibre("cube"), 10**6, max_states=10, time_limit=s),
+    "report": lambda s: attacks.report(
+        release("cube"), NARROW, others=[release("cube")], time_limit=s
+    ),
     "choose_rate": rated,
     "mdav": lambda s: microagg.mdav(records(60_000), 3, time_limit=s),
     "vmdav": lambda s: microagg.vmdav(records(60_000), 3, time_limit=s),
@@ -179,7 +183,7 @@ def test_long_calls_keep_short_limits(name: str) -> None:
 
 
 def test_an_attack_cut_short_is_undecided_and_proves_nothing() -> None:
-    found = attacks.matching(release("long"), WIDE, limit=0.5)
+    found = attacks.matching(release("long"), WIDE, time_limit=0.5)
     assert not found.complete
     assert set(found.verdict.tolist()) == {"undecided"}
     assert set(found.named.tolist()) == {""}

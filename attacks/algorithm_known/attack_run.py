@@ -92,9 +92,9 @@ class AttackRun:
     # ---- engines -------------------------------------------------------------------------------
 
     def search_network(self, method: str) -> None:
-        """Search a network: "box", "values" or "all"; see `network_search`."""
-        modes = {"box": HULL, "values": VALUES, "all": MATCHES}
-        self.exact_values = method != "box"
+        """Search a network: "hull", "values" or "all"; see `network_search`."""
+        modes = {"hull": HULL, "values": VALUES, "all": MATCHES}
+        self.exact_values = method != "hull"
         self._search(modes[method])
         if self.complete and self._ambiguous():
             # A value inside a hull would break a promise if a match had it: find out.
@@ -128,15 +128,15 @@ class AttackRun:
         self.exact_values = False
         self.complete = True
 
-    def exceeds(self, fibre_limit: int) -> bool:
-        """Whether more tables fit than may be judged one by one."""
+    def exceeds(self, max_tables: int) -> bool:
+        """Whether the fibre has more tables than may be tested one by one."""
         self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
-        return self.fibre_size is None or self.fibre_size > fibre_limit
+        return self.fibre_size is None or self.fibre_size > max_tables
 
-    def test_each(self, method: str, fibre_limit: int, seed: int) -> None:
-        """Judge table after table with the suppression solver: "auto", "all" or "reference"."""
+    def test_each(self, method: str, max_tables: int, seed: int) -> None:
+        """Test table after table with the suppression solver: "auto", "all" or "reference"."""
         self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
-        few = self.fibre_size is not None and self.fibre_size <= fibre_limit
+        few = self.fibre_size is not None and self.fibre_size <= max_tables
         test = MatchTest.for_(self._view)
         hull = method == "auto"
         if hull and self.fibre_size is not None:
@@ -148,7 +148,7 @@ class AttackRun:
                 some = draw(self.fibre, few_draws, seed, time_limit=limit)
                 self._test_all(iter(np.unique(some.tables, axis=0)), test, method, self._inside)
         passed = self._inside if hull else None
-        listed = itertools.islice(self._tables(), fibre_limit)
+        listed = itertools.islice(self._tables(), max_tables)
         self.complete = self._test_all(listed, test, method, passed) and few
         self.exact_values = not hull
         if self.complete and self._ambiguous():
@@ -160,7 +160,7 @@ class AttackRun:
             yield from block
 
     def sample(self, draws: int, seed: int) -> None:
-        """Judge tables that are drawn; the fibre is not exhausted, whatever they show.
+        """Test tables that are drawn; the fibre is not exhausted, whatever they show.
 
         The first half finds hulls; the second half, independent of them, tells how much of the
         fibre they leave out.
@@ -183,7 +183,7 @@ class AttackRun:
                 self.left_out = _left_out(drawn, share, self.matched - before)
 
     def _test_blocks(self, tables: NDArray[np.int64], test: MatchTest) -> bool:
-        """Judge tables block by block; False if the limit or an interrupt came first."""
+        """Test tables block by block; False if the limit or an interrupt came first."""
         try:
             for i in range(0, len(tables), _BLOCK):
                 if self._clock.over:
@@ -203,7 +203,7 @@ class AttackRun:
         self, tables: Iterator[NDArray[np.int64]], test: MatchTest, method: str,
         passed: Callable[[NDArray[np.int64]], bool] | None,
     ) -> bool:  # fmt: skip
-        """Judge tables one by one, except those that are passed over; False if cut short."""
+        """Test tables one by one, except those that are passed over; False if cut short."""
         try:
             for x in tables:
                 if self._clock.over:
@@ -312,7 +312,7 @@ def _filled(met: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _left_out(drawn: Draws, share: float, outside: int) -> float | None:
-    """Upper 95 % bound of a share of which so many were seen (Clopper and Pearson)."""
+    """Upper 95 % bound of a share, from the number seen (Clopper and Pearson)."""
     if not drawn.connected:
         return None
     from scipy.stats import beta

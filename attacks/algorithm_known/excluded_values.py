@@ -27,12 +27,12 @@ REASONS = (
 """Why a table would have been published otherwise."""
 
 _LOOKED_AT = 300
-_BEFORE = "every table was judged"
+_BEFORE = "every table was tested"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Survivors:
-    """Values of one cell over all tables that fit a release.
+    """Values of one cell over all tables consistent with a release.
 
     Attributes
     ----------
@@ -40,14 +40,14 @@ class Survivors:
     mechanism : Mechanism
     cell : int
     values : tuple of int
-        Values of the cell in tables that fit, ascending, in units. Empty where the theorem of
-        decoys says that no table is excluded, so that none needs to be judged.
+        Values of the cell in consistent tables, ascending, in units. Empty where the theorem of
+        decoys says that no table is excluded, so that none needs to be tested.
     fits : tuple of int
-        How many tables that fit have each value.
+        How many consistent tables have each value.
     published : tuple of int
         How many of those the mechanism publishes with the pattern of the release.
     reasons : tuple of tuple of int
-        For each value that falls away: for how many of its tables each of `REASONS` holds; empty
+        For each value that is excluded: for how many of its tables each of `REASONS` holds; empty
         for the others. The first few hundred tables are looked at.
     """
 
@@ -63,7 +63,7 @@ class Survivors:
         return f"Survivors(cell {cell_name(self.release, self.cell)})"
 
     def lines(self, *, reveal: bool = False) -> list[str]:
-        """Sentences that say what falls away and why.
+        """Sentences that say what is excluded and why.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Survivors:
         if not self.values:
             return [
                 f"knowing the algorithm does not exclude a value of {name}: some key publishes "
-                "every table that fits with this pattern"
+                "every consistent table with this pattern"
             ]
         fallen = [k for k, count in enumerate(self.published) if not count]
         if not reveal:
@@ -82,13 +82,13 @@ class Survivors:
                 return [f"knowing the algorithm does not exclude a value of {name}"]
             which = [r for j, r in enumerate(REASONS) if any(self.reasons[k][j] for k in fallen)]
             return [
-                f"values of {name} fall away, because the algorithm would not have published "
+                f"values of {name} are excluded, because the algorithm would not have published "
                 f"this pattern: {'; '.join(which)}"
             ]
         kept = [number(v, scale) for v, count in zip(self.values, self.published, strict=True)
                 if count]  # fmt: skip
         lines = [
-            f"{sum(self.fits)} tables of whole units fit, and the algorithm publishes "
+            f"{sum(self.fits)} tables are consistent with the release, and the algorithm publishes "
             f"{sum(self.published)} of them with this pattern",
             f"{name} keeps {len(kept)} of {len(self.values)} values: {', '.join(kept)}",
         ]
@@ -101,13 +101,13 @@ class Survivors:
             seen = sum(self.reasons[k])
             note = f" (of {seen} looked at)" if seen < self.fits[k] else ""
             lines.append(
-                f"{number(self.values[k], scale)} falls away: of {self.fits[k]} tables with it, 0 "
+                f"{number(self.values[k], scale)} is excluded: of {self.fits[k]} tables with it, 0 "
                 f"would have been published so: {'; '.join(why)}{note}"
             )
         return lines
 
     def check(self, release: Release | None = None, *, clock: Clock = UNLIMITED) -> None:
-        """Judge every table again, by running the suppression solver on it.
+        """Test every table again, by running the suppression solver on it.
 
         With decoys, by auditing the pattern for its sensitive cells (see
         `attacks.algorithm_known.match_tests.published_as`).
@@ -134,14 +134,14 @@ class Survivors:
         fibre = Fibre(view.release, view.table, bounds=(view.lower, view.upper))
         for block in fibre.blocks(time_limit=clock.seconds):
             for x in block:
-                clock.check("every table was judged again")
+                clock.check("every table was tested again")
                 entry = counted.setdefault(int(x[place]), [0, 0])
                 entry[0] += 1
                 entry[1] += published_as(view, x, clock)
         rows = zip(self.fits, self.published, strict=True)
         claimed = dict(zip(self.values, map(list, rows), strict=True))
         if claimed != counted:
-            msg = f"{self!r}: the solver judges the tables that fit differently"
+            msg = f"{self!r}: the solver tests the consistent tables differently"
             raise CertificateError(msg)
 
 
@@ -150,10 +150,10 @@ def survivors_of(
     mechanism: Mechanism,
     cell: int,
     *,
-    fibre_limit: int = 100_000,
+    max_tables: int = 100_000,
     clock: Clock = UNLIMITED,
 ) -> Survivors:
-    """Count, for every value of a cell, the tables that fit and those that survive.
+    """Count, for every value of a cell, the consistent tables and those that survive.
 
     Parameters
     ----------
@@ -161,17 +161,17 @@ def survivors_of(
     mechanism : Mechanism
     cell : int
         A suppressed cell.
-    fibre_limit : int
-        Tables to judge at most.
+    max_tables : int
+        Tables to test at most.
     clock : Clock
 
     Raises
     ------
     InputError
-        If more tables fit than the limit, infinitely many do, or the mechanism contradicts the
-        release (see `attacks.algorithm_known.public_view.PublicView.of`).
+        If more tables are consistent than max_tables, infinitely many are, or the mechanism
+        contradicts the release (see `attacks.algorithm_known.public_view.PublicView.of`).
     OutOfTime
-        If the time ran out before every table was judged.
+        If the time ran out before every table was tested.
     """
     view = PublicView.of(release, mechanism, clock=clock)
     if view.excludes_nothing:
@@ -179,11 +179,11 @@ def survivors_of(
     fibre = Fibre(release, view.table, bounds=(view.lower, view.upper))
     size = fibre.count(time_limit=clock.seconds)
     clock.check(_BEFORE)
-    if size is None or size > fibre_limit:
+    if size is None or size > max_tables:
         many = "too many to count" if size is None else str(size)
         msg = (
-            f"{many} tables fit the release, more than fibre_limit={fibre_limit}; allow more, or "
-            "use attacks.matching, which need not judge every table"
+            f"{many} tables are consistent with the release, more than max_tables={max_tables}; "
+            "allow more, or use attacks.matching, which need not test every table"
         )
         raise InputError(msg)
     place = int(np.searchsorted(view.cells, cell))
@@ -196,8 +196,8 @@ def survivors_of(
         published += np.bincount(block[:, place] - first, minlength=width)
     if not published.any():
         msg = (
-            "no table that fits the release is published like this by the mechanism: it was not "
-            "made by it; give the mechanism that was used"
+            "the mechanism publishes none of the consistent tables with this pattern: it cannot "
+            "have produced the release; pass the one that did"
         )
         raise InputError(msg)
     fallen = (fits > 0) & (published == 0)
@@ -217,7 +217,7 @@ def survivors_of(
 
 
 def _reason(view: PublicView, x: NDArray[np.int64], clock: Clock) -> int:
-    """Which of `REASONS` holds for a table that is no match."""
+    """Which of `REASONS` holds for a table that is not a match."""
     if view.mechanism.defence is not None:
         # Decoys need no primary cell, and their key may prefer any pattern.
         return 1

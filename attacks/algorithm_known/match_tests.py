@@ -28,7 +28,7 @@ __all__ = ["DecoyTest", "MatchTest", "NetworkTest", "SolverTest", "published_as"
 
 _POOL = 40
 _BLOCK = 64
-_BEFORE = "a table was judged"
+_BEFORE = "a table was tested"
 
 
 def published_as(view: PublicView, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
@@ -63,13 +63,13 @@ def published_as(view: PublicView, values: NDArray[np.int64], clock: Clock = UNL
     except (Unprotectable, InputError):
         return False
     if not found.canonical:
-        msg = "the time limit passed before a table was judged; allow more time"
+        msg = "the time limit passed before a table was tested; allow more time"
         raise OutOfTime(msg)
     return bool((found.pattern == pattern).all())
 
 
 class MatchTest(ABC):
-    """Tells which tables that fit a release the mechanism may have published so.
+    """Tells which tables consistent with a release the mechanism may have published so.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class NetworkTest(MatchTest):
 
 
 def _late() -> OutOfTime:
-    return OutOfTime("the time limit passed before every table was judged; allow more time")
+    return OutOfTime("the time limit passed before every table was tested; allow more time")
 
 
 def _posed(view: PublicView, values: NDArray[np.int64]) -> Problem | None:
@@ -253,7 +253,7 @@ class SolverTest(MatchTest):
             del self._pool[_POOL:]
             return False
         if not found.canonical:
-            msg = "the time limit passed before a table was judged; allow more time"
+            msg = "the time limit passed before a table was tested; allow more time"
             raise OutOfTime(msg)
         return bool((found.pattern == pattern).all())
 

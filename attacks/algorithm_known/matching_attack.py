@@ -21,9 +21,9 @@ from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release import Release
 
-__all__ = ["METHODS", "Matching", "matching"]
+__all__ = ["METHODS", "OPEN", "SAFE", "UNSAFE", "Matching", "matching"]
 
-METHODS = ("auto", "box", "values", "all", "sample", "reference")
+METHODS = ("auto", "hull", "values", "all", "sample", "reference")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -52,18 +52,18 @@ class Matching:
         Whether the matches tell that a cell is primary: "always", "never" or "sometimes"; "" if
         that is not proved.
     tested, matched : int
-        Tables judged one by one, and matches among them. Methods "auto" and "box" pass over many.
+        Tables tested one by one, and matches among them. Methods "auto" and "hull" pass over many.
     fibre_size : int or None
-        Number of tables that fit the release, if it was counted.
+        Number of consistent tables, if it was counted.
     left_out : float or None
         If tables were drawn: with 95 % confidence, at most this share of the fibre are matches
         outside the hulls (the first half of the draws makes hulls, the second half tests them; for
         a chain the number of independent draws is an estimate). Says nothing about a single rare
         table. None if nothing was drawn, or a chain may not reach every table.
     complete : bool
-        Whether every table was judged or proved to tell nothing new.
+        Whether every table was tested or proved to tell nothing new.
     method : str
-        "theorem": decoys exclude no table, so none was judged.
+        "theorem": decoys exclude no table, so none was tested.
     seconds : float
     """
 
@@ -104,8 +104,8 @@ def matching(
     *,
     method: str = "auto",
     marks: NDArray[np.bool_] | None = None,
-    limit: float | None = None,
-    fibre_limit: int = 200_000,
+    time_limit: float | None = None,
+    max_tables: int = 200_000,
     draws: int = 3000,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -120,24 +120,24 @@ def matching(
     mechanism : Mechanism
         What the adversary knows of the algorithm. With a defence: all but the key, which is not
         looked at; matches are tables that some key would publish so.
-    method : {"auto", "box", "values", "all", "sample", "reference"}
-        "box" finds hulls, "values" all surviving values, both without judging every table (both
+    method : {"auto", "hull", "values", "all", "sample", "reference"}
+        "hull" finds hulls, "values" all surviving values, both without testing every table (both
         need a network of up to 64 cells that may be suppressed, and rules that look at cells one
-        by one); "all" judges every table; "sample" judges tables that are drawn; "reference" is
+        by one); "all" tests every table; "sample" tests tables that are drawn; "reference" is
         Algorithm 1 of Minami and Abe (2019), one call of the suppression solver for each table.
-        "auto" is "box" where it applies; else every table is judged that could widen a hull, if
-        there are at most `fibre_limit`, and tables that are drawn if there are more.
+        "auto" is "hull" where it applies; else every table is tested that could widen a hull, if
+        there are at most `max_tables`, and tables that are drawn if there are more.
     marks : (n,) bool, optional
         Primary cells, if the release told them apart.
-    limit : float, optional
+    time_limit : float, optional
         Wall seconds; then cells without a proof are "undecided".
-    fibre_limit : int
-        Tables that "all" and "reference" judge at most.
+    max_tables : int
+        Tables that "all" and "reference" test at most.
     draws, seed : int
         Tables to draw (method "sample"), and seed of all draws; it changes no proof.
     progress : callable, optional
         Called with tables tested and matches now and then. KeyboardInterrupt ends the attack like
-        the limit.
+        the time limit.
 
     Returns
     -------
@@ -146,11 +146,11 @@ def matching(
     Raises
     ------
     InputError
-        For an unknown method, limits out of range, a release that no table fits or that this
-        mechanism does not publish (see `PublicView.of`), and methods that do not take the
+        For an unknown method, limits out of range, a release without a consistent table or that
+        this mechanism does not publish (see `PublicView.of`), and methods that do not take the
         release.
     OutOfTime
-        If the limit passed before the intervals that the relations leave were known.
+        If the time limit passed before the intervals that the relations leave were known.
 
     Examples
     --------
@@ -165,44 +165,37 @@ def matching(
     >>> [ends[0].item() for ends in (found.lower, found.upper)]
     [1, 17]
     """
-    began = time.monotonic()
+    began, clock = time.monotonic(), Clock.of(time_limit)
     if method not in METHODS:
         msg = f"method {method!r} is not one of {', '.join(METHODS)}"
         raise InputError(msg)
-    if limit is not None and not limit > 0:
-        msg = f"limit {limit!r} is not a positive number of seconds"
-        raise InputError(msg)
-    for name, number in (("fibre_limit", fibre_limit), ("draws", draws)):
+    for name, number in (("max_tables", max_tables), ("draws", draws)):
         if number <= 0:
             msg = f"{name} {number!r} is not a positive number of tables"
             raise InputError(msg)
-    clock = Clock.of(limit)
     view = PublicView.of(release, mechanism, marks=marks, clock=clock)
     run = AttackRun(view, clock, progress)
     fast = network_search_applies(view)
     if method == "reference" and mechanism.defence is not None:
-        msg = (
-            "method 'reference' runs the algorithm, and nobody but the owner of the key can; "
-            "use method 'auto'"
-        )
+        msg = "method 'reference' runs the algorithm, which takes the key; use method 'auto'"
         raise InputError(msg)
     if method == "auto" and view.excludes_nothing:
         method = "theorem"
     if method == "auto" and fast:
-        method = "box"
+        method = "hull"
     if method == "theorem":
         run.accept_all()
-    elif method in ("box", "values") or (method == "all" and fast):
+    elif method in ("hull", "values") or (method == "all" and fast):
         run.search_network(method)
-    elif method == "sample" or (method == "auto" and run.exceeds(fibre_limit)):
+    elif method == "sample" or (method == "auto" and run.exceeds(max_tables)):
         method = "sample"
         run.sample(draws, seed)
     else:
-        run.test_each(method, fibre_limit, seed)
+        run.test_each(method, max_tables, seed)
     if run.complete and not run.seen_values.any():
         msg = (
-            "no table that fits the release is published like this by the mechanism: it was not "
-            "made by it; give the mechanism that was used"
+            "the mechanism publishes none of the consistent tables with this pattern: it cannot "
+            "have produced the release; pass the one that did"
         )
         raise InputError(msg)
     proved = run.verdicts()

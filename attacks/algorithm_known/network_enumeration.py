@@ -20,7 +20,6 @@ from csp.solve.bitflow import NONE, ONE, Case, Net, Work, lowest
 from csp.solve.cases import beaten, decide, fill
 
 __all__ = [
-    "ALL",
     "HULL",
     "MATCHES",
     "VALUES",
@@ -31,8 +30,8 @@ __all__ = [
     "enumerate_matches",
 ]
 
-ALL, MATCHES, VALUES, HULL = 0, 1, 2, 3
-"""Every table; every match; every value that a match gives a cell; only their ends."""
+MATCHES, VALUES, HULL = 1, 2, 3
+"""Every match; every value that a match gives a cell; only their ends."""
 
 DEPTH, NODES, TESTED, MATCHED, LATE, KEPT = 0, 1, 2, 3, 4, 5
 
@@ -65,7 +64,7 @@ class SearchState(NamedTuple):
     met : (k, s) bool
         Values that matches have (VALUES, HULL).
     kept : (c, k) int64
-        Tables found (ALL, MATCHES).
+        Matches found (MATCHES).
     late : (l, k) int64
         Tables that the node limit left undecided.
     counts : (6,) int64
@@ -156,7 +155,7 @@ def pose_pattern_test(
     """Pose the problem of the tables below a node, all at once; False if none is a match.
 
     A cell counts as primary if a value left to it is, and asks for all that any of these values
-    asks for. Tables without any primary cell are no match: nothing would have been suppressed.
+    asks for. A table without a primary cell is not a match: nothing would have been suppressed.
 
     Two cases are written, or the first alone. What is safe in `case` is safe for every table below
     that differs from the present one only in cells that it suppresses: levels are counted from the
@@ -219,7 +218,7 @@ def renumbered(place: NDArray[np.int64], cells: Any) -> Any:
 def record_match(w: SearchState, mode: int) -> None:
     """Record a match."""
     x, bounds, seen = w.x, w.bounds, w.seen
-    if mode <= MATCHES:
+    if mode == MATCHES:
         w.kept[w.counts[KEPT]] = x
         w.counts[KEPT] += 1
         return
@@ -246,7 +245,7 @@ def enumerate_matches(w: SearchState, test: PatternTest, mode: int, nodes: int, 
     ----------
     w, test
         Both change.
-    mode : {ALL, MATCHES, VALUES, HULL}
+    mode : {MATCHES, VALUES, HULL}
     nodes : int
         Nodes to look at.
     proof : int
@@ -277,7 +276,7 @@ def enumerate_matches(w: SearchState, test: PatternTest, mode: int, nodes: int, 
             span[2, d + 1] = -1
             counts[DEPTH] = d + 1
             continue
-        if mode <= MATCHES and counts[KEPT] == len(w.kept):
+        if mode == MATCHES and counts[KEPT] == len(w.kept):
             return
         if counts[LATE] == len(w.late):
             return
@@ -289,38 +288,34 @@ def enumerate_matches(w: SearchState, test: PatternTest, mode: int, nodes: int, 
             ends[1] = x
         else:
             core = cell_ranges(net, x, slack, moves, flow, found, inside, ends)
-        if mode != ALL:
-            if mode >= VALUES and nothing_new(bounds, ends, seen):
-                counts[DEPTH] = d - 1
-                continue
-            if not pose_pattern_test(bounds, x, ends, test, 1 if leaf else 2):
-                counts[DEPTH] = d - 1
-                continue
-            if core != NONE and (
-                beaten(
-                    test.net, test.case, test.work, test.pattern, test.pool,
-                    renumbered(test.place, core),
-                )
-                or beaten(
-                    test.net, test.worst, test.work, test.pattern, test.pool, NONE
-                )
-            ):  # fmt: skip
-                counts[DEPTH] = d - 1
-                continue
+        if mode >= VALUES and nothing_new(bounds, ends, seen):
+            counts[DEPTH] = d - 1
+            continue
+        if not pose_pattern_test(bounds, x, ends, test, 1 if leaf else 2):
+            counts[DEPTH] = d - 1
+            continue
+        if core != NONE and (
+            beaten(
+                test.net, test.case, test.work, test.pattern, test.pool,
+                renumbered(test.place, core),
+            )
+            or beaten(
+                test.net, test.worst, test.work, test.pattern, test.pool, NONE
+            )
+        ):  # fmt: skip
+            counts[DEPTH] = d - 1
+            continue
         if not leaf:
             span[0, d], span[1, d], span[2, d] = ends[0, order[d]], ends[1, order[d]], 0
             continue
         counts[TESTED] += 1
-        if mode == ALL:
+        outcome = decide(test.net, test.case, test.work, test.pattern, test.pool, proof)
+        if outcome == 0:
+            counts[MATCHED] += 1
             record_match(w, mode)
-        else:
-            outcome = decide(test.net, test.case, test.work, test.pattern, test.pool, proof)
-            if outcome == 0:
-                counts[MATCHED] += 1
-                record_match(w, mode)
-            elif outcome == 2:
-                w.late[counts[LATE]] = x
-                counts[LATE] += 1
+        elif outcome == 2:
+            w.late[counts[LATE]] = x
+            counts[LATE] += 1
         counts[DEPTH] = d - 1
 
 

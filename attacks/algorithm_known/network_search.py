@@ -7,6 +7,8 @@ outsider does not know the true table) and passes over all that cannot add to th
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +45,42 @@ _KEPT = 4096
 _LATE = 1024
 _POOL = 64
 _QUICK = 200
-_FIRST = 16
+_FIRST = 4
 _STEP = 0.1
 """Nodes of the first step, and about how many seconds later steps take."""
-_AT_ONCE = 64
+_AT_ONCE, _FEW = 64, 4
 _MATCH, _OPEN = 0, 2
+_SMALL, _PLAIN = 25, 0.5
+"""Networks of at most 25 cells are searched uncompiled in the first half second of a process:
+compiling takes half a minute of CPU, a fibre of a 4x4 table a few hundredths of a second."""
+
+
+class _Kernels:
+    """Functions of the search: the plain ones for the first small networks, then the compiled."""
+
+    def __init__(self) -> None:
+        self._left = _PLAIN
+
+    def plain(self, *, small: bool) -> bool:
+        """Whether the next function runs uncompiled."""
+        return small and self._left > 0
+
+    def run(self, name: str, *given: Any, plain: bool | None, small: bool) -> Any:
+        """Call a function by name; `plain` is true or false where a caller insists."""
+        if not (self.plain(small=small) if plain is None else plain):
+            self._left = 0.0
+            return compiled()[name](*given)
+        began = time.thread_time()
+        answer = _PLAIN_FUNCTIONS[name](*given)
+        if plain is None:
+            self._left -= time.thread_time() - began
+        return answer
+
+
+_PLAIN_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (choose_order, decide_tables, enumerate_matches)
+}
+_kernels = _Kernels()
 
 
 class NetworkSearch:
@@ -56,25 +89,23 @@ class NetworkSearch:
     Parameters
     ----------
     view : PublicView
-    mode : {ALL, MATCHES, VALUES, HULL}
+    mode : {MATCHES, VALUES, HULL}
     proof : int
         Nodes for the proof that one table is a match.
     kept : int
         Tables to collect before a step ends.
-    with_tests : bool
-        False only for mode ALL, where no table is tested.
     clock : Clock
         When it runs out, proofs that take long are given up (see `doubtful`).
 
     Raises
     ------
     InputError
-        If the suppressed cells or those that may be suppressed are no small network.
+        If the suppressed cells or those that may be suppressed are not a small network.
     """
 
     def __init__(
         self, view: PublicView, mode: int, *, proof: int = 2**62, kept: int = _KEPT,
-        with_tests: bool = True, clock: Clock = UNLIMITED,
+        clock: Clock = UNLIMITED,
     ) -> None:  # fmt: skip
         self._view, self._mode, self._proof, self.clock = view, mode, proof, clock
         self._extra: list[NDArray[np.int64]] = []
@@ -82,19 +113,20 @@ class NetworkSearch:
         """Tables left undecided when nodes or the time ran out."""
         self._pace, self._speed = _FIRST, np.inf
         net = network_of(view.table, view.release.pattern)
-        if net is None or (with_tests and view.value_rules is None):
+        if net is None or view.value_rules is None:
             msg = (
                 "the network search needs a network of up to 64 suppressed cells and rules that "
                 f"look at cells one by one; use {argument('method', 'auto')}"
             )
             raise InputError(msg)
-        self._state = _state_of(view, net, kept if mode <= MATCHES else 1)
-        self._test = _pattern_test_of(view) if with_tests else _no_test()
+        self._state = _state_of(view, net, kept if mode == MATCHES else 1)
+        self._test = _pattern_test_of(view)
+        self._small = self._test.net.ends.shape[1] <= _SMALL
 
     def __repr__(self) -> str:
         return f"NetworkSearch({self.nodes} nodes)"
 
-    def step(self, nodes: int | None = None, *, plain: bool = False) -> bool:
+    def step(self, nodes: int | None = None, *, plain: bool | None = None) -> bool:
         """Continue for some nodes; True once the search is over.
 
         Proofs that take long are put off: patterns that beat the published one for other tables
@@ -104,12 +136,11 @@ class NetworkSearch:
         ----------
         nodes : int, optional
             As many as take about a tenth of a second by default.
-        plain : bool
-            Run the functions uncompiled.
+        plain : bool, optional
+            Whether to run the functions uncompiled; by default as pays.
         """
-        run = enumerate_matches if plain else compiled()["enumerate_matches"]
         began, many = time.monotonic(), self._pace if nodes is None else nodes
-        run(self._state, self._test, self._mode, many, min(_QUICK, self._proof))
+        self._run("enumerate_matches", many, min(_QUICK, self._proof), plain=plain)
         if nodes is None and self._state.counts[KEPT] < len(self._state.kept):
             spent = time.monotonic() - began
             self._pace = max(1, many * 2 if spent < _STEP / 2 else int(many * _STEP / spent))
@@ -125,7 +156,7 @@ class NetworkSearch:
         return over
 
     def _decided(
-        self, tables: NDArray[np.int64], nodes: int = _QUICK, *, plain: bool
+        self, tables: NDArray[np.int64], nodes: int = _QUICK, *, plain: bool | None
     ) -> NDArray[np.int64]:
         """Outcome of some tables, with more and more nodes until the time runs out."""
         tested = self.tested
@@ -141,7 +172,8 @@ class NetworkSearch:
                 if self.clock.over:
                     break
                 began = time.monotonic()
-                outcome[i] = self._outcome(tables[i : i + 1], nodes, plain=plain)[0]
+                # A long proof is worth compiling for.
+                outcome[i] = self._outcome(tables[i : i + 1], nodes, plain=bool(plain))[0]
                 if outcome[i] == _OPEN:
                     spent = max(time.monotonic() - began, 1e-6)
                     self._speed = min(self._speed, nodes / spent)
@@ -187,7 +219,7 @@ class NetworkSearch:
         """Values met, counted from the least feasible one: (k, s) bool."""
         return self._state.seen
 
-    def test(self, tables: NDArray[np.int64], *, plain: bool = False) -> NDArray[np.bool_]:
+    def test(self, tables: NDArray[np.int64], *, plain: bool | None = None) -> NDArray[np.bool_]:
         """Test some tables before the search begins.
 
         Modes VALUES and HULL remember what matches show, so that it need not be found again, and
@@ -197,8 +229,8 @@ class NetworkSearch:
         ----------
         tables : (t, k) int64
             Tables that fit the release.
-        plain : bool
-            Run the functions uncompiled.
+        plain : bool, optional
+            Whether to run the functions uncompiled; by default as pays.
 
         Returns
         -------
@@ -207,23 +239,29 @@ class NetworkSearch:
         """
         quick = min(_QUICK, self._proof)
         outcome = np.full(len(tables), _OPEN, dtype=np.int64)
-        for i in range(0, len(tables), _AT_ONCE):
-            if self.clock.over:
-                break
-            span = slice(i, i + _AT_ONCE)
+        i = 0
+        while i < len(tables) and not self.clock.over:
+            span = slice(i, i + (_FEW if _kernels.plain(small=self._small) else _AT_ONCE))
             outcome[span] = self._outcome(tables[span], quick, plain=plain)
+            i = span.stop
         late = np.flatnonzero(outcome == _OPEN)
         outcome[late] = self._decided(tables[late], quick, plain=plain)
         self.doubtful += int((outcome == _OPEN).sum())
         return np.asarray(outcome == _MATCH)
 
-    def _outcome(self, tables: NDArray[np.int64], nodes: int, *, plain: bool) -> NDArray[np.int64]:
-        run = decide_tables if plain else compiled()["decide_tables"]
+    def _outcome(
+        self, tables: NDArray[np.int64], nodes: int, *, plain: bool | None
+    ) -> NDArray[np.int64]:
         outcome = np.ones(len(tables), dtype=np.int64)
         start = self._state.x.copy()
-        run(self._state, self._test, self._mode, tables, nodes, outcome)
+        self._run("decide_tables", tables, nodes, outcome, plain=plain)
         self._state.x[:] = start
         return outcome
+
+    def _run(self, name: str, *given: Any, plain: bool | None) -> None:
+        _kernels.run(
+            name, self._state, self._test, self._mode, *given, plain=plain, small=self._small
+        )
 
 
 def network_search_applies(view: PublicView) -> bool:
@@ -244,7 +282,7 @@ def network_search_applies(view: PublicView) -> bool:
 
 
 def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
-    """Suppressed cells as a network of at most 64 cells, or None if they are none."""
+    """Suppressed cells as a network of at most 64 cells, or None if they are not one."""
     if pattern.sum() > MOST:
         return None
     view = hidden_view(table, pattern)
@@ -260,14 +298,12 @@ def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
     return Net(ends, star, len(view.rows))
 
 
-def free_cells(net: Net, *, plain: bool = False) -> NDArray[np.int64]:
+def free_cells(net: Net) -> NDArray[np.int64]:
     """Cells to fix one after the other, until all others follow.
 
     Parameters
     ----------
     net : Net
-    plain : bool
-        Run the function uncompiled.
 
     Returns
     -------
@@ -276,8 +312,10 @@ def free_cells(net: Net, *, plain: bool = False) -> NDArray[np.int64]:
     """
     k = net.ends.shape[1]
     order = np.zeros(k, dtype=np.int64)
-    run = choose_order if plain else compiled()["choose_order"]
-    return order[: run(net, _flow_workspace(net), order)]
+    count = _kernels.run(
+        "choose_order", net, _flow_workspace(net), order, plain=None, small=k <= _SMALL
+    )
+    return order[:count]
 
 
 def _flow_workspace(net: Net) -> NDArray[np.int64]:
@@ -345,19 +383,6 @@ def _pattern_test_of(view: PublicView) -> PatternTest:
         view.value_rules.cost,
         np.zeros(_POOL, dtype=np.uint64),
     )
-
-
-def _no_test() -> PatternTest:
-    """Stand-in where no table is tested."""
-    case, work = cases.room_for_work(1)
-    masks = np.zeros((2, 1), dtype=np.uint64)
-    net = Net(np.zeros((2, 1), dtype=np.int64), masks, 1)
-    none = np.zeros((1, 1), dtype=np.int64)
-    flags = np.zeros((1, 1), dtype=bool)
-    return PatternTest(
-        net, case, case, work, none[0], none, none[None], none, flags[0], none[None],
-        np.uint64(0), np.uint64(0), np.uint64(0), flags, flags, none[None], none, masks[0],
-    )  # fmt: skip
 
 
 def _twice(array: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -146,7 +146,7 @@ class PublicView:
 
     @property
     def excludes_nothing(self) -> bool:
-        """Whether every table that fits may have been published so (the theorem of decoys)."""
+        """Whether every consistent table may have been published so (the theorem of decoys)."""
         mechanism = self.mechanism
         return (
             mechanism.defence is not None
@@ -169,8 +169,8 @@ def _check_published(release: Release, mechanism: Mechanism, cost_problem: Probl
         primary = mechanism.requirements(table, fixed).primary
     except NoContributors as error:
         msg = (
-            "the rules of the mechanism look at contributors, whom no release tells; this attack "
-            "needs a table of counts"
+            "the rules of the mechanism look at contributors, which a release does not hold; this "
+            "attack needs a table of counts"
         )
         raise InputError(msg) from error
     open_cells = ~release.pattern
@@ -179,16 +179,16 @@ def _check_published(release: Release, mechanism: Mechanism, cost_problem: Probl
         shown = units_text(int(release.published[i]), release.scale)
         msg = (
             f"cell {table.cell(i)} is published with {shown}, which the mechanism calls sensitive: "
-            "the release was not made by it; give the mechanism that was used"
+            "this mechanism cannot have produced the release; pass the one that did"
         )
         raise InputError(msg)
     forced = fixed & release.pattern
     if forced.any():
         i = int(np.argmax(forced))
         msg = (
-            f"cell {table.cell(i)} is suppressed, but the mechanism publishes it by force "
-            f"(margins={mechanism.margins!r}): the release was not made by it; give the mechanism "
-            "that was used"
+            f"cell {table.cell(i)} is suppressed, but must be published (status z; "
+            f"margins={mechanism.margins!r}): this mechanism cannot have produced the release; "
+            "pass the one that did"
         )
         raise InputError(msg)
 
@@ -206,8 +206,8 @@ def _check_wide(
         i = int(np.argmax(narrow))
         msg = (
             f"suppressed cell {table.cell(i)} is narrower than the defence allows "
-            f"({asked.words(table)}): the release was not made by it; give the mechanism that was "
-            "used"
+            f"({asked.words(table)}): this mechanism cannot have produced the release; pass the "
+            "one that did"
         )
         raise InputError(msg)
 
@@ -239,7 +239,7 @@ def _value_rules(
             levels[i, :, t] = np.where(asked.primary, level, 0)[cells]
         cost[:, t] = mechanism.costs(one)[0][cells]
     value = np.minimum(lower[:, None] + np.arange(width), upper[:, None])
-    # An attacker who does not know that cells are whole sees more; whoever proves a match checks
+    # An attacker who does not know that cells are whole sees more; the proof of a match checks
     # that exactly, so a little more may be let through here.
     low, high = lower[:, None].astype(float), upper[:, None].astype(float)
     if not mechanism.attacker_is_integer(table):

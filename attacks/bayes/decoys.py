@@ -42,7 +42,7 @@ class DecoyRule:
     table : Table
         Its relations, bounds and labels; of its values only those that must be published.
     orders : int
-        Cost factors of so many keys are drawn for a likelihood.
+        Number of keys whose cost factors are drawn for a likelihood.
     coins : int
         Coin sets to draw where the pattern has more than 12 cells.
     precision : float

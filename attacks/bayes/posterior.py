@@ -121,7 +121,7 @@ def posterior(
     prior: Prior = uniform,
     draws: int | None = None,
     seed: int = 0,
-    limit: int = 2_000_000,
+    max_tables: int = 2_000_000,
     keys: int = 16,
     time_limit: float | None = None,
 ) -> Posterior:
@@ -140,7 +140,7 @@ def posterior(
     draws : int, optional
         Number of tables to draw from the fibre instead of listing it.
     seed : int
-    limit : int
+    max_tables : int
         Tables to list at most.
     keys : int
         Under decoys: keys to draw costs of. Coins within the pattern are summed over if it has up
@@ -156,8 +156,8 @@ def posterior(
     ------
     InputError
         As `attacks.matching`; under decoys, if the table is not a network of counts with
-        up to 64 cells that may be suppressed; if the fibre is larger than `limit` and no draws are
-        asked for; if no table drawn is a match; if the prior excludes every match.
+        up to 64 cells that may be suppressed; if the fibre is larger than `max_tables` and no
+        draws are asked for; if no table drawn is a match; if the prior excludes every match.
     OutOfTime
         If the time limit passed: sums over a part of the tables are no probabilities. With
         `draws`, only if it passed before a table was drawn or those drawn were tested.
@@ -181,11 +181,11 @@ def posterior(
     if draws is None:
         size = fibre.count(time_limit=clock.seconds)
         clock.check(_BEFORE)
-        if size is None or size > limit:
+        if size is None or size > max_tables:
             many = "too many to count" if size is None else f"{size}"
             msg = (
-                f"{many} tables fit the release, more than limit={limit}; give draws= to sample "
-                "them, or a larger limit"
+                f"{many} tables are consistent with the release, more than "
+                f"max_tables={max_tables}; give draws= to sample them, or a larger max_tables"
             )
             raise InputError(msg)
         for block in fibre.blocks(time_limit=clock.seconds):

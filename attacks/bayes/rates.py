@@ -74,7 +74,7 @@ def choose_rate(
     rates: Sequence[Number] = RATES,
     keys: int = 8,
     prior: Prior = uniform,
-    limit: int = 2000,
+    max_tables: int = 2000,
     draws: int = 500,
     time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -98,7 +98,7 @@ def choose_rate(
         Keys drawn for each table and rate.
     prior : callable
         See `attacks.posterior`.
-    limit, draws : int
+    max_tables, draws : int
         See `attacks.bayes.risk.risk_of`.
     time_limit : float, optional
         Wall seconds.
@@ -173,8 +173,8 @@ def choose_rate(
                     if has_primary:
                         extra.append(int(pattern.sum()) - int(cheapest[0].sum()))
                         cells += risk_of(
-                            rule, rules, table, pattern, prior, limit=limit, draws=draws, seed=key,
-                            clock=clock,
+                            rule, rules, table, pattern, prior, max_tables=max_tables, draws=draws,
+                            seed=key, clock=clock,
                         ).cells  # fmt: skip
                 done += 1
                 if progress is not None:

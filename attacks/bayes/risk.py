@@ -112,7 +112,7 @@ class Risk:
 
 def risk_of(
     rule: HasLikelihood, rules: RuleTable, table: Table, pattern: NDArray[np.bool_],
-    prior: Prior, *, limit: int = 20_000, draws: int = 1000, seed: int = 0,
+    prior: Prior, *, max_tables: int = 20_000, draws: int = 1000, seed: int = 0,
     clock: Clock = UNLIMITED,
 ) -> Risk:  # fmt: skip
     """Measure one release.
@@ -127,7 +127,7 @@ def risk_of(
     pattern : (n,) bool
     prior : callable
         See `attacks.posterior`.
-    limit : int
+    max_tables : int
         Tables to list at most; beyond, tables are drawn.
     draws, seed : int
     clock : Clock
@@ -144,7 +144,7 @@ def risk_of(
     fibre = Fibre(Release.of(table, pattern), table, time_limit=clock.seconds)
     size = fibre.count(time_limit=clock.seconds)
     clock.check(_BEFORE)
-    listed = size is not None and size <= limit
+    listed = size is not None and size <= max_tables
     if listed:
         found = np.vstack(list(fibre.blocks(time_limit=clock.seconds)))
     else:

@@ -1,4 +1,4 @@
-"""The fibre of a release: all whole-number tables that agree with everything published.
+"""The fibre of a release: all integer tables consistent with everything published.
 
 Parts of the pattern that no relation connects are independent: counts multiply, samples combine.
 """
@@ -76,7 +76,7 @@ class Part:
 
 
 class Fibre:
-    """All whole-number tables that agree with a release.
+    """All integer tables consistent with a release.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Fibre:
     Raises
     ------
     InputError
-        If nothing is suppressed, no table fits, or infinitely many do.
+        If nothing is suppressed, no table is consistent with the release, or infinitely many are.
     OutOfTime
         If the time limit passed first.
 
@@ -148,12 +148,12 @@ class Fibre:
         """Dimension of the integer kernel (Minami and Abe 2019, Section 3.2)."""
         return int(kernel(self.release.relations, self.release.pattern).shape[1])
 
-    def count(self, limit: int = 1_000_000, *, time_limit: float | None = None) -> int | None:
+    def count(self, max_states: int = 1_000_000, *, time_limit: float | None = None) -> int | None:
         """Count the tables without listing them.
 
         Parameters
         ----------
-        limit : int
+        max_states : int
             Partial sums to keep in memory.
         time_limit : float, optional
             Wall seconds.
@@ -163,11 +163,11 @@ class Fibre:
         int or None
             None if there are too many partial sums, or the time ran out.
         """
-        counters = self.counters(limit, time_limit=time_limit)
+        counters = self.counters(max_states, time_limit=time_limit)
         return None if counters is None else math.prod(c.total for c in counters)
 
     def counters(
-        self, limit: int = 1_000_000, *, time_limit: float | None = None
+        self, max_states: int = 1_000_000, *, time_limit: float | None = None
     ) -> list[Counter] | None:
         """Count each part; None if one has too many partial sums, or the time ran out."""
         clock = Clock.of(time_limit)
@@ -176,7 +176,7 @@ class Fibre:
             for part in self.parts:
                 try:
                     found.append(
-                        Counter(part.matrix, part.right, part.lower, part.upper, limit, clock)
+                        Counter(part.matrix, part.right, part.lower, part.upper, max_states, clock)
                     )
                 except TooMany:
                     return None

@@ -33,7 +33,7 @@ class Counter:
     matrix : (r, k) csr_array of int64
     right : (r,) int64
     lower, upper : (k,) int64
-    limit : int
+    max_states : int
         States to keep.
     clock : Clock
 
@@ -45,7 +45,7 @@ class Counter:
 
     def __init__(
         self, matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
-        upper: NDArray[np.int64], limit: int, clock: Clock = UNLIMITED,
+        upper: NDArray[np.int64], max_states: int, clock: Clock = UNLIMITED,
     ) -> None:  # fmt: skip
         self._matrix = matrix.tocsc()
         self._lower, self._upper = lower.tolist(), upper.tolist()
@@ -60,11 +60,11 @@ class Counter:
             following: set[tuple[int, ...]] = set()
             for state in states:
                 low, high = self._range(step, state)
-                if high - low >= limit or clock.over:
+                if high - low >= max_states or clock.over:
                     raise TooMany
                 for turn, (_, after) in enumerate(self._children(step, state)):
                     following.add(after)
-                    if kept + len(following) > limit or (turn % _TURNS == 0 and clock.over):
+                    if kept + len(following) > max_states or (turn % _TURNS == 0 and clock.over):
                         raise TooMany
             states = following
             kept += len(states)

@@ -51,7 +51,7 @@ def feasible(
         i = int(cells[np.argmax(endless)])
         msg = (
             f"suppressed cell {table.cell(i)} has no end in one direction, so infinitely many "
-            "tables fit; give the table bounds (lower=, upper=)"
+            "tables are consistent; give the table bounds (lower=, upper=)"
         )
         raise InputError(msg)
     return low[cells].astype(np.int64), high[cells].astype(np.int64)
@@ -60,7 +60,7 @@ def feasible(
 def _proved_ends(
     table: Table, pattern: NDArray[np.bool_], clock: Clock
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Find ends over whole numbers; where there is no linear proof, by an exhaustive search."""
+    """Find ends over integers; where there is no linear proof, by an exhaustive search."""
     whole = intervals(table, pattern, integer=True, time_limit=clock.seconds)
     low, high = whole.lower.copy(), whole.upper.copy()
     doubtful = np.flatnonzero(~whole.exact.all(axis=1))
@@ -68,15 +68,15 @@ def _proved_ends(
         return low, high
     outer = intervals(table, pattern, cells=doubtful, time_limit=clock.seconds).require_exact()
     # Proved bounds of every cell, to search within.
-    box = np.stack([low, high]).astype(np.int64)
-    box[0, doubtful] = np.ceil(outer.lower[doubtful])
-    box[1, doubtful] = np.floor(outer.upper[doubtful])
+    room = np.stack([low, high]).astype(np.int64)
+    room[0, doubtful] = np.ceil(outer.lower[doubtful])
+    room[1, doubtful] = np.floor(outer.upper[doubtful])
     for view in components(table, pattern):
         right = view.matrix @ table.values[view.cells]
         for j in np.flatnonzero(np.isin(view.cells, doubtful)).tolist():
             i = int(view.cells[j])
             for side, ends in enumerate((low, high)):
-                ranges = box[:, view.cells].copy()
+                ranges = room[:, view.cells].copy()
                 while not whole.exact[i, side]:
                     clock.check()
                     ranges[1 - side, j] = ends[i] + (1 if side else -1)
@@ -84,7 +84,7 @@ def _proved_ends(
                     if further is None:
                         break
                     ends[i] = further[j]
-                box[side, i] = ends[i]
+                room[side, i] = ends[i]
     return low, high
 
 

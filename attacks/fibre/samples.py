@@ -1,7 +1,7 @@
 """Tables drawn uniformly from a fibre: exactly where it can be counted, else by a Markov chain.
 
 The chain goes along simple cycles of a network, which connect its whole fibre (they are its Graver
-basis), or along vectors of the reduced kernel, for which nobody promises that.
+basis), or along vectors of the reduced kernel, for which that is not proved.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def draw(
     size: int,
     seed: int = 0,
     *,
-    limit: int = 200_000,
+    max_states: int = 200_000,
     time_limit: float | None = None,
 ) -> Draws:
     """Draw tables from a fibre.
@@ -72,7 +72,7 @@ def draw(
     fibre : Fibre
     size : int
     seed : int
-    limit : int
+    max_states : int
         Partial sums to keep for exact draws.
     time_limit : float, optional
         Wall seconds; then there are fewer tables.
@@ -89,7 +89,7 @@ def draw(
     clock = Clock.of(time_limit)
     rng = np.random.default_rng(seed)
     # Counting is the better way, but must leave time for the other one.
-    counters = fibre.counters(limit, time_limit=clock.part(0.5).seconds)
+    counters = fibre.counters(max_states, time_limit=clock.part(0.5).seconds)
     if counters is not None:
         tables = np.zeros((size, len(fibre.cells)), dtype=np.int64)
         done = size

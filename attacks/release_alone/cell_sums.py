@@ -64,7 +64,7 @@ class Sum:
 
     @property
     def disclosed(self) -> bool:
-        """Whether its value is known to everybody."""
+        """Whether every outsider knows its value."""
         return self.lower is not None and self.lower == self.upper
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sums:
-    """Sums that a release gives away.
+    """Sums that a release discloses.
 
     Attributes
     ----------
@@ -173,13 +173,13 @@ def disclosed_sums(
     release : Release
     rule : Rule, str or callable, optional
         Judges each disclosed sum as if it were a cell (`csp.rules.union_sensitive`). A release of
-        counts is judged by anybody; rules that look at contributors need the table.
+        counts needs nothing more; rules that look at contributors need the table.
     table : Table, optional
         The table behind the release, for the owner of the data who wants its rule applied.
     given : iterable of sequences of cells, optional
         Further sums, of suppressed cells, whose intervals are wanted.
     lattice : int
-        Parts of the pattern with up to so many cells are searched for short vectors of the
+        Number of cells up to which a part of the pattern is searched for short vectors of the
         lattice that all relations span, and of their pairs. 0 for none.
     integer : bool
         Whether the attacker knows that cells are whole units; for sums that are not disclosed.
@@ -267,7 +267,7 @@ def disclosed_sums(
 
 
 def _known(release: Release, fits: Table, clock: Clock) -> Release:
-    """Take cells that have no room for published: whoever knows a sum can subtract them."""
+    """Take cells that have no room for published: an attacker who knows a sum can subtract them."""
     rational, _ = ends(fits, release.pattern, integer=False, clock=clock)
     pattern, published = release.pattern.copy(), release.published.copy()
     for i, (low, high) in rational.items():

@@ -99,12 +99,12 @@ def smallest_coalition(
     cell : int or sequence of str
     width : Number, optional
         A coalition breaks the cell if its feasibility interval is narrower than this (in the
-        measure). Contributors to the cell itself are no attackers here: what they can infer is
+        measure). Contributors to the cell itself are not attackers here: what they can infer is
         for `percent` to say.
     percent : Number, optional
-        A coalition breaks the cell if what it knows bounds the contribution of somebody else in
+        A coalition breaks the cell if what it knows bounds the contribution of another one in
         it from above by less than this percentage too much: the p percent rule for a coalition,
-        with the end of the interval in place of a suppressed value.
+        with the end of the interval instead of a suppressed value.
     counts : (n,) int, optional
         Number of contributors of each cell, where that is public.
     integer : bool
@@ -124,7 +124,7 @@ def smallest_coalition(
     ------
     InputError
         If neither or both of width and percent are given, limits are out of range, two
-        contributors share a name, nobody is known to contribute to the cell (percent), or no
+        contributors share a name, no contributor to the cell is known (percent), or no
         table agrees with what all know.
 
     Examples
@@ -176,7 +176,7 @@ def smallest_coalition(
             judges.append(_Judge(release, others, i, heads, least / 100, target, budget, integer))
     if not judges:
         msg = (
-            f"nobody is known to contribute to cell {cell_name(release, i)}; give Knowledge with "
+            f"no contributor to cell {cell_name(release, i)} is known; give Knowledge with "
             "own= contributions to it"
         )
         raise InputError(msg)

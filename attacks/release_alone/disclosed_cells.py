@@ -1,6 +1,6 @@
 """Cells that a release discloses: by linear algebra, by bounds, or as whole numbers.
 
-A cell that is a combination of published relations is known to everybody who can solve linear
+A cell that is a combination of published relations is known to anyone who can solve linear
 equations, whatever the bounds are. Bounds and whole numbers narrow further; for patterns that are
 no network, linear programs can call a cell wider than it is for who knows that cells are whole.
 """
@@ -27,7 +27,7 @@ __all__ = ["Disclosure", "combination", "determined", "disclosed"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Disclosure:
-    """What anybody can compute of the suppressed cells of a release.
+    """What an outsider can compute of the suppressed cells of a release.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Disclosure:
 def disclosed(
     release: Release, *, integer: bool = True, time_limit: float | None = None
 ) -> Disclosure:
-    """Find the cells that a release gives away, and the interval of every other one.
+    """Find the cells that a release discloses, and the interval of every other one.
 
     Parameters
     ----------

@@ -103,8 +103,8 @@ def knowledge_of(table: Table, release: Release) -> tuple[Knowledge, ...]:
     Returns
     -------
     tuple of Knowledge
-        Whoever is alone in a cell knows it and all below it (`csp.singletons`). In a table of
-        counts those are the only insiders.
+        A contributor who is alone in a cell knows it and all below it (`csp.singletons`). In a
+        table of counts those are the only insiders.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def view_of(
             pattern[cell], published[cell] = False, value
     pooled = _pooled(members)
     if counts is not None:
-        # Nobody is there: then everybody knows the cell, as all of its contributors would.
+        # A cell without contributors is known, as it would be to all of its contributors.
         pooled |= {c: (0, 0) for c in np.flatnonzero(counts == 0).tolist() if c not in pooled}
     for cell, (amount, heads) in pooled.items():
         if counts is not None and heads > counts[cell]:

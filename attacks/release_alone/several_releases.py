@@ -389,5 +389,5 @@ def _torn(
     if model.solve(clock) != Status.OPTIMAL:
         return []
     gap = model.values[n : n + p] + model.values[n + p :]
-    # Each release alone has whole-number values; what tears them apart is no rounding error.
+    # Each release alone has whole-number values; so a gap is not a rounding error.
     return sorted({cells[t] for t in np.flatnonzero(gap > 1e-3).tolist()})

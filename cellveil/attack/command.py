@@ -1,4 +1,4 @@
-"""The command ``cellveil attack matching``."""
+"""The commands ``cellveil attack report`` and ``cellveil attack matching``."""
 
 from __future__ import annotations
 
@@ -25,15 +25,77 @@ attack = typer.Typer(
 )
 
 
+MechanismFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help='What is known of the algorithm: JSON, {"rules": "FREQ(5)", "width": 8}.',
+        show_default="as told by the release",
+    ),
+]
+MaxTables = Annotated[
+    int, typer.Option(metavar="TABLES", help="Tables to test one by one at most.")
+]
+
+
 class How(StrEnum):
     """Method of the matching attack."""
 
     AUTO = "auto"
-    BOX = "box"
+    HULL = "hull"
     VALUES = "values"
     ALL = "all"
     SAMPLE = "sample"
     REFERENCE = "reference"
+
+
+@attack.command()
+def report(
+    releases: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RELEASE [OTHERS]...",
+            help="Release that 'protect --release' wrote: .json. Others of overlapping tables are "
+            "attacked together with it.",
+        ),
+    ],
+    *,
+    mechanism: MechanismFile = None,
+    max_tables: MaxTables = 200_000,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="For all attacks; those not finished by then say so."),
+    ] = None,
+    summary: Summary = None,
+    reveal: Reveal = False,
+) -> None:
+    """Run every attack that applies to a release.
+
+    What the relations disclose, sums, other releases, and the matching attack where the algorithm
+    is known. Cells that an attack exposes are named, their values with --reveal only. Exit codes: 0
+    every attack was finished and exposes no cell, 1 otherwise, 2 bad input.
+    """
+    from attacks.attack_report import report as run
+    from cellveil.outputs import check_outputs, write_json
+    from cellveil.progress import Meter
+    from cellveil.screen import printable
+    from csp.formats.release import read_release
+
+    check_outputs({"--summary": summary}, [*releases, mechanism], {"--summary": (".json",)})
+    read = [read_release(path) for path in releases]
+    known = read[0][1] if mechanism is None else _mechanism(mechanism)
+    with Meter("attacking"):
+        found = run(
+            read[0][0], known, others=[other for other, _ in read[1:]], max_tables=max_tables,
+            time_limit=time_limit,
+        )  # fmt: skip
+    if summary is not None:
+        write_json(summary, found.summary(reveal=reveal))
+    for line in found.text(reveal=reveal).splitlines():
+        typer.echo(printable(line))
+    if summary is not None:
+        say(f"Wrote {summary}.")
+    raise typer.Exit(SAFE if found.complete and not found.exposed else UNSAFE)
 
 
 @attack.command()
@@ -43,22 +105,13 @@ def matching(
         typer.Argument(metavar="RELEASE", help="Release that 'protect --release' wrote: .json."),
     ],
     *,
-    mechanism: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help='What is known of the algorithm: JSON, {"rules": "FREQ(5)", "width": 8}.',
-            show_default="as told by the release",
-        ),
-    ] = None,
+    mechanism: MechanismFile = None,
     method: Annotated[How, typer.Option(help="How consistent tables are tested.")] = How.AUTO,
-    limit: Annotated[
+    time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Then cells without a proof stay undecided."),
     ] = None,
-    fibre_limit: Annotated[
-        int, typer.Option(metavar="TABLES", help="Tables to judge one by one at most.")
-    ] = 200_000,
+    max_tables: MaxTables = 200_000,
     draws: Annotated[
         int, typer.Option(metavar="TABLES", help="Tables to draw, where they are drawn.")
     ] = 3000,
@@ -93,10 +146,10 @@ def matching(
         raise InputError(msg)
     with Meter("attacking") as meter:
         found = run(
-            given, known, method=str(method), limit=limit, fibre_limit=fibre_limit, draws=draws,
-            seed=seed,
+            given, known, method=str(method), time_limit=time_limit, max_tables=max_tables,
+            draws=draws, seed=seed,
             progress=lambda tested, matched: meter.phase(
-                f"attacking: {tested} tables judged, {matched} would be published so"
+                f"attacking: {tested} tables tested, {matched} would be published so"
             ),
         )  # fmt: skip
     columns = _columns(found, reveal=reveal)
@@ -194,18 +247,24 @@ def _words(found: Matching) -> list[str]:
         f"Of {facts['suppressed']} suppressed cells {facts['proved safe']} are proved safe, "
         f"{facts['proved unsafe']} proved unsafe, {facts['undecided']} undecided."
     ]
-    fits = "" if found.fibre_size is None else f" {found.fibre_size} tables fit the release."
-    judged = f"{found.tested} tables were judged, {found.matched} would be published like this."
+    fits = (
+        ""
+        if found.fibre_size is None
+        else f" {found.fibre_size} tables are consistent with the release."
+    )
+    judged = (
+        f"{found.tested} tables were tested, {found.matched} would be published with this pattern."
+    )
     if found.method == "theorem":
-        judged = "Decoys exclude no table that fits, so none had to be judged."
+        judged = "Decoys exclude no consistent table, so none had to be tested."
     lines.append(judged + fits)
     if found.left_out is not None:
         lines.append(
-            f"With 95 % confidence at most {100 * found.left_out:.2g} % of the tables that fit are "
-            "matches outside these intervals; about a single table this says nothing."
+            f"With 95 % confidence at most {100 * found.left_out:.2g} % of the consistent tables "
+            "are matches outside these intervals; about a single table this says nothing."
         )
     elif not found.complete:
-        lines.append("The attack was cut short: allow more time (--limit, --fibre-limit).")
+        lines.append("The attack was cut short: allow more time (--time-limit, --max-tables).")
     return lines
 
 

@@ -329,7 +329,7 @@ def _timing_rows(timings: Sequence[Timing]) -> Iterator[list[str]]:
     for side in sorted({t.side for t in timings}):
         some = [t for t in timings if t.side == side and t.outcome == "attacked"]
         row = [str(side * side), str(len(some))]
-        for name in ("setup", "box", "every", "full"):
+        for name in ("setup", "hull", "every", "full"):
             found = sorted(1000 * v for t in some if (v := getattr(t, name)) is not None)
             if not found:
                 row.append("-")

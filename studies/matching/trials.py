@@ -129,7 +129,7 @@ def trial(scenario: str, side: int, index: int, seed: int, limit: float | None =
     solved = time.process_time()
     if not protected.pattern.any():
         return Trial(scenario, side, index, seed, "no primary", solve=solved - began, limit=limit)
-    found = matching(protected.release, mechanism, method="values", limit=limit)
+    found = matching(protected.release, mechanism, method="values", time_limit=limit)
     ended = time.process_time()
     bounds = found.feasible_lower, found.feasible_upper
     fibre = Fibre(protected.release, table, bounds=bounds)
@@ -168,7 +168,7 @@ class Timing:
         The table, drawn under the scenario "plain".
     outcome : str
         As for a trial.
-    setup, box, every : float
+    setup, hull, every : float
         To read the release; then the network search (hulls), and the search that lists
         every match.
     full : float or None
@@ -183,7 +183,7 @@ class Timing:
     seed: int
     outcome: str
     setup: float = 0.0
-    box: float = 0.0
+    hull: float = 0.0
     every: float = 0.0
     full: float | None = None
     agree: bool = True
@@ -212,7 +212,7 @@ def timing(side: int, index: int, seed: int) -> Timing:
     read = time.process_time()
     while not hull.step(_ENDLESS):
         pass
-    boxed = time.process_time()
+    hulled = time.process_time()
     every = NetworkSearch(view, MATCHES)
     ready = time.process_time()
     matches = []
@@ -228,7 +228,7 @@ def timing(side: int, index: int, seed: int) -> Timing:
     )
     full, same = _test_each(view, found)
     return Timing(
-        side, index, seed, "attacked", read - began, boxed - read, listed, full, agree and same
+        side, index, seed, "attacked", read - began, hulled - read, listed, full, agree and same
     )
 
 
@@ -237,7 +237,7 @@ def _warm() -> None:
     """Compile what is compiled at its first call, so that it is not timed."""
     mechanism = SCENARIOS["plain"].mechanism
     protected = mechanism.protect(Table.from_array([[3, 20, 30], [20, 25, 40], [21, 29, 19]]))
-    for method in ("box", "values", "all"):
+    for method in ("hull", "values", "all"):
         matching(protected.release, mechanism, method=method)
     Fibre(protected.release).count()
 

@@ -86,34 +86,20 @@ class Widened(Plain):
     mechanism : Mechanism
         With a width.
     table : Table
-    width : Number, optional
+    width : Number
         The larger width.
-    factor : Number, optional
-        In its place: how many times the width of the mechanism.
 
     Raises
     ------
     InputError
-        As `attacks.bayes.rule_table.RuleTable`; if the mechanism has no width; unless exactly one
-        of width and factor is given; if the width gets smaller.
+        As `attacks.bayes.rule_table.RuleTable`; if the mechanism has no width, or a larger one.
     """
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        table: Table,
-        *,
-        width: Number | None = None,
-        factor: Number | None = None,
-    ) -> None:
+    def __init__(self, mechanism: Mechanism, table: Table, *, width: Number) -> None:
         if mechanism.width is None:
             msg = "the mechanism has no width to be widened; give it width="
             raise InputError(msg)
-        if (width is None) == (factor is None):
-            msg = "give either width= or factor="
-            raise InputError(msg)
-        before = exact(mechanism.width)
-        wider = exact(width) if width is not None else before * exact(factor or 0)
+        before, wider = exact(mechanism.width), exact(width)
         if wider < before:
             msg = f"the width would shrink to {number_text(wider)}; give a larger one"
             raise InputError(msg)

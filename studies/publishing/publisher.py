@@ -12,13 +12,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.clock import UNLIMITED, Clock
+from attacks.bayes.risk import HasLikelihood
 
 __all__ = ["Publisher"]
 
 
 @runtime_checkable
-class Publisher(Protocol):
+class Publisher(HasLikelihood, Protocol):
     """A mechanism for tables of one structure.
 
     A publisher is built for one structure: relations, bounds and labels. The values of the table
@@ -29,7 +29,7 @@ class Publisher(Protocol):
     name : str
         A short name.
     words : str
-        One sentence that says what it is.
+        One sentence that says what it is, and how exact likelihoods are.
     """
 
     name: str
@@ -51,33 +51,5 @@ class Publisher(Protocol):
         -------
         (n,) bool or None
             Suppressed cells; None if nothing can be published for this table.
-        """
-        ...
-
-    def likelihood(
-        self,
-        pattern: NDArray[np.bool_],
-        values: NDArray[np.int64],
-        *,
-        clock: Clock = UNLIMITED,
-    ) -> NDArray[np.float64]:
-        """Probability that each of many tables is published with a pattern.
-
-        Parameters
-        ----------
-        pattern : (n,) bool
-        values : (t, n) int64
-            Whole tables.
-        clock : Clock
-
-        Returns
-        -------
-        (t,) float64
-            Exact up to rounding, unless `words` says otherwise.
-
-        Raises
-        ------
-        OutOfTime
-            If the time runs out first.
         """
         ...

@@ -139,7 +139,15 @@ def try_on(
     found = Risk((), None, None)
     if primary.any() and posterior:
         found = risk_of(
-            rule, rules, table, pattern, prior, limit=limit, draws=draws, seed=coin, clock=clock
+            rule,
+            rules,
+            table,
+            pattern,
+            prior,
+            max_tables=limit,
+            draws=draws,
+            seed=coin,
+            clock=clock,
         )
         if one.decoys is not None:
             # By the theorem of decoys; drawn tables and drawn coins would not show it.

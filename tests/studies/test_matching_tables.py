@@ -180,4 +180,4 @@ def test_timings_compare_methods() -> None:
         assert one.agree
         if one.outcome == "attacked":
             assert one.full is not None
-            assert min(one.setup, one.box, one.every, one.full) >= 0
+            assert min(one.setup, one.hull, one.every, one.full) >= 0

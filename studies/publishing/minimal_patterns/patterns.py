@@ -57,7 +57,7 @@ class MinimalPatterns(SmallSolver):
     Raises
     ------
     InputError
-        If it is no small network; the message says why.
+        If it is not a small network; the message says why.
 
     Examples
     --------

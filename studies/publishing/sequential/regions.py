@@ -110,13 +110,13 @@ def regions(table: Table, free: NDArray[np.int64], reach: int) -> list[Region]:
     Raises
     ------
     InputError
-        If the cells are no network, or it has too many relations.
+        If the cells are not a network, or it has too many relations.
     """
     flags = np.zeros(table.n_cells, dtype=bool)
     flags[free] = True
     net = network_of(table, flags)
     if net is None:
-        msg = "the cells that may be suppressed are no network of at most 64 cells"
+        msg = "the cells that may be suppressed do not form a network of at most 64 cells"
         raise InputError(msg)
     # The network lists cells by their number.
     place = np.argsort(np.argsort(free))

@@ -1,0 +1,501 @@
+"""Every attack that applies to a release, run one after the other, and their verdicts in one place.
+
+Which attacks apply depends on what an attacker is taken to know: the release alone, the algorithm,
+what contributors know, further releases, a prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from attacks.algorithm_known.matching_attack import OPEN, SAFE, UNSAFE, matching
+from attacks.bayes.posterior import posterior
+from attacks.bayes.priors import Prior, uniform
+from attacks.descriptions import cell_name, number
+from attacks.release_alone.cell_sums import Sums, disclosed_sums
+from attacks.release_alone.coalitions import Coalition, smallest_coalition
+from attacks.release_alone.disclosed_cells import disclosed
+from attacks.release_alone.insider_knowledge import Insight, Knowledge, insiders
+from attacks.release_alone.several_releases import differencing
+from csp.clock import Clock
+from csp.completion import complete
+from csp.errors import CertificateError, InputError, OutOfTime
+from csp.mechanism import Mechanism
+from csp.release import Release
+from csp.rules.base import Number, as_rule
+
+__all__ = ["CUT_SHORT", "NOT_RUN", "RAN", "AttackReport", "Finding", "report"]
+
+RAN, CUT_SHORT, NOT_RUN = "ran", "cut short", "not run"
+
+_CERTAIN = 0.95
+"""Posterior probability from which a value counts as known."""
+
+Ends = tuple[Fraction | None, Fraction | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Finding:
+    """What one attack found out.
+
+    Attributes
+    ----------
+    attack : str
+        Function of `attacks` behind it.
+    status : {"ran", "cut short", "not run"}
+        "cut short": the time limit passed first; what is said holds all the same.
+    verdict : str
+        One sentence without values; empty if the attack has none.
+    reason : str
+        Why the attack was cut short or not run; empty otherwise.
+    exposed : dict of int to (Fraction or None, Fraction or None)
+        Suppressed cells that the attack exposes, and the least and largest value that it leaves
+        them, in units; None where it says nothing about that end.
+    result : object
+        What the attack returned: for insiders and coalitions a tuple of results.
+    """
+
+    attack: str
+    status: str
+    verdict: str = ""
+    reason: str = ""
+    exposed: dict[int, Ends] | None = None
+    result: Any = None
+
+    def __repr__(self) -> str:
+        return f"Finding({self.attack}: {self.status})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AttackReport:
+    """Verdicts of all attacks on a release; printing it shows no suppressed value.
+
+    Attributes
+    ----------
+    release : Release
+    findings : tuple of Finding
+        One for each attack, whether it ran or not.
+    """
+
+    release: Release
+    findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        ran = sum(finding.status != NOT_RUN for finding in self.findings)
+        return (
+            f"AttackReport({ran} of {len(self.findings)} attacks ran: {len(self.exposed)} of "
+            f"{int(self.release.pattern.sum())} suppressed cells exposed)"
+        )
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __getitem__(self, attack: str) -> Finding:
+        """Return the finding of an attack by the name of its function."""
+        for finding in self.findings:
+            if finding.attack == attack:
+                return finding
+        known = ", ".join(finding.attack for finding in self.findings)
+        msg = f"there is no attack {attack!r} in the report; there are {known}"
+        raise KeyError(msg)
+
+    @property
+    def exposed(self) -> tuple[int, ...]:
+        """Suppressed cells that some attack exposes."""
+        return tuple(sorted({cell for finding in self.findings for cell in finding.exposed or ()}))
+
+    @property
+    def complete(self) -> bool:
+        """Whether no attack was cut short."""
+        return all(finding.status != CUT_SHORT for finding in self.findings)
+
+    def text(self, *, reveal: bool = False) -> str:
+        """Report in sentences, one attack after the other.
+
+        Parameters
+        ----------
+        reveal : bool
+            Whether to say what is known of the value of each exposed cell.
+
+        Returns
+        -------
+        str
+        """
+        lines = []
+        for finding in self.findings:
+            said = " ".join(part for part in (finding.verdict, finding.reason) if part)
+            status = "" if finding.status == RAN else f"{finding.status}. "
+            lines.append(f"{finding.attack}: {status}{said}")
+            for cell, ends in (finding.exposed or {}).items():
+                shown = f" {self._between(ends)}" if reveal else ""
+                lines.append(f"  {cell_name(self.release, cell)}{shown}")
+        return "\n".join(lines)
+
+    def summary(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Facts of the report as plain data, ready for JSON.
+
+        Parameters
+        ----------
+        reveal : bool
+            Whether to add what is known of the value of each exposed cell, as text.
+
+        Returns
+        -------
+        dict
+        """
+        release = self.release
+
+        def facts(finding: Finding) -> dict[str, Any]:
+            cells: list[dict[str, Any]] = []
+            for cell, ends in (finding.exposed or {}).items():
+                cells.append({"cell": list(release.labels[cell])})
+                if reveal:
+                    cells[-1]["lower"], cells[-1]["upper"] = (
+                        None if end is None else number(end, release.scale) for end in ends
+                    )
+            return {
+                "attack": finding.attack, "status": finding.status, "verdict": finding.verdict,
+                "reason": finding.reason, "exposed": cells,
+            }  # fmt: skip
+
+        return {
+            "dimensions": list(release.names),
+            "suppressed": int(release.pattern.sum()),
+            "exposed": [list(release.labels[cell]) for cell in self.exposed],
+            "complete": self.complete,
+            "attacks": [facts(finding) for finding in self.findings],
+        }
+
+    def _between(self, ends: Ends) -> str:
+        low, high = (None if end is None else number(end, self.release.scale) for end in ends)
+        if low is None and high is None:
+            return "(known only together with others)"
+        if low == high:
+            return f"= {low}"
+        parts = [f"at least {low}"] if low is not None else []
+        return ", ".join(parts + ([f"at most {high}"] if high is not None else []))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Setting:
+    """What is attacked, and what attackers know."""
+
+    release: Release
+    mechanism: Mechanism | None
+    knowledge: Sequence[Knowledge]
+    counts: ArrayLike | None
+    others: Sequence[Release]
+    prior: Prior | None
+    width: Number | None
+    percent: Number | None
+    integer: bool
+    max_tables: int
+
+
+def report(
+    release: Release,
+    mechanism: Mechanism | None = None,
+    *,
+    knowledge: Sequence[Knowledge] = (),
+    counts: ArrayLike | None = None,
+    others: Sequence[Release] = (),
+    prior: Prior | None = None,
+    width: Number | None = None,
+    percent: Number | None = None,
+    integer: bool | None = None,
+    max_tables: int = 200_000,
+    time_limit: float | None = None,
+) -> AttackReport:
+    """Run every attack that applies to a release.
+
+    Parameters
+    ----------
+    release : Release
+    mechanism : Mechanism, optional
+        If the attacker knows the algorithm: for `matching` and `posterior`. Rules that look at one
+        cell at a time also judge `disclosed_sums`.
+    knowledge : sequence of Knowledge, optional
+        What contributors know (`attacks.knowledge_of`): for `insiders` and `smallest_coalition`.
+    counts : (n,) int, optional
+        Number of contributors of each cell, where that is public.
+    others : sequence of Release, optional
+        Further releases of overlapping tables: for `differencing`.
+    prior : callable, optional
+        For `posterior`; under decoys all values are equally probable by default.
+    width, percent : Number, optional
+        What coalitions must not reach, one of them (see `attacks.smallest_coalition`).
+    integer : bool, optional
+        Whether the attacker knows that cells are whole units; as the mechanism has it by default,
+        and true without one.
+    max_tables : int
+        Consistent tables that `matching` and `posterior` look at one by one.
+    time_limit : float, optional
+        Wall seconds for all attacks, of which each has an even part of what is left.
+
+    Returns
+    -------
+    AttackReport
+
+    Raises
+    ------
+    InputError
+        If nothing is suppressed, no table fits the release, or what contributors know, further
+        releases or limits are refused by their attack. A mechanism that cannot have made the
+        release is told in the report.
+    OutOfTime
+        If the time limit passed before a table consistent with the release was known.
+
+    Examples
+    --------
+    >>> from csp import Mechanism, MinFrequency, Table
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> mechanism = Mechanism(MinFrequency(10), width=10, margins="publish")
+    >>> found = report(mechanism.protect(table).release, mechanism)
+    >>> found
+    AttackReport(3 of 7 attacks ran: 0 of 4 suppressed cells exposed)
+    >>> print(found["matching"].verdict)
+    4 suppressed cells are proved safe, 0 proved unsafe, 0 undecided.
+    """
+    clock = Clock.of(time_limit)
+    table = complete(release, time_limit=clock.seconds)
+    if integer is None:
+        integer = mechanism is None or mechanism.attacker_is_integer(table)
+    if max_tables <= 0:
+        msg = f"max_tables {max_tables!r} is not a positive number of tables"
+        raise InputError(msg)
+    setting = _Setting(
+        release, mechanism, tuple(knowledge), counts, tuple(others), prior, width, percent,
+        integer, max_tables,
+    )  # fmt: skip
+    found = []
+    for i, (name, (missing, attack)) in enumerate(_ATTACKS.items()):
+        reason = missing(setting)
+        if reason:
+            found.append(Finding(name, NOT_RUN, reason=reason))
+            continue
+        left = sum(not absent(setting) for absent, _ in list(_ATTACKS.values())[i:])
+        try:
+            found.append(attack(setting, clock.part(1 / left)))
+        except OutOfTime as error:
+            found.append(Finding(name, CUT_SHORT, reason=_sentence(error)))
+        except CertificateError as error:
+            found.append(Finding(name, CUT_SHORT, reason=_sentence(error)))
+    return AttackReport(release, tuple(found))
+
+
+# ---- attacks -------------------------------------------------------------------------------------
+
+
+def _disclosed(setting: _Setting, clock: Clock) -> Finding:
+    found = disclosed(setting.release, integer=setting.integer, time_limit=clock.seconds)
+    known = found.whole if setting.integer else found.exact
+    low, high = (
+        (found.whole_lower, found.whole_upper) if setting.integer else (found.lower, found.upper)
+    )
+    linear, exact = int(found.linear.sum()), int(found.exact.sum())
+    verdict = (
+        f"{_cells(int(known.sum()), len(found.cells))} known: {linear} by linear algebra, "
+        f"{exact - linear} more by bounds, {int(known.sum()) - exact} more as integers."
+    )
+    exposed = _exposed(found.cells, known, low, high)
+    return Finding("disclosed", RAN, verdict, exposed=exposed, result=found)
+
+
+def _sums(setting: _Setting, clock: Clock) -> Finding:
+    rule = None
+    if setting.mechanism is not None:
+        rules = as_rule(setting.mechanism.rules)
+        rule = rules if rules.cellwise else None
+    found: Sums = disclosed_sums(
+        setting.release, rule, integer=setting.integer, time_limit=clock.seconds
+    )
+    known = [one for one in found if one.disclosed]
+    verdict = f"{len(known)} sums of suppressed cells are disclosed"
+    exposed: dict[int, Ends] = {}
+    if rule is not None:
+        bad = [one for one in known if one.sensitive]
+        verdict += f", {len(bad)} of them sensitive"
+        exposed = dict.fromkeys(sorted({c for one in bad for c in one.cells}), (None, None))
+    return _finding("disclosed_sums", f"{verdict}.", found, exposed, done=found.complete)
+
+
+def _insiders(setting: _Setting, clock: Clock) -> Finding:
+    found: tuple[Insight, ...] = insiders(
+        setting.release, setting.knowledge, counts=setting.counts, integer=setting.integer,
+        time_limit=clock.seconds,
+    )  # fmt: skip
+    exposed: dict[int, Ends] = {}
+    clever = 0
+    for one in found:
+        known = one.lower == one.upper
+        clever += bool(known.any())
+        exposed |= _exposed(one.cells, known, one.lower, one.upper)
+    verdict = (
+        f"{clever} of {len(found)} contributors infer the value of a cell that they did not know."
+    )
+    return _finding("insiders", verdict, found, exposed)
+
+
+def _coalitions(setting: _Setting, clock: Clock) -> Finding:
+    found: list[Coalition] = []
+    exposed: dict[int, Ends] = {}
+    cells = [
+        i for i in np.flatnonzero(setting.release.pattern).tolist()
+        if setting.percent is None or any(member.own.get(i) for member in setting.knowledge)
+    ]  # fmt: skip
+    for k, cell in enumerate(cells):
+        one = smallest_coalition(
+            setting.release, setting.knowledge, cell, width=setting.width,
+            percent=setting.percent, counts=setting.counts, integer=setting.integer,
+            time_limit=clock.part(1 / (len(cells) - k)).seconds,
+        )  # fmt: skip
+        found.append(one)
+        if one.members is not None:
+            exposed[cell] = (None, None)
+    sizes = [len(one.members) for one in found if one.members is not None]
+    verdict = f"coalitions of contributors break {len(exposed)} of {len(cells)} suppressed cells"
+    if sizes:
+        verdict += f", the smallest has {min(sizes)} members"
+    done = all(one.proven for one in found)
+    return _finding("smallest_coalition", f"{verdict}.", tuple(found), exposed, done=done)
+
+
+def _differencing(setting: _Setting, clock: Clock) -> Finding:
+    releases = [setting.release, *setting.others]
+    found = differencing(releases, integer=setting.integer, time_limit=clock.seconds)
+    place = {int(cell): i for i, cell in enumerate(found.places[0].tolist())}
+    factor = 10 ** (found.release.scale - setting.release.scale)
+    published = known = 0
+    exposed: dict[int, Ends] = {}
+    rows = zip(found.cells.tolist(), found.lower, found.upper, found.publishers, strict=True)
+    for cell, low, high, publishers in rows:
+        if cell not in place or not setting.release.pattern[place[cell]] or low != high:
+            continue
+        published += bool(publishers)
+        known += not publishers
+        value = Fraction(int(low), factor)
+        exposed[place[cell]] = (value, value)
+    verdict = (
+        f"{_cells(published, int(setting.release.pattern.sum()))} published in another release, "
+        f"{known} more known from all releases together."
+    )
+    return _finding("differencing", verdict, found, exposed)
+
+
+def _matching(setting: _Setting, clock: Clock) -> Finding:
+    assert setting.mechanism is not None
+    try:
+        found = matching(
+            setting.release, setting.mechanism, max_tables=setting.max_tables,
+            time_limit=clock.seconds,
+        )  # fmt: skip
+    except InputError as error:
+        return Finding("matching", NOT_RUN, reason=_sentence(error))
+    tally = [int((found.verdict == word).sum()) for word in (SAFE, UNSAFE, OPEN)]
+    verdict = "{} suppressed cells are proved safe, {} proved unsafe, {} undecided.".format(*tally)
+    exposed = _exposed(found.cells, found.verdict == UNSAFE, found.lower, found.upper)
+    return _finding("matching", verdict, found, exposed, done=found.complete)
+
+
+def _posterior(setting: _Setting, clock: Clock) -> Finding:
+    assert setting.mechanism is not None
+    try:
+        found = posterior(
+            setting.release, setting.mechanism, prior=setting.prior or uniform,
+            max_tables=setting.max_tables, time_limit=clock.seconds,
+        )  # fmt: skip
+    except InputError as error:
+        return Finding("posterior", NOT_RUN, reason=_sentence(error))
+    certain = found.mode_probability >= _CERTAIN
+    verdict = (
+        f"{_cells(int(certain.sum()), len(found.cells))} guessed with a posterior probability of "
+        f"at least {_CERTAIN:.0%}."
+    )
+    exposed = _exposed(found.cells, certain, found.mode, found.mode)
+    return _finding("posterior", verdict, found, exposed)
+
+
+def _no_knowledge(setting: _Setting) -> str:
+    return "" if setting.knowledge else "Nothing was given of what contributors know (knowledge=)."
+
+
+def _no_coalition(setting: _Setting) -> str:
+    if _no_knowledge(setting):
+        return _no_knowledge(setting)
+    if setting.width is None and setting.percent is None:
+        return "Nothing was given that coalitions must not reach (width= or percent=)."
+    return ""
+
+
+def _no_mechanism(setting: _Setting) -> str:
+    return "" if setting.mechanism is not None else "The algorithm is not known (mechanism)."
+
+
+def _no_prior(setting: _Setting) -> str:
+    if setting.mechanism is None:
+        return _no_mechanism(setting)
+    if setting.prior is None and setting.mechanism.defence is None:
+        return "No prior was given (prior=), and the mechanism has no decoys."
+    return ""
+
+
+def _no_others(setting: _Setting) -> str:
+    return "" if setting.others else "No other release was given (others=)."
+
+
+def _never(setting: _Setting) -> str:
+    del setting
+    return ""
+
+
+_ATTACKS: dict[str, tuple[Callable[[_Setting], str], Callable[[_Setting, Clock], Finding]]] = {
+    "disclosed": (_never, _disclosed),
+    "disclosed_sums": (_never, _sums),
+    "insiders": (_no_knowledge, _insiders),
+    "smallest_coalition": (_no_coalition, _coalitions),
+    "differencing": (_no_others, _differencing),
+    "matching": (_no_mechanism, _matching),
+    "posterior": (_no_prior, _posterior),
+}
+"""What each attack lacks, in words, and the attack."""
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+def _finding(
+    attack: str, verdict: str, result: Any, exposed: dict[int, Ends], *, done: bool = True
+) -> Finding:
+    if done:
+        return Finding(attack, RAN, verdict, exposed=exposed, result=result)
+    reason = "It was not finished: allow more time or tables."
+    return Finding(attack, CUT_SHORT, verdict, reason, exposed, result)
+
+
+def _cells(count: int, whole: int) -> str:
+    return f"{count} of {whole} suppressed cells {'is' if count == 1 else 'are'}"
+
+
+def _exposed(
+    cells: Iterable[int], flags: Iterable[Any], lower: Iterable[Any], upper: Iterable[Any]
+) -> dict[int, Ends]:
+    rows = zip(cells, flags, lower, upper, strict=True)
+    return {int(c): (_end(low), _end(high)) for c, flag, low, high in rows if flag}
+
+
+def _end(value: Any) -> Fraction | None:
+    return Fraction(float(value)) if np.isfinite(value) else None
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
