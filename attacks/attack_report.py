@@ -24,10 +24,10 @@ from attacks.release_alone.disclosed_cells import disclosed
 from attacks.release_alone.insider_knowledge import Insight, Knowledge, insiders
 from attacks.release_alone.several_releases import differencing
 from csp.clock import Clock
-from csp.completion import complete
 from csp.errors import CertificateError, InputError, OutOfTime
 from csp.mechanism import Mechanism
-from csp.release import Release
+from csp.release.completion import complete
+from csp.release.release import Release
 from csp.rules.base import Number, as_rule
 
 __all__ = ["CUT_SHORT", "NOT_RUN", "RAN", "AttackReport", "Finding", "report"]

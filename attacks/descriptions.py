@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from csp.errors import InputError
-from csp.numbers import units_text
-from csp.release import Release
+from csp.exact import units_text
+from csp.release.release import Release
 
 __all__ = ["cell_name", "joined", "number", "position", "relation_name", "signed"]
 

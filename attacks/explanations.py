@@ -15,9 +15,9 @@ from attacks.release_alone.bound_proofs import Equation, Proof, end_of, ends, pr
 from attacks.release_alone.disclosed_cells import combination, determined
 from csp.attacker.view import components
 from csp.clock import Clock
-from csp.completion import complete
 from csp.errors import CertificateError, InputError, OutOfTime
-from csp.release import Release
+from csp.release.completion import complete
+from csp.release.release import Release
 
 if TYPE_CHECKING:
     from attacks.algorithm_known.excluded_values import Survivors
@@ -288,7 +288,7 @@ def explain(
     --------
     >>> import numpy as np
     >>> from csp import Table
-    >>> from csp.release import Release
+    >>> from csp.release.release import Release
     >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]], names=["r", "c"])
     >>> pattern = np.zeros((4, 4), bool)
     >>> pattern[[0, 0, 1], [0, 1, 0]] = True

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.formats.jj import write_jj
-from csp.numbers import units_text
-from csp.problem import Problem
-from csp.table import Table
+from csp.exact import units_text
+from csp.problem.jj import write_jj
+from csp.problem.problem import Problem
+from csp.tables.table import Table
 
 __all__ = ["Found", "minutes", "optimal", "prepare_modular", "prepare_optimal", "trees_of"]
 

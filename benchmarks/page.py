@@ -10,8 +10,8 @@ from benchmarks.goals import contradictions, missed, seconds_text
 from benchmarks.peers import BASES, Run
 from benchmarks.results import Row, machine, versions
 from benchmarks.specs import Spec
+from csp.exact import units_text
 from csp.formats.files import atomic_writer
-from csp.numbers import units_text
 
 __all__ = ["page", "run_words", "write_page"]
 

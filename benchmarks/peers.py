@@ -28,7 +28,7 @@ from benchmarks.posed import batch_of, of_batch
 from benchmarks.worker import SAMPLE, Answer, Job, pulp_solvers
 from csp import audit
 from csp.errors import CellveilError, InputError, OutOfTime
-from csp.problem import Problem
+from csp.problem.problem import Problem
 from csp.solve import METHODS
 
 __all__ = ["BASES", "Run", "attend", "expand", "run"]

@@ -15,7 +15,7 @@ from benchmarks.peers import Run
 from benchmarks.results import Row, machine, read_rows, versions, write_rows
 from benchmarks.specs import Spec, digest
 from csp.errors import InputError
-from csp.problem import Problem
+from csp.problem.problem import Problem
 
 __all__ = ["Outcome", "Watch", "benchmark", "solvers_of"]
 

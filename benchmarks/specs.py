@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks import posed
 from benchmarks.goals import Goal
 from csp.errors import InputError
-from csp.problem import Problem
+from csp.problem.problem import Problem
 
 __all__ = ["GROUPS", "Spec", "choose", "digest", "specs"]
 

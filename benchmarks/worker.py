@@ -22,7 +22,7 @@ from benchmarks.argus import Found, prepare_modular, prepare_optimal
 from benchmarks.posed import batch_of, of_batch
 from csp.clock import Clock
 from csp.errors import CellveilError, OutOfTime
-from csp.problem import Problem
+from csp.problem.problem import Problem
 
 __all__ = ["SAMPLE", "Answer", "Job", "main", "perform", "pulp_solvers"]
 
@@ -162,7 +162,7 @@ def _our_audit(job: Job) -> Solve:
 
 
 def _our_batch(job: Job) -> Solve:
-    from csp.solve.batch import SmallSolver
+    from csp.solve.small.batch import SmallSolver
 
     values, primary, cost = batch_of(job.problem, job.tables)
     solver = SmallSolver(job.problem)
@@ -183,7 +183,7 @@ def _our_batch(job: Job) -> Solve:
 
 def _their_batch(job: Job, name: str) -> Solve:
     """Solve the first tables of a batch by the compact program, one after the other."""
-    from csp.solve.ilp import solve_compact
+    from csp.solve.compact import solve_compact
 
     drawn = list(zip(*batch_of(job.problem, SAMPLE), strict=True))
     solve_compact(of_batch(job.problem, *drawn[0]), solver=_pulp_solver(name))
@@ -200,7 +200,7 @@ def _their_batch(job: Job, name: str) -> Solve:
 
 
 def _compact(job: Job, name: str) -> Solve:
-    from csp.solve.ilp import solve_compact
+    from csp.solve.compact import solve_compact
 
     _warm_up("compact")
     # PuLP calls what a solver had at its time limit optimal. Only HiGHS tells the difference, so
@@ -238,7 +238,7 @@ def _warm_up(method: str) -> None:
     """Load libraries and compiled loops on small tables of either kind."""
     from benchmarks.posed import cube, frequency
     from csp import suppress
-    from csp.solve.tableau import pivot
+    from csp.solve.general.tableau import pivot
 
     pivot(np.eye(2), 0, 0)  # compiles a loop that no small problem comes to
 

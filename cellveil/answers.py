@@ -46,7 +46,7 @@ def needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
 def save_release(path: Path, result: Any, files: Together) -> None:
     """With the mechanism, where it can be told: an adversary is assumed to know it."""
     from csp.errors import InputError
-    from csp.formats.release import write_release
+    from csp.release_file import write_release
 
     try:
         result.mechanism.to_dict()

@@ -247,8 +247,8 @@ def protect(
     from cellveil.show import guarantee, quality, sizes
     from csp.clock import Clock
     from csp.formats.files import written_together
-    from csp.formats.release import read_release
     from csp.mechanism import Mechanism
+    from csp.release_file import read_release
 
     names = split_names(by, "--by")
     clock = Clock.of(time_limit)
@@ -358,7 +358,7 @@ def key(
     The same key gives the same table the same pattern again; two releases of a table with different
     keys disclose more than each of them.
     """
-    from csp.key import Key
+    from csp.decoys.key import Key
 
     Key.create(path)
     say(f"Wrote {path}. Anyone who has it can rerun the algorithm; keep it apart from releases.")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from csp.clock import Clock
-    from csp.decoys import Decoys
-    from csp.guarantee import Guarantee
-    from csp.protected import Protected
+    from csp.decoys.decoys import Decoys
+    from csp.decoys.guarantee import Guarantee
+    from csp.protection import Protected
 
 __all__ = ["defence_words", "measured", "needs_width", "posterior_words", "read_defence"]
 
@@ -26,8 +26,8 @@ def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Deco
     InputError
         If the text cannot be read, the key is missing or short, or there is a key and no defence.
     """
+    from csp.decoys.key import Key
     from csp.errors import InputError
-    from csp.key import Key
 
     if text is None:
         given = {"--key-file": key_file is not None, "--table-id": bool(table_id)}
@@ -40,7 +40,7 @@ def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Deco
     if key_file is None:
         msg = "a defence needs a secret key; make one with 'cellveil key FILE', add --key-file FILE"
         raise InputError(msg)
-    from csp.decoys import Decoys
+    from csp.decoys.decoys import Decoys
 
     return Decoys(key=Key.read(key_file), table=table_id, **options)
 
@@ -92,7 +92,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 def _number(text: str) -> Any:
     from csp.errors import InputError
-    from csp.numbers import exact
+    from csp.exact import exact
 
     try:
         return exact(text)

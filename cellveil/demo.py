@@ -9,7 +9,7 @@ from rich.text import Text
 import instances
 from cellveil.show import cross_for, guarantee, intervals_grid, published_grid, quality, sizes
 from csp.mechanism import Mechanism
-from csp.table import Table
+from csp.tables.table import Table
 
 __all__ = ["run_demo"]
 

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.front import say
-from csp.aggregation import Stage
-from csp.columns import TextFile, read_columns, text_codes
 from csp.errors import InputError
 from csp.formats.delimited import is_parquet
-from csp.formats.jj import read_jj
 from csp.formats.reading import regular_file
-from csp.hierarchy import Hierarchy
-from csp.patterns import STATUS, as_pattern
-from csp.problem import Problem
+from csp.problem.jj import read_jj
+from csp.problem.problem import Problem
 from csp.rules import PQ, AnyOf, Dominance, PPercent, Rule, parse_rules
-from csp.table import Table
-from csp.totals import DEFAULT, total_codes
+from csp.tables.columns import TextFile, read_columns, text_codes
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.totals import DEFAULT, total_codes
+from csp.tables.microdata.aggregation import Stage
+from csp.tables.patterns import STATUS, as_pattern
+from csp.tables.table import Table
 
 __all__ = [
     "Source",
@@ -132,7 +132,7 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
     roots, _ = total_codes(total, source.by)
     hierarchies = _hierarchies(source, roots)
     if source.rda is not None:
-        from csp.formats import argus
+        from csp.tables import argus
 
         columns, layout = argus.read_microdata(source.data, source.rda)
         data = (columns, layout)

@@ -17,13 +17,13 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.auditing import Audit
-from csp.codes import Labels
+from csp.audits.audit import Audit
 from csp.errors import InputError
+from csp.exact import units_text
 from csp.formats.files import Together, check_writable, csv_writer, joined
-from csp.numbers import units_text
-from csp.problem import Problem
-from csp.protected import Protected
+from csp.problem.problem import Problem
+from csp.protection import Protected
+from csp.tables.codes import Labels
 
 __all__ = [
     "check_outputs",

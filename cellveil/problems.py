@@ -68,10 +68,10 @@ def suppress(
     from cellveil.progress import Meter
     from cellveil.show import quality, sizes
     from csp.clock import Clock
-    from csp.defending import defend
+    from csp.decoys.suppress import defend
     from csp.formats.files import written_together
-    from csp.formats.jj import read_jj, write_jj
-    from csp.protected import defended_facts, run_facts
+    from csp.problem.jj import read_jj, write_jj
+    from csp.protection import defended_facts, run_facts
     from csp.solve import suppress as solve
 
     to_jj = output is not None and is_jj(output)
@@ -162,10 +162,10 @@ def audit(
     )
     from cellveil.progress import Meter
     from cellveil.show import guarantee, violation_words
-    from csp.auditing import audit as check
+    from csp.audits.audit import audit as check
     from csp.clock import Clock
     from csp.formats.files import written_together
-    from csp.formats.jj import read_jj
+    from csp.problem.jj import read_jj
 
     check_outputs(
         {"-o": output, "--summary": summary},

@@ -23,8 +23,8 @@ from csp.batch import protect_many
 from csp.errors import CellveilError, InputError
 from csp.formats.files import written_together
 from csp.mechanism import Mechanism
-from csp.protected import Protected
-from csp.table import Table
+from csp.protection import Protected
+from csp.tables.table import Table
 
 __all__ = ["on_cores", "places_for", "protect_each"]
 

@@ -14,14 +14,14 @@ from rich.text import Text
 
 from cellveil.outputs import end_text
 from cellveil.screen import printable
-from csp.auditing import Audit
-from csp.numbers import units_text
-from csp.problem import Problem
-from csp.protected import Protected
+from csp.audits.audit import Audit
+from csp.audits.violations import Violation
+from csp.exact import units_text
+from csp.problem.problem import Problem
+from csp.protection import Protected
 from csp.solve import Suppression
 from csp.solve.fallback import EVERYTHING
-from csp.table import Table
-from csp.violations import Violation
+from csp.tables.table import Table
 
 __all__ = [
     "cross_for",

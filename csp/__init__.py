@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 from csp.lazily import lazily
 
 if TYPE_CHECKING:
-    from csp.auditing import Audit, audit
+    from csp.audits.audit import Audit, audit
+    from csp.audits.intervals import intervals
+    from csp.audits.violations import Violation
     from csp.batch import protect_many
-    from csp.contributors import Contributors
-    from csp.decoys import Decoys
-    from csp.defending import Defended, defend
+    from csp.decoys.decoys import Decoys
+    from csp.decoys.guarantee import Guarantee
+    from csp.decoys.key import Key
+    from csp.decoys.suppress import Defended, defend
     from csp.errors import (
         CellveilError,
         CertificateError,
@@ -24,18 +27,13 @@ if TYPE_CHECKING:
         SolverError,
         Unprotectable,
     )
-    from csp.feasibility import intervals
+    from csp.exact import UNBOUNDED
     from csp.formats.delimited import TextFile
-    from csp.formats.jj import read_jj, write_jj
-    from csp.guarantee import Guarantee
-    from csp.hierarchy import Hierarchy
-    from csp.key import Key
-    from csp.linked import link
     from csp.mechanism import Mechanism
-    from csp.numbers import UNBOUNDED
-    from csp.problem import Problem
-    from csp.protected import Protected, protect
-    from csp.release import Release
+    from csp.problem.jj import read_jj, write_jj
+    from csp.problem.problem import Problem
+    from csp.protection import Protected, protect
+    from csp.release.release import Release
     from csp.rules import (
         PQ,
         Dominance,
@@ -48,15 +46,17 @@ if TYPE_CHECKING:
         parse_rules,
     )
     from csp.solve import Progress, Suppression, suppress
-    from csp.table import Table
-    from csp.violations import Violation
+    from csp.tables.contributors import Contributors
+    from csp.tables.hierarchies.hierarchy import Hierarchy
+    from csp.tables.link import link
+    from csp.tables.table import Table
 
 _HOMES = {
-    "csp.auditing": ("Audit", "audit"),
+    "csp.audits.audit": ("Audit", "audit"),
     "csp.batch": ("protect_many",),
-    "csp.contributors": ("Contributors",),
-    "csp.decoys": ("Decoys",),
-    "csp.defending": ("Defended", "defend"),
+    "csp.tables.contributors": ("Contributors",),
+    "csp.decoys.decoys": ("Decoys",),
+    "csp.decoys.suppress": ("Defended", "defend"),
     "csp.errors": (
         "CellveilError",
         "CertificateError",
@@ -66,18 +66,18 @@ _HOMES = {
         "SolverError",
         "Unprotectable",
     ),
-    "csp.feasibility": ("intervals",),
+    "csp.audits.intervals": ("intervals",),
     "csp.formats.delimited": ("TextFile",),
-    "csp.formats.jj": ("read_jj", "write_jj"),
-    "csp.guarantee": ("Guarantee",),
-    "csp.hierarchy": ("Hierarchy",),
-    "csp.key": ("Key",),
-    "csp.linked": ("link",),
+    "csp.problem.jj": ("read_jj", "write_jj"),
+    "csp.decoys.guarantee": ("Guarantee",),
+    "csp.tables.hierarchies.hierarchy": ("Hierarchy",),
+    "csp.decoys.key": ("Key",),
+    "csp.tables.link": ("link",),
     "csp.mechanism": ("Mechanism",),
-    "csp.numbers": ("UNBOUNDED",),
-    "csp.problem": ("Problem",),
-    "csp.protected": ("Protected", "protect"),
-    "csp.release": ("Release",),
+    "csp.exact": ("UNBOUNDED",),
+    "csp.problem.problem": ("Problem",),
+    "csp.protection": ("Protected", "protect"),
+    "csp.release.release": ("Release",),
     "csp.rules": (
         "PQ",
         "Dominance",
@@ -90,8 +90,8 @@ _HOMES = {
         "parse_rules",
     ),
     "csp.solve": ("Progress", "Suppression", "suppress"),
-    "csp.table": ("Table",),
-    "csp.violations": ("Violation",),
+    "csp.tables.table": ("Table",),
+    "csp.audits.violations": ("Violation",),
 }
 
 __all__ = [

@@ -8,9 +8,9 @@ from typing import Any, overload
 from csp.calls import expect, named_errors
 from csp.errors import CellveilError, OutOfTime
 from csp.mechanism import Mechanism
-from csp.protected import Protected
+from csp.protection import Protected
 from csp.rules import Rule
-from csp.table import Table
+from csp.tables.table import Table
 
 __all__ = ["protect_many"]
 

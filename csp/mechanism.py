@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.calls import expect, named_errors, named_init
-from csp.decoys import Decoys, number_of
+from csp.decoys.decoys import Decoys, number_of
 from csp.errors import InputError, argument
+from csp.exact import MAX_VALUE, ceil_fraction, exact
 from csp.formats.reading import as_object
-from csp.numbers import MAX_VALUE, ceil_fraction, exact
-from csp.problem import Problem
+from csp.problem.problem import Problem
 from csp.rules import Rule, Sensitivity, as_rule
 from csp.rules.base import Number, counts_of, is_count_table, number_text
-from csp.table import Table
+from csp.tables.table import Table
 
 if TYPE_CHECKING:
-    from csp.protected import Protected
-    from csp.release import Release
+    from csp.protection import Protected
+    from csp.release.release import Release
 
 __all__ = ["Mechanism"]
 
@@ -231,7 +231,7 @@ class Mechanism:
         CertificateError
             If the result does not pass the audit; nothing is returned then.
         """
-        from csp.protected import protect_table
+        from csp.protection import protect_table
 
         expect(table, Table, "table")
         return protect_table(

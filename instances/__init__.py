@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.problem import Problem
-from csp.table import Table
+from csp.problem.problem import Problem
+from csp.tables.table import Table
 
 __all__ = ["load", "naive_pattern", "names", "path", "source"]
 
@@ -69,7 +69,7 @@ def load(name: str) -> Table | Problem:
     tables = [_table(part) for part in spec.get("tables", [spec])]
     table = tables[0]
     if len(tables) > 1:
-        from csp.linked import link
+        from csp.tables.link import link
 
         table = link(*tables)
     if "lower" in spec:
@@ -80,7 +80,7 @@ def load(name: str) -> Table | Problem:
     publish = table.margins if spec["publish"] == "margins" else _totals(table)
     options: dict[str, Any] = {}
     if "union" in spec:
-        from csp.rules.words import parse_rules
+        from csp.rules.parse import parse_rules
 
         options["union_rule"] = parse_rules(spec["union"])
     if spec.get("singletons", False):
@@ -131,7 +131,7 @@ def path(file: str) -> Path:
 
 
 def _demo() -> Table:
-    from csp.hierarchy import Hierarchy
+    from csp.tables.hierarchies.hierarchy import Hierarchy
 
     return Table.from_microdata(
         path("demo.csv"),

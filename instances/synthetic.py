@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.hierarchy import Hierarchy
-from csp.table import Table
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.table import Table
 
 __all__ = [
     "frequency_2d",
@@ -89,7 +89,7 @@ def linked(
     InputError
         If a side is less than 1.
     """
-    from csp.linked import link
+    from csp.tables.link import link
 
     records = _counts((regions, sizes, sectors), seed, mean, sd)
     return link(

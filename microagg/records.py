@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.columns import TextFile, column_names, read_columns
 from csp.errors import InputError
-from csp.units import NotUnits, to_units
+from csp.tables.columns import TextFile, column_names, read_columns
+from csp.tables.units import NotUnits, to_units
 
 _PLAIN = frozenset("0123456789+-.eEinfaINFA \t")
 
@@ -35,7 +35,7 @@ class Records:
     library : str
         "pandas", "polars" or "pyarrow" if the data came as such a frame, otherwise "".
     note : str
-        How a text file was read; see `csp.columns.Columns`.
+        How a text file was read; see `csp.tables.columns.Columns`.
     """
 
     names: tuple[str, ...]
@@ -117,8 +117,8 @@ def read_records(
     Parameters
     ----------
     data : (n, d) array, data frame, mapping of columns, path, or Records
-        An array names its attributes a1, a2, ...; anything else as `csp.columns.read_columns`
-        takes it.
+        An array names its attributes a1, a2, ...; anything else as
+        `csp.tables.columns.read_columns` takes it.
     attributes : sequence of str, optional
         Attributes wanted, in this order; all by default.
     decimals : int, optional

@@ -19,7 +19,7 @@ def numbers_of(text: str, option: str) -> tuple[int, ...]:
         If something else stands there (option named).
     """
     from csp.errors import InputError
-    from csp.numbers import read_whole
+    from csp.exact import read_whole
 
     try:
         return tuple(read_whole(number) for number in split(text))

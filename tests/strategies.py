@@ -12,14 +12,14 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from csp.contributors import Contributors
-from csp.cube import cube_labels, cube_relations, sum_up
-from csp.hierarchy import Hierarchy
-from csp.linked import link
-from csp.numbers import UNBOUNDED
-from csp.problem import Problem
-from csp.release import Release
-from csp.table import Table
+from csp.exact import UNBOUNDED
+from csp.problem.problem import Problem
+from csp.release.release import Release
+from csp.tables.contributors import Contributors
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.link import link
+from csp.tables.margins import cube_labels, cube_relations, sum_up
+from csp.tables.table import Table
 
 __all__ = [
     "coefficient_tables",

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from csp import UNBOUNDED, InputError, Problem, Table, Unprotectable
 from csp.solve import suppress
-from csp.solve.small import SmallSearch
+from csp.solve.small.one import SmallSearch
 from tests import oracles
 from tests.shared import examples
 from tests.strategies import (

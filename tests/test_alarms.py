@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-import csp.auditing
-import csp.feasibility
-import csp.solve.run as run_module
+import csp.audits.audit
+import csp.audits.intervals
+import csp.solve.exact.state as run_module
 from csp import (
     CertificateError,
     InputError,
@@ -26,13 +26,13 @@ from csp import (
     intervals,
     suppress,
 )
-from csp.auditing import follow, judge
+from csp.audits.audit import follow, judge
 from csp.clock import UNLIMITED, Clock
 from csp.highs import Model, Status, retries
-from csp.solve.cuts import Cutter
-from csp.solve.master import Master
-from csp.solve.run import Run
-from csp.solve.separation import Separator
+from csp.solve.exact.cuts import Cutter
+from csp.solve.exact.master import Master
+from csp.solve.exact.state import Run
+from csp.solve.general.separate import Separator
 
 
 def cube(*shape: int) -> Problem:
@@ -121,7 +121,7 @@ def test_a_last_audit_cut_short_keeps_the_verdict(
 ) -> None:
     pattern = suppress(CUBE).pattern
     judged, whole = judge(CUBE, pattern), audit(CUBE, pattern)
-    true, count = csp.feasibility.claims_of, [0]
+    true, count = csp.audits.intervals.claims_of, [0]
 
     def stopped(*args: Any, **options: Any) -> Any:
         count[0] += 1
@@ -129,8 +129,8 @@ def test_a_last_audit_cut_short_keeps_the_verdict(
             raise reason
         return true(*args, **options)
 
-    monkeypatch.setattr(csp.feasibility, "claims_of", stopped)
-    monkeypatch.setattr(csp.feasibility, "_SLICE", 2)
+    monkeypatch.setattr(csp.audits.intervals, "claims_of", stopped)
+    monkeypatch.setattr(csp.audits.intervals, "_SLICE", 2)
     short = follow(CUBE, judged, clock=Clock.of(600), interruptible=True)
     assert short.safe
     short.certificate.verify()
@@ -141,9 +141,9 @@ def test_a_last_audit_cut_short_keeps_the_verdict(
     assert (short.lower[inner] >= whole.lower[inner]).all()
     assert (short.upper[inner] <= whole.upper[inner]).all()
     # An unsafe pattern stays unsafe.
-    monkeypatch.setattr(csp.feasibility, "claims_of", true)
+    monkeypatch.setattr(csp.audits.intervals, "claims_of", true)
     bare = judge(CUBE, CUBE.forced)
-    monkeypatch.setattr(csp.feasibility, "claims_of", stopped)
+    monkeypatch.setattr(csp.audits.intervals, "claims_of", stopped)
     assert not follow(CUBE, bare, clock=Clock.of(600), interruptible=True).safe
 
 
@@ -151,14 +151,14 @@ def test_an_interrupt_of_the_last_audit_of_protect_keeps_the_pattern(monkeypatch
     table = Table.from_array(np.random.default_rng(3).poisson(6, size=(4, 4, 4)))
     mechanism = Mechanism(MinFrequency(3), width=3, margins="publish")
     whole = mechanism.protect(table)
-    true = csp.auditing._audited
+    true = csp.audits.audit._audited
 
     def press(*args: Any, **options: Any) -> Any:
         if options.get("ends") is not None:
             raise KeyboardInterrupt
         return true(*args, **options)
 
-    monkeypatch.setattr(csp.auditing, "_audited", press)
+    monkeypatch.setattr(csp.audits.audit, "_audited", press)
     kept = mechanism.protect(table)
     assert kept.audit.safe
     assert (kept.release.pattern == whole.release.pattern).all()
@@ -169,7 +169,9 @@ def test_an_interrupt_of_the_last_audit_of_protect_keeps_the_pattern(monkeypatch
 def test_an_interrupt_before_the_first_pattern_suppresses_everything(
     method: str, monkeypatch: Any
 ) -> None:
-    from csp.solve import benders, ilp, slices
+    from csp.solve import compact as ilp
+    from csp.solve.exact import cut_loop as benders
+    from csp.solve.small import slices
 
     def press(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
@@ -190,7 +192,7 @@ def test_an_interrupt_before_the_first_pattern_suppresses_everything(
 
 
 def test_no_time_for_a_first_pattern_suppresses_everything(monkeypatch: Any) -> None:
-    from csp.solve import benders
+    from csp.solve.exact import cut_loop as benders
 
     def late(*_: Any) -> Any:
         raise OutOfTime
@@ -203,7 +205,7 @@ def test_no_time_for_a_first_pattern_suppresses_everything(monkeypatch: Any) -> 
 
 
 def test_a_pattern_whose_audit_did_not_end_is_audited_later(monkeypatch: Any) -> None:
-    from csp.solve import benders
+    from csp.solve.exact import cut_loop as benders
 
     true, begun = Run.offer, []
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from cellveil.cli import app
 from csp import InputError, NotAdditive, Table
-from csp.formats.argus import hierarchies, read_metadata, read_microdata
+from csp.tables.argus import hierarchies, read_metadata, read_microdata
 from tests.shared import shared_data
 
 LAYOUT = """Region 1  2 99

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from csp import UNBOUNDED, Contributors, Hierarchy, InputError, NotAdditive, Table
-from csp.units import NotUnits, to_units
+from csp.tables.units import NotUnits, to_units
 
 
 def with_margins(a):

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from attacks.algorithm_known.matching_attack import matching
 from cellveil.cli import app
 from csp import Mechanism, MinFrequency, Table
-from csp.formats.release import read_release, write_release
+from csp.release_file import read_release, write_release
 
 MECHANISM = Mechanism(MinFrequency(5, zero_sensitive=True), width=8, margins="publish")
 

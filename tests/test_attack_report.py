@@ -31,8 +31,8 @@ from attacks import (
 from attacks.attack_report import CUT_SHORT, NOT_RUN, RAN
 from cellveil.cli import app
 from csp import Decoys, InputError, Mechanism, MinFrequency, PPercent, Table
-from csp.formats.release import write_release
-from csp.release import Release
+from csp.release.release import Release
+from csp.release_file import write_release
 from tests.shared import examples
 from tests.strategies import frequency_2d
 

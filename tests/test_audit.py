@@ -16,11 +16,11 @@ from csp.attacker import components, engine, maxflow
 from csp.attacker.flow import FlowEngine, Network, as_network, half_arcs
 from csp.attacker.lp import LpEngine
 from csp.attacker.view import room
-from csp.auditing import audit
-from csp.certificate import Certificate, Claim, _fault_of_proof, _fault_of_witness
+from csp.audits.audit import audit
+from csp.audits.certificate import Certificate, Claim, _fault_of_proof, _fault_of_witness
+from csp.audits.intervals import interval_claims, intervals
+from csp.audits.ledger import doubtful
 from csp.errors import CertificateError
-from csp.feasibility import interval_claims, intervals
-from csp.ledger import doubtful
 from tests import oracles
 from tests.strategies import frequency_2d, frequency_3d, problems, small_tables
 

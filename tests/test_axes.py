@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, vstack
 
 from csp import InputError, Problem, Table, read_jj, suppress
-from csp.linked import link
 from csp.solve.large.axes import Axes
 from csp.solve.large.recognition import recognised_codes
+from csp.tables.link import link
 from instances import synthetic
 from tests import oracles
 from tests.shared import examples, shared_data

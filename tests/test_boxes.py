@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csp.attacker.boxes import Boxes
 from csp.attacker.view import room
-from csp.boxes import Boxes
 from tests.strategies import problems
 
 

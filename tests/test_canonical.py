@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from csp import Contributors, Problem, Table, Unprotectable, suppress
-from csp.linked import link
 from csp.solve import tiebreak
 from csp.solve.order import label_order, reordered
+from csp.tables.link import link
 from instances import synthetic
 from tests import oracles
 from tests.shared import examples

@@ -25,7 +25,7 @@ from cellveil.cli import app
 from cellveil.doctor import checks
 from cellveil.show import outline
 from csp import read_jj, write_jj
-from csp.formats.argus import read_microdata
+from csp.tables.argus import read_microdata
 from tests.shared import shared_data
 
 ROOT = Path(__file__).resolve().parent.parent

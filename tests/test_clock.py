@@ -24,8 +24,8 @@ from csp import (
     intervals,
     suppress,
 )
-from csp.completion import complete
-from csp.defending import defend
+from csp.decoys.suppress import defend
+from csp.release.completion import complete
 from tests.shared import kept_limit
 
 KEY = Key(bytes(range(32)))

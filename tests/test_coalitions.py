@@ -24,7 +24,7 @@ from attacks.release_alone.insider_knowledge import (
     view_of,
 )
 from csp import InputError, OutOfTime, Table
-from csp.release import Release
+from csp.release.release import Release
 from tests import oracles
 from tests.shared import examples
 from tests.strategies import cube, frequency_2d, magnitude_tables, small_releases

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import InputError, Table
-from csp.codes import Labels
+from csp.tables.codes import Labels
 
 TEXTS = st.sampled_from(["a", "b", "10", "9", "Total", "", "é", "a b"])
 

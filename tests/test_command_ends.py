@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from cellveil.cli import app
 from csp.errors import InputError, argument, phrase
-from csp.formats.release import read_release
+from csp.release_file import read_release
 
 ROOT = Path(__file__).resolve().parent.parent
 SURVEY = "region,sector,firm,turnover\n" + "".join(
@@ -101,7 +101,7 @@ if sys.argv[1] == "import":
         return real(name, *words, **options)
     __builtins__.__import__ = slow
 else:
-    from csp.solve.run import Run
+    from csp.solve.exact.state import Run
     real = Run.tell
     def tell(self, phase):
         real(self, phase)
@@ -138,7 +138,7 @@ def test_an_interrupt_ends_without_a_traceback_and_keeps_the_best(folder, moment
 
 
 def test_an_interrupt_in_the_last_audit_keeps_the_pattern(folder, monkeypatch):
-    from csp import auditing
+    from csp.audits import audit as auditing
 
     real = auditing.claims_about
 

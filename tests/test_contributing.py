@@ -168,4 +168,4 @@ def test_the_new_rule_is_gone_afterwards() -> None:
     assert "csp.rules.remainder" not in sys.modules
     with pytest.raises(csp.InputError, match="REM"):
         csp.parse_rules("REM(50)")
-    assert import_module("csp.rules.words").FORMS.get("REM") is None
+    assert import_module("csp.rules.parse").FORMS.get("REM") is None

@@ -14,15 +14,16 @@ from csp import Problem
 from csp.attacker import components, maxflow
 from csp.attacker.flow import FlowEngine, as_network
 from csp.attacker.lp import LpEngine
-from csp.auditing import audit
+from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
-from csp.solve import mincut, network
-from csp.solve import paths as paths_module
-from csp.solve.cuts import Cut, Cutter
-from csp.solve.mincut import FlowSeparator, misses_plain
-from csp.solve.network import HiddenNetwork, clean_paths, suppress_paths
-from csp.solve.run import Run, _cuts_of
-from csp.solve.separation import Miss, Separator
+from csp.solve.exact.cuts import Cut, Cutter
+from csp.solve.exact.state import Run, _cuts_of
+from csp.solve.general.separate import Miss, Separator
+from csp.solve.network import network
+from csp.solve.network import paths as paths_module
+from csp.solve.network import separate as mincut
+from csp.solve.network.network import HiddenNetwork, clean_paths, suppress_paths
+from csp.solve.network.separate import FlowSeparator, misses_plain
 from tests import oracles
 from tests.shared import examples
 from tests.strategies import (

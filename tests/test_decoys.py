@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import Decoys, InputError, Key, Mechanism, MinFrequency, Problem, Table, defend
-from csp.linked import link
 from csp.solve.order import reordered
+from csp.tables.link import link
 from tests.shared import examples
 
 SECRET = bytes(range(32))

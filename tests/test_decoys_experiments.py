@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from attacks.fibre.consistent_tables import Fibre
 from csp import Decoys, Key, Mechanism, MinFrequency, Table, Unprotectable
-from csp.linked import link
+from csp.tables.link import link
 from studies.matching.scenarios import SCENARIOS, draw_table
 from tests.oracles_decoys import completions
 from tests.strategies import REGIONS, cube

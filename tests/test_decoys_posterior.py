@@ -17,9 +17,9 @@ from attacks.bayes.rule_table import RuleTable
 from attacks.fibre.consistent_tables import Fibre
 from csp import Decoys, InputError, Key, Mechanism, MinFrequency, Table
 from csp.clock import UNLIMITED
-from csp.defending import settle
-from csp.release import Release
-from csp.wide import Wide
+from csp.decoys.suppress import settle
+from csp.decoys.width import Wide
+from csp.release.release import Release
 from studies.matching.scenarios import SCENARIOS, draw_table
 from studies.publishing.optimal import Plain
 

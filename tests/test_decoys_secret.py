@@ -30,8 +30,8 @@ from csp import (
     defend,
     write_jj,
 )
-from csp.formats.release import read_release, write_release
-from csp.protected import defended_facts
+from csp.protection import defended_facts
+from csp.release_file import read_release, write_release
 from tests.test_decoys_experiments import forced, listed
 
 SECRET = hashlib.sha256(b"never to be seen").digest()

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import Decoys, InputError, Key, Mechanism, MinFrequency, Problem, Table
-from csp.prediction import predicted
-from csp.release import Release
+from csp.decoys.proportional_fitting import predicted
+from csp.release.release import Release
 from tests.shared import examples
 
 KEY = Key(bytes(range(32)))

@@ -32,9 +32,9 @@ from csp import (
     read_jj,
     write_jj,
 )
-from csp.contributors import Contributors
-from csp.linked import link
-from csp.release import Release
+from csp.release.release import Release
+from csp.tables.contributors import Contributors
+from csp.tables.link import link
 from tests.oracles import is_safe, rational_interval
 from tests.shared import examples
 from tests.strategies import REGIONS, cube, magnitude_tables, problems, small_tables
@@ -325,7 +325,7 @@ def test_widths_are_judged_in_fractions():
     """From 25/3 to 55/3 is 10 wide, though floats say a little less."""
     from scipy.sparse import csr_array
 
-    from csp.wide import Wide
+    from csp.decoys.width import Wide
 
     relations = csr_array(np.array([[3, 1, 0, -1, 0], [0, 1, 1, 0, -1]]))
     x, y, w = 9, 28, 2

@@ -24,7 +24,7 @@ from csp import (
     Unprotectable,
     defend,
 )
-from csp.linked import link
+from csp.tables.link import link
 from tests.oracles_decoys import Impossible, Public, chance, hulls, outcomes, published
 from tests.shared import examples
 from tests.strategies import REGIONS, cube

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from cellveil.cli import app
 from cellveil.defence import posterior_words
 from csp import Key, Mechanism, Problem, Table
-from csp.formats.jj import read_jj, write_jj
-from csp.formats.release import read_release
+from csp.problem.jj import read_jj, write_jj
+from csp.release_file import read_release
 
 COUNTS = "row,column,count\n" + "\n".join(
     f"{r},{c},{v}"

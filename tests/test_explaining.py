@@ -33,7 +33,7 @@ from csp import (
     Unprotectable,
 )
 from csp.clock import Clock
-from csp.release import Release
+from csp.release.release import Release
 from tests import oracles
 from tests.shared import examples
 from tests.strategies import cube, frequency_2d, small_releases

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.counts import Counter, TooMany
 from csp import InputError, Table
-from csp.completion import complete
-from csp.release import Release
+from csp.release.completion import complete
+from csp.release.release import Release
 from tests import oracles
 from tests.shared import examples
 from tests.strategies import (

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import UNBOUNDED, Hierarchy, InputError, NotAdditive, Table
-from csp.frames import columns_to_frame
+from csp.tables.from_frame import columns_to_frame
 
 BELOW = {"1": "1", "2": "2", "N": "12", "3": "3", "S": "3", "Total": "123"}
 REGION = Hierarchy.from_dict({"N": ["1", "2"], "S": ["3"]})

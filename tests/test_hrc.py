@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from csp import Hierarchy, InputError
-from csp.formats.hrc import parse_hrc
+from csp.tables.hierarchies.hrc import parse_hrc
 from tests.shared import shared_data
 
 REGIONS = "North\n@ 1\n@ 2\nSouth \n@10\n@@10a\n@11\n"

@@ -22,8 +22,8 @@ from csp import (
     protect,
     suppress,
 )
+from csp.problem.singletons import insiders
 from csp.rules import union_sensitive
-from csp.singletons import insiders
 from tests import oracles
 from tests.strategies import frequency_3d, magnitude_tables, problems
 

@@ -9,9 +9,9 @@ import pytest
 
 import instances
 from csp.errors import InputError
-from csp.problem import Problem
+from csp.problem.problem import Problem
 from csp.rules import Dominance, MinFrequency, PPercent, union_sensitive
-from csp.table import Table
+from csp.tables.table import Table
 from instances import synthetic
 from tests import oracles
 

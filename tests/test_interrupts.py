@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 import csp
 from csp import InputError, OutOfTime, Problem, Suppression, Unprotectable, audit, highs
-from csp.solve import slices, suppress
+from csp.solve import suppress
+from csp.solve.small import slices
 from instances import synthetic
 from tests import oracles
 from tests.shared import examples

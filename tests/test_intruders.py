@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 import microagg
 from csp import UNBOUNDED, InputError, OutOfTime
-from csp.release import Release
+from csp.release.release import Release
 from csp.rules import as_rule
 from microagg.aggregates import Generalised, aggregate_anonymise, candidate_counts
 from microagg.compliance.result import certified

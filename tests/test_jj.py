@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 
 from csp.errors import InputError, NotAdditive
+from csp.exact import MAX_VALUE, UNBOUNDED
 from csp.formats.files import atomic_writer
-from csp.formats.jj import read_jj, write_jj
 from csp.formats.reading import read_text
-from csp.numbers import MAX_VALUE, UNBOUNDED
-from csp.problem import Problem
+from csp.problem.jj import read_jj, write_jj
+from csp.problem.problem import Problem
 from tests.shared import shared_data
 from tests.strategies import cube, problems
 

@@ -10,9 +10,9 @@ from scipy.optimize import linprog
 
 from csp import Problem
 from csp.attacker import lp
-from csp.auditing import judge
-from csp.numbers import UNBOUNDED
-from csp.violations import shared_levels
+from csp.audits.audit import judge
+from csp.audits.violations import shared_levels
+from csp.exact import UNBOUNDED
 from instances import synthetic
 from tests import oracles
 from tests.shared import examples

@@ -18,14 +18,14 @@ from csp.attacker.elimination import determined
 from csp.attacker.exact import is_deviation, rationalise
 from csp.attacker.view import View, room
 from csp.clock import UNLIMITED, Clock
-from csp.numbers import UNBOUNDED
-from csp.solve.descent import Part, protecting
-from csp.solve.neighbourhood import Neighbourhood, neighbourhood
-from csp.solve.repair import ORDERS, Unmet, construct
-from csp.solve.reroute import reroute
-from csp.solve.space import Space, tighten
-from csp.solve.tableau import ZERO, Tableau, eliminate, eliminate_plain, null_basis
-from csp.solve.witness import WitnessPool, along
+from csp.exact import UNBOUNDED
+from csp.solve.general.construct import ORDERS, Unmet, construct
+from csp.solve.general.descent import Part, protecting
+from csp.solve.general.local_search import reroute
+from csp.solve.general.neighbourhood import Neighbourhood, neighbourhood
+from csp.solve.general.space import Space, tighten
+from csp.solve.general.tableau import ZERO, Tableau, eliminate, eliminate_plain, null_basis
+from csp.solve.general.witness import WitnessPool, along
 from instances import synthetic
 from tests import oracles
 from tests.strategies import problems

@@ -20,9 +20,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import csp.workers
+import csp.tables.microdata.workers
 from csp import Hierarchy, InputError, Table
-from csp.aggregation import Stage
+from csp.tables.microdata.aggregation import Stage
 from tests.shared import examples
 from tests.test_aggregation import drawn, outcome
 from tests.test_sparse_tables import everything
@@ -45,7 +45,7 @@ def _one_thread():
 
 @pytest.fixture(autouse=True)
 def _many_ranges(monkeypatch):
-    monkeypatch.setattr(csp.workers, "_STEP", 3)
+    monkeypatch.setattr(csp.tables.microdata.workers, "_STEP", 3)
 
 
 def check_drawn(seeds, frame_of, memory_of=lambda data: data):
@@ -112,7 +112,7 @@ def test_nothing_but_cells_comes_back(monkeypatch):
     data = {
         "g": rng.integers(0, 4, n), "who": rng.integers(0, 5000, n), "v": rng.integers(0, 999, n)
     }  # fmt: skip
-    monkeypatch.setattr(csp.workers, "_STEP", 4096)
+    monkeypatch.setattr(csp.tables.microdata.workers, "_STEP", 4096)
     monkeypatch.setattr(dd.DataFrame, "compute", lambda *_, **__: pytest.fail("it was collected"))
     sizes = []
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from csp import OutOfTime, Problem, Progress, SolverError, Table, Unprotectable, audit, suppress
-from csp.solve.small import SmallSearch, solve_small
+from csp.solve.small.one import SmallSearch, solve_small
 from tests.strategies import cube
 
 PRIMES = (1000003, 1000033, 1000037, 1000039, 1000081, 1000099, 1000117, 1000121, 1000133,
@@ -110,7 +110,7 @@ def test_errors_of_unprotectable_cells_show_no_suppressed_value(method: str) -> 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_errors_of_late_runs_show_no_suppressed_value(method: str, monkeypatch: Any) -> None:
-    from csp.solve import slices
+    from csp.solve.small import slices
 
     monkeypatch.setattr(slices, "SLICE", 1)
     problem = problem_of((4, 4))

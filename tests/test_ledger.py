@@ -14,7 +14,7 @@ from scipy.sparse import csc_array
 
 from csp import Table
 from csp.attacker.view import room
-from csp.certificate import (
+from csp.audits.certificate import (
     Certificate,
     Claim,
     _fault_of_form,
@@ -22,9 +22,9 @@ from csp.certificate import (
     _fault_of_reach,
     _fault_of_witness,
 )
+from csp.audits.intervals import interval_claims
+from csp.audits.ledger import doubtful
 from csp.errors import CertificateError
-from csp.feasibility import interval_claims
-from csp.ledger import doubtful
 from tests import oracles
 from tests.shared import examples
 from tests.strategies import small_tables

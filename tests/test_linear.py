@@ -16,7 +16,7 @@ from attacks.release_alone.bound_proofs import Proof, end_of, ends, proof_of, sh
 from attacks.release_alone.disclosed_cells import determined, disclosed
 from csp import CertificateError, InputError, OutOfTime, Table
 from csp.attacker.view import components
-from csp.release import Release
+from csp.release.release import Release
 from tests import oracles
 from tests.shared import examples
 from tests.strategies import small_releases

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csp import UNBOUNDED, Contributors, Hierarchy, InputError, Table
-from csp.linked import link
+from csp.tables.link import link
 
 ROWS = st.lists(
     st.tuples(

@@ -30,7 +30,7 @@ from csp import (
     Unprotectable,
     Zero,
 )
-from csp.release import Release
+from csp.release.release import Release
 from csp.rules import Rule, Sensitivity
 from tests import oracles
 from tests.shared import examples

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csp.problem import Problem
+from csp.problem.problem import Problem
 from tests import oracles
 from tests.strategies import cube, frequency_2d, problems, small_tables
 

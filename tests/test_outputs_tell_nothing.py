@@ -35,8 +35,8 @@ from csp import (
     Table,
     Unprotectable,
 )
-from csp.contributors import Contributors
-from csp.formats.release import write_release
+from csp.release_file import write_release
+from csp.tables.contributors import Contributors
 from tests import oracles
 from tests.shared import examples
 

@@ -20,7 +20,7 @@ from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import compiled, draw, moves_of, run_chain
 from csp import InputError, Mechanism, MinFrequency, Table
-from csp.release import Release
+from csp.release.release import Release
 from tests import oracles
 from tests.shared import examples
 from tests.strategies import cube, frequency_2d, frequency_3d, sparse_tables

@@ -10,19 +10,21 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from csp import Problem, suppress
-from csp.auditing import audit
+from csp.audits.audit import audit
 from csp.clock import UNLIMITED
 from csp.errors import Unprotectable
-from csp.solve import flowcuts, master, pricing, run
-from csp.solve.cuts import Cut, Cutter
-from csp.solve.flowcuts import Arcs, FlowCut, price_plain, subtract_prices
-from csp.solve.linear import entries
-from csp.solve.master import Master
-from csp.solve.mincut import FlowSeparator
-from csp.solve.network import HiddenNetwork
-from csp.solve.pricing import PricedRelaxation
+from csp.solve.exact import master, pricing
+from csp.solve.exact import state as run
+from csp.solve.exact.cuts import Cut, Cutter
+from csp.solve.exact.linear import entries
+from csp.solve.exact.master import Master
+from csp.solve.exact.pricing import PricedRelaxation
+from csp.solve.exact.state import Run, drive
+from csp.solve.network import node_cuts as flowcuts
+from csp.solve.network.network import HiddenNetwork
+from csp.solve.network.node_cuts import Arcs, FlowCut, price_plain, subtract_prices
+from csp.solve.network.separate import FlowSeparator
 from csp.solve.result import Suppression
-from csp.solve.run import Run, drive
 from tests.shared import examples
 from tests.strategies import problems, sparse_tables
 from tests.test_cutting import NETWORKS, points

@@ -18,9 +18,9 @@ from csp.attacker.elimination import determined
 from csp.attacker.exact import is_deviation
 from csp.attacker.view import View, room
 from csp.clock import UNLIMITED, Clock
-from csp.solve.neighbourhood import neighbourhood
-from csp.solve.rational import in_rationals
-from csp.solve.space import Space
+from csp.solve.general.neighbourhood import neighbourhood
+from csp.solve.general.rational import in_rationals
+from csp.solve.general.space import Space
 from instances import synthetic
 
 

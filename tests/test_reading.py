@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from csp import Decoys, Hierarchy, InputError, Key, Mechanism, PPercent, Table
-from csp.columns import TextFile, column_names, read_columns, text_codes
+from csp.exact import exact, read_decimal, read_fraction, read_whole
 from csp.formats import reading
-from csp.formats.jj import read_jj
 from csp.formats.reading import read_bytes, read_json, read_text
-from csp.numbers import exact, read_decimal, read_fraction, read_whole
+from csp.problem.jj import read_jj
 from csp.rules import Dominance, parse_rules
-from csp.units import NotUnits, to_units
+from csp.tables.columns import TextFile, column_names, read_columns, text_codes
+from csp.tables.units import NotUnits, to_units
 
 
 def put(path: Path, data: bytes | str) -> Path:
@@ -279,7 +279,7 @@ def test_errors_of_the_reader_quote_no_data(tmp_path: Path) -> None:
 def test_a_file_beyond_memory_is_not_called_damaged(tmp_path, monkeypatch) -> None:
     import duckdb
 
-    from csp import columns as module
+    from csp.tables import columns as module
 
     def full(*words: object) -> None:
         msg = "failed to allocate"
@@ -485,7 +485,7 @@ def test_numbers_of_jj_files_are_bounded(tmp_path: Path, token: str, place: str)
 
 
 def test_labels_of_a_release_come_back(tmp_path: Path) -> None:
-    from csp.formats.release import read_release, write_release
+    from csp.release_file import read_release, write_release
 
     codes = ["=1+1", "a,b", 'q"q', "r\rr", "n\nn", "t\tt", "\u2028x", "'", "\x1b[2J", "-1"]
     table = Table.from_microdata({"code": codes}, ["code"])
@@ -511,7 +511,7 @@ def test_labels_of_a_release_come_back(tmp_path: Path) -> None:
 def test_cells_of_a_release_are_bounded(tmp_path, old, new, words) -> None:
     import hashlib
 
-    from csp.formats.release import read_release, write_release
+    from csp.release_file import read_release, write_release
 
     table = Table.from_array([[10, 20], [30, 40]])
     release = Mechanism("FREQ(3)", width=2).protect(table).release
@@ -540,7 +540,7 @@ def test_cells_of_a_release_are_bounded(tmp_path, old, new, words) -> None:
     ],
 )
 def test_layouts_are_bounded(tmp_path: Path, line: str, words: str) -> None:
-    from csp.formats.argus import read_metadata
+    from csp.tables.argus import read_metadata
 
     with pytest.raises(InputError, match=words):
         read_metadata(put(tmp_path / "a.rda", line + "\n"))
@@ -566,7 +566,7 @@ def test_published_values_that_contradict_each_other_are_named(tmp_path: Path) -
     import hashlib
 
     from attacks import matching
-    from csp.formats.release import read_release, write_release
+    from csp.release_file import read_release, write_release
 
     mechanism = Mechanism("FREQ(3)", width=2, margins="publish")
     table = Table.from_array([[1, 20, 7], [30, 2, 9], [8, 7, 6]])
@@ -595,7 +595,7 @@ def test_keys_are_bounded(tmp_path: Path) -> None:
 
 
 def test_a_release_is_plain_data(tmp_path: Path) -> None:
-    from csp.formats.release import read_release, write_release
+    from csp.release_file import read_release, write_release
 
     table = Table.from_array([[1, 20], [30, 40]])
     release = Mechanism("FREQ(3)", width=2).protect(table).release

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from csp import InputError, Manual, Mechanism, MinFrequency, PPercent, Table, Zero
 from csp.formats.files import written_together
-from csp.formats.release import read_release, write_release
-from csp.release import Release
+from csp.release.release import Release
+from csp.release_file import read_release, write_release
 from tests.shared import examples
 from tests.strategies import small_tables
 

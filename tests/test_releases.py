@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from attacks.explanations import explain
 from attacks.release_alone.several_releases import differencing, union_of
 from csp import InputError, Mechanism, MinFrequency, OutOfTime, Table, link
-from csp.release import Release
+from csp.release.release import Release
 from tests import oracles
 from tests.shared import examples
 from tests.strategies import frequency_2d, hierarchical_tables, small_releases

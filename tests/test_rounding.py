@@ -11,13 +11,13 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from csp import Problem, audit, suppress
 from csp.attacker.exact import common_denominator
 from csp.clock import UNLIMITED, Clock
-from csp.solve.benders import _begin, _linear_phase
-from csp.solve.guide import improved
-from csp.solve.neighbourhood import neighbourhood
-from csp.solve.repair import Unmet, construct
-from csp.solve.rounding import tighten
-from csp.solve.run import Run
-from csp.solve.space import Space
+from csp.solve.exact.cut_loop import _begin, _linear_phase
+from csp.solve.exact.guide import improved
+from csp.solve.exact.root_cuts import tighten
+from csp.solve.exact.state import Run
+from csp.solve.general.construct import Unmet, construct
+from csp.solve.general.neighbourhood import neighbourhood
+from csp.solve.general.space import Space
 from instances import synthetic
 from tests.strategies import problems
 

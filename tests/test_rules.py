@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from csp.contributors import Contributors
 from csp.errors import InputError
-from csp.numbers import UNBOUNDED
+from csp.exact import UNBOUNDED
 from csp.rules import (
     PQ,
     AnyOf,
@@ -29,7 +28,8 @@ from csp.rules import (
     parse_rules,
     union_sensitive,
 )
-from csp.table import Table
+from csp.tables.contributors import Contributors
+from csp.tables.table import Table
 from tests.strategies import cube, magnitude_tables
 
 

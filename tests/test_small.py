@@ -13,10 +13,14 @@ from scipy.sparse import csr_array
 import csp
 from csp import InputError, MinFrequency, Problem, Progress, Table, Unprotectable, audit
 from csp.clock import Clock
-from csp.numbers import UNBOUNDED
-from csp.solve import bitflow, cases, hitting, kernels, slices, suppress
-from csp.solve.batch import SmallSolver
-from csp.solve.small import SmallAnswer, SmallSearch, solve_small
+from csp.exact import UNBOUNDED
+from csp.solve import suppress
+from csp.solve.small import flow as bitflow
+from csp.solve.small import kernels, slices
+from csp.solve.small import many as cases
+from csp.solve.small import search as hitting
+from csp.solve.small.batch import SmallSolver
+from csp.solve.small.one import SmallAnswer, SmallSearch, solve_small
 from instances import synthetic
 from tests import oracles
 from tests.strategies import (

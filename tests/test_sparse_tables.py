@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import csp.grouping
-import csp.tabulate
+import csp.tables.microdata.from_microdata
+import csp.tables.microdata.grouping
 from csp import Hierarchy, InputError, Mechanism, Table
-from csp.columns import numbered_codes, numbered_owners, text_codes
-from csp.cube import check_size
-from csp.linked import link
+from csp.tables.columns import numbered_codes, numbered_owners, text_codes
+from csp.tables.link import link
+from csp.tables.margins import check_size
 from instances.synthetic import sparse, tree
 
 REGION = {"N": ["1", "2"], "S": {"3": None, "W": ["4", "5"]}}
@@ -77,12 +77,12 @@ def test_batches_do_not_show(data, options, batch, pairs, keys):
     options.setdefault("negative", "abs")
     whole = everything(tabulated(data, **options))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csp.grouping, "MAX_BATCH", batch)
-        patch.setattr(csp.grouping, "_MOST_PAIRS", pairs)
-        patch.setattr(csp.grouping, "_KEYS", keys)
+        patch.setattr(csp.tables.microdata.grouping, "MAX_BATCH", batch)
+        patch.setattr(csp.tables.microdata.grouping, "_MOST_PAIRS", pairs)
+        patch.setattr(csp.tables.microdata.grouping, "_KEYS", keys)
         if keys == 1:
-            patch.setattr(csp.grouping, "_DENSE", -100)
-            patch.setattr(csp.grouping, "_MOST_FLOORS", 0)
+            patch.setattr(csp.tables.microdata.grouping, "_DENSE", -100)
+            patch.setattr(csp.tables.microdata.grouping, "_MOST_FLOORS", 0)
         assert everything(tabulated(data, **options)) == whole
 
 
@@ -168,7 +168,7 @@ def test_the_pattern_of_a_table_of_values_is_the_same_without_its_empty_cells(da
 def test_a_large_table_of_values_leaves_empty_cells_out_and_says_so(monkeypatch):
     data = {"region": ["1", "1", "1"], "kind": ["a", "a", "a"], "value": [1, 2, 3]}
     assert tabulated(data, value="value").n_cells == 36
-    monkeypatch.setattr(csp.tabulate, "_FEW", 35)
+    monkeypatch.setattr(csp.tables.microdata.from_microdata, "_FEW", 35)
     table = tabulated(data, value="value")
     assert table.n_cells == 6
     assert table.notes == (

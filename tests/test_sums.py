@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from attacks.explanations import explain
 from attacks.release_alone.cell_sums import disclosed_sums, with_sum
 from csp import InputError, MinFrequency, OutOfTime, PPercent, Table
-from csp.release import Release
+from csp.release.release import Release
 from csp.rules import union_sensitive
 from tests import oracles
 from tests.shared import examples

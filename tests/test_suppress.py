@@ -15,7 +15,7 @@ import csp
 import instances
 from csp import InputError, MinFrequency, Problem, Table, Unprotectable, audit
 from csp.solve import suppress, tiebreak
-from csp.solve.ilp import interval_ilp
+from csp.solve.compact import interval_ilp
 from instances import synthetic
 from tests import oracles
 from tests.shared import shared_data

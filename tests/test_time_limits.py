@@ -17,8 +17,8 @@ from attacks import Knowledge
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import draw
 from csp import Decoys, Mechanism, MinFrequency, OutOfTime, Table
-from csp.completion import complete
-from csp.release import Release
+from csp.release.completion import complete
+from csp.release.release import Release
 from studies.matching.scenarios import SCENARIOS, draw_table
 from tests.shared import kept_limit
 

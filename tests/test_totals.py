@@ -20,7 +20,7 @@ from csp import (
     parse_rules,
     protect,
 )
-from csp.totals import unnoticed_totals
+from csp.tables.hierarchies.totals import unnoticed_totals
 from tests.shared import examples
 
 ALL = {"region": ["All", "North", "South"], "n": [53, 3, 50]}

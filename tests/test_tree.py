@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from csp import Problem, Table, Unprotectable, suppress
 from csp.rules import MinFrequency
-from csp.solve import benders, branch, relaxation
+from csp.solve.exact import cut_loop as benders
+from csp.solve.exact import relaxation
+from csp.solve.exact import tree as branch
 from tests import oracles
 from tests.shared import examples
 from tests.strategies import (

@@ -11,11 +11,11 @@ from attacks.algorithm_known.match_tests import MatchTest, published_as
 from attacks.algorithm_known.public_view import PublicView
 from attacks.descriptions import cell_name, number
 from attacks.fibre.consistent_tables import Fibre
-from csp.auditing import audit
+from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
 from csp.mechanism import Mechanism
-from csp.release import Release
+from csp.release.release import Release
 
 __all__ = ["REASONS", "Survivors", "survivors_of"]
 

@@ -16,10 +16,10 @@ from attacks.algorithm_known.network_enumeration import MATCHES
 from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
-from csp.auditing import audit
+from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, Unprotectable
-from csp.problem import Problem
+from csp.problem.problem import Problem
 from csp.solve import suppress
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
 from csp.solve.tiebreak import prefers

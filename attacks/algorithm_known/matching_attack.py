@@ -19,7 +19,7 @@ from attacks.algorithm_known.public_view import PublicView
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
-from csp.release import Release
+from csp.release.release import Release
 
 __all__ = ["METHODS", "OPEN", "SAFE", "UNSAFE", "Matching", "matching"]
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from attacks.fibre import network_ranges
 from attacks.fibre.network_ranges import cell_ranges, set_cell
-from csp.numbers import UNBOUNDED
-from csp.solve.bitflow import NONE, ONE, Case, Net, Work, lowest
-from csp.solve.cases import beaten, decide, fill
+from csp.exact import UNBOUNDED
+from csp.solve.small.flow import NONE, ONE, Case, Net, Work, lowest
+from csp.solve.small.many import beaten, decide, fill
 
 __all__ = [
     "HULL",
@@ -58,7 +58,7 @@ class SearchState(NamedTuple):
     ends : (2, k) int64
         Range of every cell at the present node.
     flow, found
-        As in `csp.solve.bitflow.Work`.
+        As in `csp.solve.small.flow.Work`.
     seen : (k, s) bool
         Values, counted from the least one, that need not be met again.
     met : (k, s) bool
@@ -95,7 +95,7 @@ class PatternTest(NamedTuple):
     Attributes
     ----------
     net, case, worst, work
-        The cells that the mechanism may suppress (`csp.solve.small`); for the two cases see
+        The cells that the mechanism may suppress (`csp.solve.small.one`); for the two cases see
         `pose_pattern_test`.
     place : (k,) int64
         Of each suppressed cell, its number among these.
@@ -360,7 +360,10 @@ def compiled() -> dict[str, Any]:
         import sys
 
         from csp.compiled import compile_together
-        from csp.solve import bitflow, cases, hitting, kernels
+        from csp.solve.small import flow as bitflow
+        from csp.solve.small import kernels
+        from csp.solve.small import many as cases
+        from csp.solve.small import search as hitting
 
         modules = (bitflow, hitting, cases, network_ranges, sys.modules[__name__])
         _compiled.update(compile_together(modules, _NAMES, kernels.compiled()))

@@ -33,11 +33,11 @@ from csp.attacker.flow import as_network
 from csp.attacker.view import hidden_view
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, argument
-from csp.solve import cases
-from csp.solve.bitflow import MOST, Net
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
-from csp.solve.small import check_sizes, mask_of, structure_of
-from csp.table import Table
+from csp.solve.small import many as cases
+from csp.solve.small.flow import MOST, Net
+from csp.solve.small.one import check_sizes, mask_of, structure_of
+from csp.tables.table import Table
 
 __all__ = ["NetworkSearch", "free_cells", "network_of", "network_search_applies"]
 

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from attacks.fibre.feasible_intervals import feasible
+from csp.audits.intervals import intervals
 from csp.clock import UNLIMITED, Clock
-from csp.completion import complete
+from csp.decoys.width import Wide
 from csp.errors import InputError, NoContributors, OutOfTime
-from csp.feasibility import intervals
+from csp.exact import units_text
 from csp.mechanism import Mechanism
-from csp.numbers import units_text
-from csp.patterns import as_flags
-from csp.problem import Problem
-from csp.release import Release
-from csp.table import Table
-from csp.wide import Wide
+from csp.problem.problem import Problem
+from csp.release.completion import complete
+from csp.release.release import Release
+from csp.tables.patterns import as_flags
+from csp.tables.table import Table
 
 __all__ = ["PublicView", "ValueRules"]
 

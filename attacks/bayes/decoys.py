@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from attacks.bayes.rule_table import RuleTable
 from csp.clock import UNLIMITED, Clock
+from csp.decoys.key import Key
+from csp.decoys.width import Wide
 from csp.errors import InputError, Unprotectable
-from csp.key import Key
+from csp.exact import exact
 from csp.mechanism import Mechanism
-from csp.numbers import exact
-from csp.problem import Problem
-from csp.solve.batch import SmallSolver
+from csp.problem.problem import Problem
 from csp.solve.order import label_order, reordered
-from csp.table import Table
-from csp.wide import Wide
+from csp.solve.small.batch import SmallSolver
+from csp.tables.table import Table
 
 __all__ = ["EXACT_UP_TO", "DecoyRule", "key_from"]
 

@@ -22,7 +22,7 @@ from attacks.fibre.samples import draw
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
-from csp.release import Release
+from csp.release.release import Release
 
 __all__ = ["Posterior", "posterior", "shortest_interval"]
 

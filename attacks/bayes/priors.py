@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.table import Table
+from csp.tables.table import Table
 
 __all__ = ["Prior", "PriorWeights", "normal_counts", "uniform"]
 

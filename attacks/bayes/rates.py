@@ -16,7 +16,7 @@ from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.rules.base import Number
-from csp.table import Table
+from csp.tables.table import Table
 
 __all__ = ["RATES", "RateChoice", "RatePoint", "choose_rate"]
 

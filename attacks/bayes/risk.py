@@ -22,8 +22,8 @@ from attacks.bayes.rule_table import RuleTable
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import draw
 from csp.clock import UNLIMITED, Clock
-from csp.release import Release
-from csp.table import Table
+from csp.release.release import Release
+from csp.tables.table import Table
 
 __all__ = ["MASS", "CellRisk", "HasLikelihood", "Risk", "risk_of", "unsafe_shares"]
 

@@ -8,10 +8,10 @@ from scipy.sparse import csr_array
 
 from csp.errors import InputError
 from csp.mechanism import Mechanism
-from csp.problem import Problem
-from csp.solve.batch import SmallSolver
+from csp.problem.problem import Problem
 from csp.solve.order import label_order, reordered
-from csp.table import Table
+from csp.solve.small.batch import SmallSolver
+from csp.tables.table import Table
 
 __all__ = ["RuleTable"]
 

@@ -20,9 +20,9 @@ from attacks.fibre.feasible_intervals import feasible
 from attacks.fibre.kernel_basis import kernel
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
-from csp.completion import complete
-from csp.release import Release
-from csp.table import Table
+from csp.release.completion import complete
+from csp.release.release import Release
+from csp.tables.table import Table
 
 __all__ = ["Fibre", "Part"]
 
@@ -101,7 +101,7 @@ class Fibre:
 
     >>> import numpy as np
     >>> from csp import Table
-    >>> from csp.release import Release
+    >>> from csp.release.release import Release
     >>> inner = [[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 0]]
     >>> table = Table.from_array(inner)
     >>> pattern = np.zeros((5, 5), bool)

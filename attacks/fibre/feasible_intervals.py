@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from attacks.fibre import enumeration
 from csp.attacker import components
+from csp.audits.intervals import intervals
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
-from csp.feasibility import intervals
-from csp.table import Table
+from csp.tables.table import Table
 
 __all__ = ["feasible"]
 

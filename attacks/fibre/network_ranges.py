@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.solve.bitflow import FLOW, NONE, ONE, Net, augment, lowest, push, size, spread
+from csp.solve.small.flow import FLOW, NONE, ONE, Net, augment, lowest, push, size, spread
 
 __all__ = ["cell_ranges", "choose_order", "on_cycles", "set_cell", "update_slack"]
 

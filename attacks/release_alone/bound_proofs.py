@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from csp.attacker import components, engine, integer_extreme
 from csp.attacker.exact import rationalise
 from csp.attacker.view import Extreme, View
-from csp.certificate import Certificate, Claim, claims_of
+from csp.audits.certificate import Certificate, Claim, claims_of
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, SolverError
+from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
-from csp.numbers import UNBOUNDED
-from csp.patterns import as_pattern
-from csp.release import Release
-from csp.table import Table
+from csp.release.release import Release
+from csp.tables.patterns import as_pattern
+from csp.tables.table import Table
 
 __all__ = ["Equation", "Proof", "end_of", "ends", "proof_of", "shortened"]
 

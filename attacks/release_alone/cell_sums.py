@@ -22,13 +22,13 @@ from attacks.release_alone.disclosed_cells import combination, determined
 from attacks.release_alone.insider_knowledge import interval
 from csp.attacker.view import components
 from csp.clock import Clock
-from csp.completion import complete
 from csp.errors import InputError, OutOfTime
-from csp.numbers import UNBOUNDED
-from csp.release import Release
+from csp.exact import UNBOUNDED
+from csp.release.completion import complete
+from csp.release.release import Release
 from csp.rules import Rule, union_sensitive
 from csp.rules.base import as_rule
-from csp.table import Table
+from csp.tables.table import Table
 
 __all__ = ["Sum", "Sums", "disclosed_sums", "with_sum"]
 

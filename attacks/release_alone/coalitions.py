@@ -20,11 +20,11 @@ from attacks.descriptions import cell_name, position
 from attacks.release_alone.insider_knowledge import Knowledge, fitting, heads_of, interval, view_of
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError
+from csp.exact import exact
 from csp.highs import Model, Status
-from csp.numbers import exact
-from csp.release import Release
+from csp.release.release import Release
 from csp.rules.base import Number
-from csp.table import Table
+from csp.tables.table import Table
 
 __all__ = ["Coalition", "smallest_coalition"]
 
@@ -131,7 +131,7 @@ def smallest_coalition(
     --------
     >>> import numpy as np
     >>> from csp import Table
-    >>> from csp.release import Release
+    >>> from csp.release.release import Release
     >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
     >>> pattern = np.zeros((4, 4), bool)
     >>> pattern[:3, :2] = True

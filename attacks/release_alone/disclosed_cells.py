@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from attacks.release_alone.bound_proofs import Proof, end_of, ends, shortened
 from csp.attacker.view import View, components
-from csp.certificate import Claim
+from csp.audits.certificate import Claim
 from csp.clock import UNLIMITED, Clock
-from csp.completion import complete
-from csp.release import Release
+from csp.release.completion import complete
+from csp.release.release import Release
 
 __all__ = ["Disclosure", "combination", "determined", "disclosed"]
 
@@ -107,7 +107,7 @@ def disclosed(
 
     >>> import numpy as np
     >>> from csp import Table
-    >>> from csp.release import Release
+    >>> from csp.release.release import Release
     >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
     >>> pattern = np.zeros((4, 4), bool)
     >>> pattern[[0, 0, 1], [0, 1, 0]] = True

@@ -11,9 +11,9 @@ from attacks.fibre import enumeration
 from attacks.release_alone.bound_proofs import end_of, ends
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
-from csp.completion import complete
 from csp.errors import InputError
-from csp.release import Release
+from csp.release.completion import complete
+from csp.release.release import Release
 
 __all__ = ["none_beyond"]
 

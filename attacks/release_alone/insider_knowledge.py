@@ -16,16 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from attacks.descriptions import cell_name
 from attacks.release_alone.bound_proofs import end_of
-from csp.certificate import Certificate
+from csp.audits.certificate import Certificate
+from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
-from csp.completion import complete
 from csp.errors import InputError
-from csp.feasibility import interval_claims
-from csp.problem import Problem
-from csp.release import Release
+from csp.problem.problem import Problem
+from csp.problem.singletons import insiders as alone
+from csp.release.completion import complete
+from csp.release.release import Release
 from csp.rules.base import counts_of
-from csp.singletons import insiders as alone
-from csp.table import Table
+from csp.tables.table import Table
 
 __all__ = ["Insight", "Knowledge", "fitting", "insiders", "interval", "knowledge_of", "view_of"]
 
@@ -103,8 +103,8 @@ def knowledge_of(table: Table, release: Release) -> tuple[Knowledge, ...]:
     Returns
     -------
     tuple of Knowledge
-        A contributor who is alone in a cell knows it and all below it (`csp.singletons`). In a
-        table of counts those are the only insiders.
+        A contributor who is alone in a cell knows it and all below it (`csp.problem.singletons`).
+        In a table of counts those are the only insiders.
 
     Raises
     ------
@@ -322,7 +322,7 @@ def insiders(
 
     >>> import numpy as np
     >>> from csp import Table
-    >>> from csp.release import Release
+    >>> from csp.release.release import Release
     >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
     >>> pattern = np.zeros((4, 4), bool)
     >>> pattern[:2, :2] = True

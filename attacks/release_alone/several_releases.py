@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from attacks.descriptions import cell_name
 from attacks.release_alone.disclosed_cells import Disclosure, disclosed
 from csp.clock import Clock
-from csp.completion import complete
 from csp.errors import InputError
+from csp.exact import MAX_VALUE, UNBOUNDED
 from csp.highs import Model, Status
-from csp.linked import link
-from csp.numbers import MAX_VALUE, UNBOUNDED
-from csp.release import Release
-from csp.table import Table
+from csp.release.completion import complete
+from csp.release.release import Release
+from csp.tables.link import link
+from csp.tables.table import Table
 
 __all__ = ["Differencing", "differencing", "union_of"]
 

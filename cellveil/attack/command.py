@@ -79,7 +79,7 @@ def report(
     from cellveil.outputs import check_outputs, write_json
     from cellveil.progress import Meter
     from cellveil.screen import printable
-    from csp.formats.release import read_release
+    from csp.release_file import read_release
 
     check_outputs({"--summary": summary}, [*releases, mechanism], {"--summary": (".json",)})
     read = [read_release(path) for path in releases]
@@ -133,7 +133,7 @@ def matching(
     from cellveil.outputs import check_outputs, write_columns, write_json
     from cellveil.progress import Meter
     from csp.errors import InputError
-    from csp.formats.release import read_release
+    from csp.release_file import read_release
 
     check_outputs(
         {"-o": output, "--summary": summary}, [release, mechanism],
@@ -182,7 +182,7 @@ def _mechanism(path: Path) -> Mechanism:
 
 def _columns(found: Matching, *, reveal: bool) -> dict[str, list[Any]]:
     """One row a suppressed cell."""
-    from csp.numbers import units_text
+    from csp.exact import units_text
 
     release = found.release
     scale = release.scale
@@ -210,7 +210,7 @@ def _columns(found: Matching, *, reveal: bool) -> dict[str, list[Any]]:
 
 def _runs(values: Any, scale: int) -> list[str]:
     """Write consecutive values as runs: 1..4 23..27."""
-    from csp.numbers import units_text
+    from csp.exact import units_text
 
     runs: list[list[int]] = []
     for value in values.tolist():

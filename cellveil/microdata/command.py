@@ -16,7 +16,7 @@ from cellveil.options import RESULTS, Cost, Decimal, Encoding, Missing, Negative
 
 if TYPE_CHECKING:
     from csp.clock import Clock
-    from csp.columns import TextFile
+    from csp.tables.columns import TextFile
     from microagg.compliance.result import Compliant
     from microagg.partitions.partition import Partition
     from microagg.records import Records
@@ -319,8 +319,8 @@ def _names(
     data: TextFile, masked: tuple[str, ...] | None, kept: tuple[str, ...]
 ) -> tuple[str, ...] | None:
     """Columns to microaggregate; those to be kept are not among them."""
-    from csp.columns import column_names
     from csp.errors import InputError
+    from csp.tables.columns import column_names
 
     known = column_names(data)
     for name in kept:
@@ -340,7 +340,7 @@ def _kept_columns(data: TextFile, kept: tuple[str, ...]) -> dict[str, list[str]]
     """Columns to be published as they are, as text."""
     if not kept:
         return {}
-    from csp.columns import read_columns, text_codes
+    from csp.tables.columns import read_columns, text_codes
 
     arrays = read_columns(data, kept).arrays
     return {name: list(text_codes(column)) for name, column in zip(kept, arrays, strict=True)}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from csp.attacker.square import solve_square
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
-from csp.numbers import UNBOUNDED
+from csp.exact import UNBOUNDED
 
 __all__ = ["basic_solution", "common_denominator", "dual_bound", "is_deviation", "rationalise"]
 

@@ -10,8 +10,8 @@ from csp.attacker.exact import is_deviation
 from csp.attacker.view import Extreme, View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
+from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
-from csp.numbers import UNBOUNDED
 
 __all__ = ["FURTHEST", "integer_extreme"]
 

@@ -22,8 +22,8 @@ from csp.attacker.ilp import FURTHEST
 from csp.attacker.view import Extreme, View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime
+from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
-from csp.numbers import UNBOUNDED
 
 __all__ = ["LpEngine"]
 

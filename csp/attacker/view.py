@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.numbers import UNBOUNDED
-from csp.table import Table
+from csp.exact import UNBOUNDED
+from csp.tables.table import Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

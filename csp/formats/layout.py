@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from csp.errors import InputError
+from csp.exact import read_whole
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
-from csp.numbers import read_whole
 
 __all__ = ["Metadata", "Variable", "read_metadata"]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from csp.errors import InputError
-from csp.numbers import read_whole
+from csp.exact import read_whole
 
 __all__ = [
     "MAX_BYTES",

@@ -12,11 +12,11 @@ True
 """
 
 from csp.rules.base import AnyOf, Custom, Rule, as_rule
-from csp.rules.cells import Manual, MinFrequency, Zero
 from csp.rules.concentration import PQ, Dominance, PPercent
+from csp.rules.frequency import Manual, MinFrequency, Zero
+from csp.rules.parse import parse_rules
 from csp.rules.sensitivity import Sensitivity
 from csp.rules.unions import every_union_sensitive, union_sensitive
-from csp.rules.words import parse_rules
 
 __all__ = [
     "PQ",

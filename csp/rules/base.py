@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.contributors import Contributors
 from csp.errors import InputError, NoContributors, argument, phrase
-from csp.numbers import ceil_fraction, exact
+from csp.exact import ceil_fraction, exact
 from csp.rules.sensitivity import Sensitivity
+from csp.tables.contributors import Contributors
 
 if TYPE_CHECKING:
-    from csp.table import Table
+    from csp.tables.table import Table
 
 __all__ = [
     "AnyOf",
@@ -92,7 +92,7 @@ def as_rule(rule: Rule | str | Callable[[Table], Any]) -> Rule:
     if isinstance(rule, Rule):
         return rule
     if isinstance(rule, str):
-        from csp.rules.words import parse_rules
+        from csp.rules.parse import parse_rules
 
         return parse_rules(rule)
     if callable(rule) and not isinstance(rule, type):

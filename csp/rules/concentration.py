@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.contributors import Contributors
 from csp.errors import InputError, NoContributors, phrase
-from csp.numbers import exact
+from csp.exact import exact
 from csp.rules.base import Number, Rule, number_text, percent_text, set_parameter, sides_of
 from csp.rules.sensitivity import Sensitivity
+from csp.tables.contributors import Contributors
 
 if TYPE_CHECKING:
-    from csp.table import Table
+    from csp.tables.table import Table
 
 __all__ = ["PQ", "Dominance", "PPercent"]
 

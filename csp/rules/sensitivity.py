@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.numbers import UNBOUNDED
+from csp.exact import UNBOUNDED
 
 if TYPE_CHECKING:
-    from csp.table import Table
+    from csp.tables.table import Table
 
 __all__ = ["Sensitivity"]
 

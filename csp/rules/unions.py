@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.contributors import Contributors
 from csp.errors import InputError
-from csp.numbers import UNBOUNDED, exact
+from csp.exact import UNBOUNDED, exact
 from csp.rules.base import AnyOf, Rule, counts_of, is_count_table, sides_of
-from csp.rules.cells import Manual, MinFrequency, Zero
 from csp.rules.concentration import PQ, Dominance, PPercent
+from csp.rules.frequency import Manual, MinFrequency, Zero
+from csp.tables.contributors import Contributors
 
 if TYPE_CHECKING:
-    from csp.table import Table
+    from csp.tables.table import Table
 
 __all__ = ["every_union_sensitive", "union_sensitive"]
 
@@ -124,7 +124,7 @@ def _surely(rule: Rule, low: Table, high: Table, *, empty: bool) -> bool:
 def _one_cell(table: Table, cells: NDArray[np.int64]) -> Table:
     from scipy.sparse import csr_array
 
-    from csp.table import Table
+    from csp.tables.table import Table
 
     people = table.contributors
     return Table(

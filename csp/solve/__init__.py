@@ -11,7 +11,7 @@ import numpy as np
 from csp.calls import expect, named_errors
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, Unprotectable
-from csp.problem import Problem
+from csp.problem.problem import Problem
 from csp.solve.fallback import everything_suppressed
 from csp.solve.order import BINARY_UP_TO, label_order, reordered, restored
 from csp.solve.result import Progress, ProgressCallback, Suppression
@@ -38,15 +38,15 @@ def suppress(
     ----------
     problem : Problem
     method : {"auto", "cuts", "branch", "large", "compact", "small"}
-        "cuts" solves integer programs and adds cuts in turn (`csp.solve.benders`); "branch" keeps
-        one tree and adds cuts at its nodes (`csp.solve.branch`). "auto" is "cuts" for networks
-        (two-way tables, also with one hierarchy), "large" for other labelled tables from 5,000
-        cells on, "branch" for the rest, which begins with it from 1,000 or 2,000 cells on. "large"
-        finds witnesses in parts of the table (`csp.solve.large`); it takes tables in which every
-        relation runs along one dimension, and seldom proves an optimum. "compact" is the readable
-        integer program in PuLP (`csp.solve.ilp`; small tables only), "small" the compiled search
-        over networks of up to 64 cells that need not be published (`csp.solve.small`), which pays
-        for many tables (`csp.solve.batch`).
+        "cuts" solves integer programs and adds cuts in turn (`csp.solve.exact.cut_loop`); "branch"
+        keeps one tree and adds cuts at its nodes (`csp.solve.exact.tree`). "auto" is "cuts" for
+        networks (two-way tables, also with one hierarchy), "large" for other labelled tables from
+        5,000 cells on, "branch" for the rest, which begins with it from 1,000 or 2,000 cells on.
+        "large" finds witnesses in parts of the table (`csp.solve.large`); it takes tables in which
+        every relation runs along one dimension, and seldom proves an optimum. "compact" is the
+        readable integer program in PuLP (`csp.solve.compact`; small tables only), "small" the
+        compiled search over networks of up to 64 cells that need not be published
+        (`csp.solve.small.one`), which pays for many tables (`csp.solve.small.batch`).
     time_limit : float, optional
         Wall seconds. At the limit the best audited pattern is returned with its bound; if there is
         none yet, the pattern of everything that may be suppressed.
@@ -146,11 +146,11 @@ def _solve(
 ) -> Suppression:  # fmt: skip
     """Solve a problem whose cells are in the order in which ties are broken."""
     if method == "compact":
-        from csp.solve.ilp import solve_compact
+        from csp.solve.compact import solve_compact
 
         return solve_compact(problem, clock=clock, integer=integer, progress=progress)
     if method == "small":
-        from csp.solve.slices import solve_by_search
+        from csp.solve.small.slices import solve_by_search
 
         return solve_by_search(problem, clock=clock, gap=gap, integer=integer, progress=progress)
     if method == "large" or (method == "auto" and _is_large(problem)):
@@ -159,7 +159,7 @@ def _solve(
         return solve_large(
             problem, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress
         )
-    from csp.solve.benders import solve_by_cuts
+    from csp.solve.exact.cut_loop import solve_by_cuts
 
     return solve_by_cuts(
         problem,
@@ -175,7 +175,7 @@ def _solve(
 def _is_large(problem: Problem) -> bool:
     """Whether the engine for large tables is the one that pays."""
     from csp.solve.large.engine import LARGE, begins
-    from csp.solve.network import HiddenNetwork
+    from csp.solve.network.network import HiddenNetwork
 
     return (
         problem.table.n_cells >= LARGE

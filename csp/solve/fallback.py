@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from csp.auditing import judge
+from csp.audits.audit import judge
 from csp.clock import Clock
 from csp.errors import CellveilError
-from csp.problem import Problem
+from csp.problem.problem import Problem
 from csp.solve.result import Suppression, cost_of
 
 __all__ = ["EVERYTHING", "everything_suppressed", "grace"]

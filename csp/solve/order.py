@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.certificate import Certificate
-from csp.codes import Labels
-from csp.contributors import Contributors
-from csp.problem import Problem
+from csp.audits.certificate import Certificate
+from csp.problem.problem import Problem
 from csp.solve.result import Suppression
-from csp.table import Table
+from csp.tables.codes import Labels
+from csp.tables.contributors import Contributors
+from csp.tables.table import Table
 
 __all__ = ["BINARY_UP_TO", "label_order", "reordered", "restored"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.auditing import Audit
-from csp.problem import Problem
+from csp.audits.audit import Audit
+from csp.problem.problem import Problem
 
 __all__ = ["Progress", "ProgressCallback", "Suppression", "cost_of"]
 

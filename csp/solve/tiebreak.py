@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.problem import Problem
+from csp.problem.problem import Problem
+from csp.solve.exact.state import Run, answer_pattern, contenders, drive, too_dear
 from csp.solve.order import BINARY_UP_TO
-from csp.solve.run import Run, answer_pattern, contenders, drive, too_dear
 
 __all__ = ["break_ties", "label_hash", "prefers"]
 

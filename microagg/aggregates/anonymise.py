@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
-from csp.numbers import exact
+from csp.exact import exact
 from microagg.aggregates.functions import Aggregate, read_aggregates
 from microagg.aggregates.generalise import generalise, generalise_fully
 from microagg.aggregates.generalised import Domains, Generalised, width_sums

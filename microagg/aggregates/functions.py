@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.numbers import MAX_VALUE, exact
+from csp.exact import MAX_VALUE, exact
 
 __all__ = ["LARGEST", "Aggregate", "Linear", "Monotone", "reach", "read_aggregates"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.frames import columns_to_frame
-from csp.numbers import units_text, units_to_numbers
+from csp.exact import units_text, units_to_numbers
+from csp.tables.from_frame import columns_to_frame
 
 __all__ = ["Domains", "Generalised", "Residual", "width_sums"]
 

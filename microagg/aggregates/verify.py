@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.numbers import exact
+from csp.exact import exact
 from microagg.aggregates.functions import Aggregate, Linear, read_aggregates
 from microagg.aggregates.generalised import Generalised
 from microagg.records import check_k, read_records

@@ -1,7 +1,7 @@
 """Masked files read for a check: which published values are equal, and which are missing.
 
-Of what makes masked files only the reading of files is shared (`csp.columns`), so that a mistake in
-making groups cannot hide itself.
+Of what makes masked files only the reading of files is shared (`csp.tables.columns`), so that a
+mistake in making groups cannot hide itself.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.columns import column_names, read_columns
 from csp.errors import InputError
-from csp.numbers import exact
-from csp.units import is_missing
+from csp.exact import exact
+from csp.tables.columns import column_names, read_columns
+from csp.tables.units import is_missing
 
 __all__ = ["Attribute", "classes_of", "fraction_of", "read_attributes", "read_roles"]
 

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from csp.clock import Clock
 from csp.errors import CertificateError
 from csp.mechanism import Mechanism
-from csp.problem import Problem
-from csp.release import Release
+from csp.problem.problem import Problem
+from csp.release.release import Release
 from csp.rules import Rule
 from csp.rules.base import as_rule
 from microagg.tables.clusters import ClusterTable
 
 if TYPE_CHECKING:
-    from csp.auditing import Audit
+    from csp.audits.audit import Audit
     from csp.solve import Suppression
 
 __all__ = ["Suppressed", "cluster_problem", "paired", "suppress_clusters"]
@@ -147,7 +147,7 @@ def suppress_clusters(
     OutOfTime
         If the time limit passed before a pattern was found and audited.
     """
-    from csp.auditing import audit
+    from csp.audits.audit import audit
     from csp.solve import suppress
 
     clock = Clock.of(time_limit)

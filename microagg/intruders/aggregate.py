@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.numbers import exact
+from csp.exact import exact
 from csp.rules.base import Number
 from microagg.aggregates.functions import Aggregate, Linear, read_aggregates
 from microagg.aggregates.generalised import Generalised
@@ -79,7 +79,7 @@ class AggregateAttack:
         reveal : bool
             Whether to add the sums that follow, as floats.
         """
-        from csp.frames import columns_to_frame
+        from csp.tables.from_frame import columns_to_frame
 
         columns: dict[str, Any] = {
             "row": np.arange(len(self.candidates)),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.numbers import UNBOUNDED, exact
+from csp.exact import UNBOUNDED, exact
 from csp.rules.base import Number, number_text
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Records
@@ -107,7 +107,7 @@ class Insiders:
         reveal : bool
             Whether to add the relative error of the best estimate.
         """
-        from csp.frames import columns_to_frame
+        from csp.tables.from_frame import columns_to_frame
 
         c, d = self.excess.shape
         columns: dict[str, Any] = {

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.clock import Clock
 from csp.errors import InputError
-from csp.numbers import exact
-from csp.patterns import as_flags
-from csp.release import Release
+from csp.exact import exact
+from csp.release.release import Release
 from csp.rules.base import Number, number_text
+from csp.tables.patterns import as_flags
 
 if TYPE_CHECKING:
-    from csp.certificate import Certificate, Claim
-    from csp.table import Table
+    from csp.audits.certificate import Certificate, Claim
+    from csp.tables.table import Table
 
 __all__ = ["VERDICTS", "IdentityAttack", "identity_attack"]
 
@@ -108,7 +108,7 @@ class IdentityAttack:
         reveal : bool
             Whether to add the ends of the intervals; for exact cells they are the value.
         """
-        from csp.frames import columns_to_frame
+        from csp.tables.from_frame import columns_to_frame
 
         columns: dict[str, Any] = {
             "cluster": [label[0] for label in self.labels],
@@ -191,9 +191,9 @@ def identity_attack(
     >>> identity_attack(table, hidden)
     IdentityAttack(2 suppressed cells: 2 known exactly, 0 between two ends, 0 open)
     """
-    from csp.certificate import Certificate
-    from csp.completion import complete
-    from csp.feasibility import interval_claims
+    from csp.audits.certificate import Certificate
+    from csp.audits.intervals import interval_claims
+    from csp.release.completion import complete
 
     clock = Clock.of(time_limit)
     release, table, shown, shape = _release_of(target, pattern)

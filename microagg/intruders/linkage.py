@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.columns import column_names
 from csp.errors import InputError
+from csp.tables.columns import column_names
 from microagg.records import Records, read_records
 from microagg.scaling import SCALES
 
@@ -122,7 +122,7 @@ class RecordLinkage:
 
     def to_frame(self, library: str | None = None) -> Any:
         """One row a person: row, nearest, right, chance. For internal files only."""
-        from csp.frames import columns_to_frame
+        from csp.tables.from_frame import columns_to_frame
 
         columns = {
             "row": np.arange(len(self.right)),

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.columns import text_codes
 from csp.errors import InputError
+from csp.tables.columns import text_codes
 
 __all__ = ["Linkage", "Linkages", "group_linkage", "value_codes"]
 

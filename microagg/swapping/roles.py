@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.columns import column_names, read_columns
 from csp.errors import InputError, argument
+from csp.tables.columns import column_names, read_columns
 from microagg.records import Records, read_records
 
 __all__ = ["Roles", "refuse_constant"]

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.contributors import Contributors
 from csp.errors import InputError
-from csp.numbers import UNBOUNDED, exact
+from csp.exact import UNBOUNDED, exact
 from csp.rules.base import Number
+from csp.tables.contributors import Contributors
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Records
 from microagg.tables.contributions import NEGATIVE, contributions
@@ -27,7 +27,7 @@ from microagg.tables.identities import Identity
 from microagg.tables.identity_detection import as_identities
 
 if TYPE_CHECKING:
-    from csp.table import Table
+    from csp.tables.table import Table
 
 __all__ = ["ClusterTable", "cells", "cluster_table"]
 
@@ -147,7 +147,7 @@ def cluster_table(
     """Table of clusters by attributes, with what is special about its cells; see `cells`."""
     from scipy.sparse import coo_array, csr_array
 
-    from csp.table import Table
+    from csp.tables.table import Table
 
     records = records_of(X, partition, decimals)
     if negative not in NEGATIVE:

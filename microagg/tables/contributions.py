@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.contributors import Contributors
 from csp.errors import InputError, argument
+from csp.tables.contributors import Contributors
 from microagg.partitions.partition import cluster_sums
 
 __all__ = ["NEGATIVE", "contributions", "largest", "sides_of_units"]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.numbers import exact
+from csp.exact import exact
 from csp.rules import PQ, Dominance, MinFrequency, PPercent, Rule
 from csp.rules.base import AnyOf, as_rule
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.numbers import exact
+from csp.exact import exact
 from csp.rules.base import Number, number_text
 from microagg.records import Records
 

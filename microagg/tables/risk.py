@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.numbers import UNBOUNDED, exact
+from csp.exact import UNBOUNDED, exact
 from csp.rules import Dominance
 from csp.rules.base import AnyOf, Number, as_rule
 from microagg.partitions.partition import Partition, cluster_sums, records_of
@@ -21,7 +21,7 @@ from microagg.tables.forms import forms_of, largest_read
 
 if TYPE_CHECKING:
     from csp.rules import Rule
-    from csp.table import Table
+    from csp.tables.table import Table
 
 __all__ = ["Disclosure", "corresponding_p", "disclosure", "disclosures"]
 
@@ -87,7 +87,7 @@ class Disclosure:
 
     def to_frame(self, library: str | None = None) -> Any:
         """One row a cell: cluster, attribute, sensitive. For internal files only."""
-        from csp.frames import columns_to_frame
+        from csp.tables.from_frame import columns_to_frame
 
         c, d = self.sensitive.shape
         columns = {
@@ -226,7 +226,7 @@ def _table(records: Records, partition: Partition, negative: str, top: int) -> T
     """Cells of clusters by attributes as a table without relations."""
     from scipy.sparse import csr_array
 
-    from csp.table import Table
+    from csp.tables.table import Table
 
     people = contributions(
         records.units, partition.labels, records.names, negative=negative, top=top

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.rules import MinFrequency
-from csp.table import Table
+from csp.tables.table import Table
 
 __all__ = ["SCENARIOS", "Scenario", "TieBy", "draw_table"]
 

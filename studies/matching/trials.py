@@ -22,7 +22,7 @@ from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp.errors import InputError, Unprotectable
-from csp.table import Table
+from csp.tables.table import Table
 from studies.matching.scenarios import SCENARIOS, draw_table
 from studies.stored_trials import load_records, run_missing
 

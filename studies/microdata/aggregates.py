@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.numbers import exact
+from csp.exact import exact
 from microagg.aggregates.anonymise import METHODS, aggregate_anonymise
 from microagg.aggregates.generalise import generalise_fully
 from microagg.aggregates.generalised import Domains, width_sums

@@ -177,7 +177,7 @@ def suppressing(
 
 def _exposed(problem: Any, pattern: Any) -> tuple[int, int]:
     """Primary cells that miss their levels under a pattern, and those known exactly."""
-    from csp.auditing import audit
+    from csp.audits.audit import audit
 
     seen = audit(problem, pattern)
     kinds = ("lower", "upper", "sliding")

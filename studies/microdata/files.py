@@ -102,7 +102,7 @@ def load(name: str, folder: Path) -> Records:
     InputError
         If it is not in the folder.
     """
-    from csp.columns import column_names, read_columns
+    from csp.tables.columns import column_names, read_columns
     from microagg.records import read_records
 
     spec = FILES[name]

@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.release_alone.several_releases import differencing
-from csp.decoys import Decoys
+from csp.audits.intervals import intervals
+from csp.decoys.decoys import Decoys
+from csp.decoys.key import Key
 from csp.errors import InputError, Unprotectable
-from csp.feasibility import intervals
-from csp.key import Key
-from csp.linked import link
 from csp.mechanism import Mechanism
-from csp.protected import Protected
-from csp.release import Release
+from csp.protection import Protected
+from csp.release.release import Release
 from csp.rules import MinFrequency
-from csp.table import Table
+from csp.tables.link import link
+from csp.tables.table import Table
 from studies.matching.scenarios import DEVIATION, MEAN, THRESHOLD, WIDTH
 
 __all__ = [

@@ -11,7 +11,7 @@ from cellveil.front import folder_for, say
 from studies.options import numbers_of, split
 
 if TYPE_CHECKING:
-    from csp.table import Table
+    from csp.tables.table import Table
     from studies.publishing.trials import PublishingTrial
 
 __all__ = ["RULES", "publishing"]

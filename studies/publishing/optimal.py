@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
+from csp.exact import exact
 from csp.mechanism import Mechanism
-from csp.numbers import exact
 from csp.rules.base import Number, number_text
-from csp.table import Table
+from csp.tables.table import Table
 from studies.publishing.pattern_table import PatternTable, parts
 
 __all__ = ["Plain", "Widened"]

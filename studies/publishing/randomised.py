@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
-from csp.table import Table
+from csp.tables.table import Table
 from studies.publishing.pattern_table import PatternTable, parts
 
 __all__ = ["Exponential", "UniformOptimal"]

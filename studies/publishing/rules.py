@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from attacks.bayes.decoys import DecoyRule
-from csp.decoys import Decoys
+from csp.decoys.decoys import Decoys
 from csp.errors import InputError
+from csp.exact import exact
 from csp.mechanism import Mechanism
-from csp.numbers import exact
-from csp.table import Table
+from csp.tables.table import Table
 from studies.publishing.optimal import Plain, Widened
 from studies.publishing.publisher import Publisher
 from studies.publishing.randomised import Exponential, UniformOptimal

@@ -19,11 +19,11 @@ from attacks.algorithm_known.matching_attack import matching
 from attacks.bayes.priors import Prior, normal_counts
 from attacks.bayes.risk import CellRisk, Risk, risk_of
 from csp.clock import UNLIMITED, Clock
-from csp.decoys import Decoys
+from csp.decoys.decoys import Decoys
 from csp.errors import InputError
 from csp.mechanism import Mechanism
-from csp.release import Release
-from csp.table import Table
+from csp.release.release import Release
+from csp.tables.table import Table
 from studies.matching.scenarios import DEVIATION, MEAN, SCENARIOS, draw_table
 from studies.publishing.pattern_table import PatternTable
 from studies.publishing.rules import PublishingRule, publishing_rule

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from csp import Hierarchy, Key, Mechanism, MinFrequency, Table
-from csp.columns import TextFile, read_columns
-from csp.decoys import Decoys
-from csp.formats import argus
-from csp.formats.jj import read_jj, write_jj
-from csp.formats.release import read_release, write_release
-from csp.numbers import exact, read_fraction, read_whole
+from csp.decoys.decoys import Decoys
+from csp.exact import exact, read_fraction, read_whole
+from csp.problem.jj import read_jj, write_jj
+from csp.release_file import read_release, write_release
 from csp.rules import parse_rules
+from csp.tables import argus
+from csp.tables.columns import TextFile, read_columns
 from tests.fuzz.mutations import damaged, damaged_json, damaged_text
 
 __all__ = ["Reader", "readers"]

@@ -15,9 +15,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.codes import Labels
 from csp.solve.large.recognition import recognised_codes
-from csp.table import Table
+from csp.tables.codes import Labels
+from csp.tables.table import Table
 
 __all__ = ["Axes", "Tops"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.certificate import Claim
-from csp.singletons import Attackers
+from csp.audits.certificate import Claim
+from csp.problem.singletons import Attackers
 from csp.solve.large.field import Field, Witness
 
 __all__ = ["Book"]

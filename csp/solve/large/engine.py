@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.auditing import Audit, judge
-from csp.certificate import Certificate, Claim
+from csp.audits.audit import Audit, judge
+from csp.audits.certificate import Certificate, Claim
+from csp.audits.intervals import as_arrays, interval_claims
+from csp.audits.violations import Violation, largest_levels, short_of_levels
 from csp.clock import Clock
 from csp.errors import CertificateError, InputError, OutOfTime, SolverError
-from csp.feasibility import as_arrays, interval_claims
-from csp.problem import Problem
-from csp.singletons import Attackers
-from csp.solve.cuts import round_up, smallest_step
-from csp.solve.explain import unprotectable
+from csp.problem.problem import Problem
+from csp.problem.singletons import Attackers
+from csp.solve.exact.cuts import round_up, smallest_step
 from csp.solve.fallback import everything_suppressed, grace
 from csp.solve.large.axes import Axes
 from csp.solve.large.book import Book
@@ -27,7 +27,7 @@ from csp.solve.large.regions import improve_regions
 from csp.solve.large.relaxation import Relaxed, relax
 from csp.solve.large.swaps import occupied, swaps
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
-from csp.violations import Violation, largest_levels, short_of_levels
+from csp.solve.unprotectable import unprotectable
 
 __all__ = ["LARGE", "begins", "solve_large"]
 
@@ -60,7 +60,7 @@ def begins(problem: Problem, *, integer: bool) -> bool:
     """Whether this engine finds first patterns that other searches are not likely to better.
 
     Deep hierarchies of few codes whose files have no labels (JJ) are better searched through
-    subspaces in which all primary cells move at once (`csp.solve.neighbourhood`).
+    subspaces in which all primary cells move at once (`csp.solve.general.neighbourhood`).
     """
     least = _BEGINS_WHOLE if integer else _BEGINS
     if problem.union_rule is not None or problem.table.n_cells < least:

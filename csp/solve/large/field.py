@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from csp.attacker.view import room
-from csp.problem import Problem
+from csp.problem.problem import Problem
 
 __all__ = ["Field", "Witness", "movable"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import SolverError
-from csp.problem import Problem
-from csp.solve.batch import CheckedTables, SmallSolver
-from csp.solve.small import unpack
+from csp.problem.problem import Problem
+from csp.solve.small.batch import CheckedTables, SmallSolver
+from csp.solve.small.one import unpack
 from studies.publishing.minimal_patterns import search
 
 __all__ = ["Census", "MinimalPatterns"]
@@ -48,7 +48,7 @@ class MinimalPatterns(SmallSolver):
     Parameters
     ----------
     template : Problem
-        As for `csp.solve.batch.SmallSolver`.
+        As for `csp.solve.small.batch.SmallSolver`.
     node_limit : int
         Nodes of a search for one table; beyond it a call raises.
     room : int
@@ -105,7 +105,7 @@ class MinimalPatterns(SmallSolver):
         Raises
         ------
         InputError
-            As `csp.solve.batch.SmallSolver.solve_many`.
+            As `csp.solve.small.batch.SmallSolver.solve_many`.
         SolverError
             If a limit is reached.
         """
@@ -195,7 +195,7 @@ class MinimalPatterns(SmallSolver):
         Raises
         ------
         InputError
-            As `csp.solve.batch.SmallSolver.solve_many`.
+            As `csp.solve.small.batch.SmallSolver.solve_many`.
         SolverError
             If the node limit is reached.
         """

@@ -5,11 +5,11 @@ a pattern safe, single removals decide that.
 
 A node of the search suppresses some cells and publishes others. A requirement that is violated
 yields a set of undecided cells of which every safe pattern below the node suppresses at least one
-(a cut, `csp.solve.hitting`). One cell of a smallest cut is suppressed in one child and published
-in the other, so the patterns below a node are those of its children, and none is below both. A node
-whose suppressed cells are safe is a leaf: every minimal safe pattern below it is this one. So each
-minimal safe pattern is found exactly once. Unlike the search for the canonical pattern, nothing is
-cut off but patterns beyond the limit.
+(a cut, `csp.solve.small.search`). One cell of a smallest cut is suppressed in one child and
+published in the other, so the patterns below a node are those of its children, and none is below
+both. A node whose suppressed cells are safe is a leaf: every minimal safe pattern below it is this
+one. So each minimal safe pattern is found exactly once. Unlike the search for the canonical
+pattern, nothing is cut off but patterns beyond the limit.
 
 Plain functions that numba compiles (`compiled`); run uncompiled they are the oracle.
 """
@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from csp.solve.bitflow import NONE, ONE, Case, Net, Work, lowest, probe, size
-from csp.solve.cases import chosen_cost, fill, holds, start
-from csp.solve.hitting import ascend, by_size, lone_lines, search
+from csp.solve.small.flow import NONE, ONE, Case, Net, Work, lowest, probe, size
+from csp.solve.small.many import chosen_cost, fill, holds, start
+from csp.solve.small.search import ascend, by_size, lone_lines, search
 
 __all__ = ["census_many", "compiled", "first_many", "gather", "spares"]
 
@@ -43,7 +43,8 @@ def gather(net: Net, case: Case, work: Work, most: int, limit: int, kept: Any) -
     Parameters
     ----------
     net, case, work
-        `csp.solve.cases.start` opens the root; ``work.state[3]`` counts the patterns in `kept`.
+        `csp.solve.small.many.start` opens the root; ``work.state[3]`` counts the patterns in
+        `kept`.
     most : int
         Largest cost of chosen cells.
     limit : int
@@ -191,7 +192,7 @@ def census_many(
     Parameters
     ----------
     net, case, work, values, bounds, primary, levels, cost, may, must
-        As `csp.solve.cases.solve_many`.
+        As `csp.solve.small.many.solve_many`.
     pattern : uint64
     slack : int
         Patterns may cost so much more than the cheapest one.
@@ -299,7 +300,10 @@ def compiled() -> dict[str, Any]:
         import sys
 
         from csp.compiled import compile_together
-        from csp.solve import bitflow, cases, hitting, kernels
+        from csp.solve.small import flow as bitflow
+        from csp.solve.small import kernels
+        from csp.solve.small import many as cases
+        from csp.solve.small import search as hitting
 
         modules = (bitflow, hitting, cases, sys.modules[__name__])
         _compiled.update(compile_together(modules, _NAMES, kernels.compiled()))

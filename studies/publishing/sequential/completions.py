@@ -9,8 +9,8 @@ from attacks.algorithm_known.network_search import free_cells, network_of
 from attacks.fibre import enumeration
 from csp.attacker.view import View, hidden_view
 from csp.errors import InputError
-from csp.numbers import MAX_VALUE
-from csp.table import Table
+from csp.exact import MAX_VALUE
+from csp.tables.table import Table
 
 __all__ = ["Completions"]
 

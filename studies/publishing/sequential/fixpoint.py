@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
+from csp.exact import ceil_fraction, exact
 from csp.mechanism import Mechanism
-from csp.numbers import ceil_fraction, exact
-from csp.patterns import as_flags
-from csp.table import Table
+from csp.tables.patterns import as_flags
+from csp.tables.table import Table
 from studies.publishing.pattern_table import PatternTable
 from studies.publishing.sequential.completions import Completions
 from studies.publishing.sequential.regions import bridgeless, regions

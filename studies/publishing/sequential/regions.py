@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from attacks.algorithm_known.network_search import network_of
 from csp.errors import InputError
-from csp.solve.bitflow import Net
-from csp.table import Table
+from csp.solve.small.flow import Net
+from csp.tables.table import Table
 
 __all__ = ["Region", "bridgeless", "dimension", "regions"]
 

@@ -1,0 +1,370 @@
+"""The audit: what an outsider can infer from a pattern, proved without the optimiser.
+
+Interval ends come with witness tables in integers (or rationals) and with proofs by weak duality;
+`csp.audits.certificate` checks both without a solver. A pattern is called safe only if every
+primary cell reaches its protection levels by checked witnesses.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from csp.audits.certificate import Certificate, Claim
+from csp.audits.intervals import as_arrays, claims_about, interval_claims
+from csp.audits.singletons import settle_singletons
+from csp.audits.violations import (
+    Violation,
+    largest_levels,
+    misplaced,
+    shared_levels,
+    short_of_levels,
+)
+from csp.calls import expect, named_errors
+from csp.clock import UNLIMITED, Clock
+from csp.errors import CertificateError, InputError, OutOfTime
+from csp.problem.problem import Problem
+from csp.tables.patterns import as_pattern
+
+__all__ = ["Audit", "audit", "follow", "judge"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Audit:
+    """What an outsider can infer from a pattern.
+
+    Attributes
+    ----------
+    safe : bool
+        Whether every promise of the problem is kept; proved, never assumed.
+    lower, upper : (n,) float64
+        Feasibility interval of every cell in table units (the value itself where published;
+        infinite where there is no end; NaN where it was not followed). The exact ends are in the
+        certificate.
+    exact : (n, 2) bool
+        Whether the lower and the upper end are proved. An end that is not is an inner one: the
+        cell reaches so far, and perhaps further. Published cells have proved ends.
+    violations : tuple of Violation
+    certificate : Certificate
+    integer : bool
+        Whether the attacker knows that cells are whole units.
+    guards : tuple of str
+        Which attackers were considered: "outsider", and "singletons", "unions" where asked for.
+    cut_short : {"", "time", "interrupt"}
+        What ended the audit before every interval was followed; the verdict stands.
+    """
+
+    safe: bool
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+    violations: tuple[Violation, ...]
+    certificate: Certificate
+    integer: bool
+    guards: tuple[str, ...]
+    cut_short: str = ""
+
+    @property
+    def proved(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper ends that are proved, NaN where they are not.
+
+        These may be published. An end that is not proved is as far as one witness went from the
+        true value, and so can disclose it.
+        """
+        low, high = self.exact.T
+        return np.where(low, self.lower, np.nan), np.where(high, self.upper, np.nan)
+
+    def __repr__(self) -> str:
+        word = "safe" if self.safe else f"unsafe, {len(self.violations)} violations"
+        return f"Audit({word}; against {', '.join(self.guards)})"
+
+
+@named_errors
+def audit(
+    problem: Problem,
+    pattern: ArrayLike,
+    *,
+    integer: bool = False,
+    only_primary: bool = False,
+    time_limit: float | None = None,
+    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+) -> Audit:
+    """Check that a pattern keeps every promise of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    pattern : (n,) bool
+        Suppressed cells.
+    integer : bool
+        Judge levels on integer intervals (the attacker knows that cells are whole units).
+    only_primary : bool
+        Judge only: primary intervals are followed until their levels are reached, and the
+        intervals of secondary cells are left out (`lower` and `upper` are inner ends or NaN).
+    time_limit : float, optional
+        Wall seconds. The verdict comes first; ends that there was no time to follow are inner
+        ones (see `Audit.exact`).
+    witnesses : sequence of ((n,) int64, int)
+        Numerators and denominator of deviations from the values, in units, that may settle some
+        levels at once. Each is checked; one that is no deviation within the pattern is left
+        aside.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    InputError
+        If the pattern has the wrong shape, or a witness is no such pair.
+    OutOfTime
+        If the time limit passed before the verdict.
+    CertificateError
+        If a claim cannot be proved in exact arithmetic.
+
+    Notes
+    -----
+    Definitions 2 and 3 of paper 003, with levels on either side as in the handbook on
+    statistical disclosure control. All comparisons are between integers and fractions.
+    """
+    expect(problem, Problem, "problem")
+    clock = Clock.of(time_limit)
+    suppressed = as_pattern(problem.table, pattern)
+    witnesses = _pairs(witnesses, problem.table.n_cells)
+    if not only_primary and clock == UNLIMITED:
+        return _audited(problem, suppressed, integer=integer, witnesses=witnesses)
+    judged = judge(problem, suppressed, integer=integer, clock=clock, witnesses=witnesses)
+    return judged if only_primary else follow(problem, judged, clock=clock)
+
+
+def _pairs(witnesses: Any, n: int) -> list[tuple[NDArray[np.int64], int]]:
+    """Witnesses of a caller: whole numbers, one a cell, and a whole number each."""
+    try:
+        pairs = [(np.asarray(numbers), operator.index(scale)) for numbers, scale in witnesses]
+    except (TypeError, ValueError):
+        pairs = None
+    if pairs is None or any(z.shape != (n,) or z.dtype.kind != "i" for z, _ in pairs):
+        msg = (
+            f"witnesses must be pairs of {n} whole numbers, one a cell, and a whole number that "
+            "divides them"
+        )
+        raise InputError(msg)
+    return [(z.astype(np.int64), scale) for z, scale in pairs]
+
+
+def judge(
+    problem: Problem,
+    pattern: NDArray[np.bool_],
+    *,
+    integer: bool = False,
+    clock: Clock = UNLIMITED,
+    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+    shown: Mapping[int, Sequence[tuple[Claim, Claim]]] | None = None,
+) -> Audit:
+    """Audit that follows primary cells until their levels are reached, and no other cells.
+
+    Parameters
+    ----------
+    problem, pattern, integer, witnesses
+        See `audit`.
+    clock : Clock
+    shown : mapping of int to sequence of (Claim, Claim)
+        Pairs of lower and upper claims about primary cells, against an outsider. They are checked
+        like all others, and a cell that one of them shows to keep its levels is not followed.
+
+    Raises
+    ------
+    OutOfTime, CertificateError
+        As for `audit`.
+    """
+    return _audited(
+        problem,
+        pattern,
+        integer=integer,
+        enough=shared_levels(problem),
+        clock=clock,
+        witnesses=witnesses,
+        shown=shown,
+    )
+
+
+def follow(
+    problem: Problem, judged: Audit, *, clock: Clock = UNLIMITED, interruptible: bool = False
+) -> Audit:
+    """Follow the intervals of all suppressed cells, as far as the time goes.
+
+    Parameters
+    ----------
+    problem : Problem
+    judged : Audit
+        By `judge`, of this problem: what it proved stands where there is no time for more.
+    clock : Clock
+    interruptible : bool
+        Whether KeyboardInterrupt ends the work like the clock, rather than going on to the
+        caller.
+
+    Returns
+    -------
+    Audit
+    """
+    pattern = judged.certificate.pattern
+    ends: dict[int, tuple[Claim, Claim]] = {}
+    cut_short = ""
+    try:
+        return _audited(
+            problem, pattern, integer=judged.integer, clock=clock, ends=ends, shown=_shown(judged)
+        )
+    except OutOfTime:
+        cut_short = "time"
+    except (CertificateError, InputError):
+        # Safety has been proved; that some end cannot be followed exactly does not change it.
+        if not judged.safe:
+            raise
+    except KeyboardInterrupt:
+        if not interruptible:
+            raise
+        cut_short = "interrupt"
+    proved = _shown(judged)
+    violations = [*judged.violations, *misplaced(problem, pattern)]
+    for p in np.flatnonzero(problem.primary & pattern).tolist():
+        if all(short_of_levels(problem, p, *pair) for pair in proved[p]):
+            violations += short_of_levels(problem, p, *proved[p][0])
+    several = problem.singletons is not None
+    kept = [c for c in judged.certificate if several or c.known or c.cell not in ends]
+    claims = (*(c for pair in ends.values() for c in pair), *kept)
+    certificate = Certificate(problem.table, pattern, claims)
+    certificate.verify()
+    lower, upper, exact = as_arrays(problem.table, pattern, certificate)
+    return replace(
+        judged, safe=not violations, violations=tuple(dict.fromkeys(violations)),
+        certificate=certificate, lower=lower, upper=upper, exact=exact, cut_short=cut_short,
+    )  # fmt: skip
+
+
+def _audited(
+    problem: Problem,
+    pattern: NDArray[np.bool_],
+    *,
+    integer: bool,
+    enough: NDArray[np.int64] | None = None,
+    clock: Clock = UNLIMITED,
+    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+    ends: dict[int, tuple[Claim, Claim]] | None = None,
+    shown: Mapping[int, Sequence[tuple[Claim, Claim]]] | None = None,
+) -> Audit:
+    """Audit one pattern: of primary cells, as far as `enough`; or of all cells without it.
+
+    What has been found so far is in `ends` if the time runs out.
+    """
+    table = problem.table
+    violations = list(misplaced(problem, pattern))
+    targets = pattern.copy() if enough is None else pattern & problem.primary
+    ends = {} if ends is None else ends
+    pairs: dict[int, Sequence[tuple[Claim, Claim]]] = {}
+    for p, some in (shown or {}).items():
+        kept = [pair for pair in some if targets[p] and not short_of_levels(problem, p, *pair)]
+        if kept:
+            pairs[p] = kept
+        if kept and enough is not None:
+            ends[p], targets[p] = kept[0], False
+    for pair in claims_about(
+        table, pattern, np.flatnonzero(targets),
+        integer=integer, enough=enough, clock=clock, witnesses=witnesses,
+    ):  # fmt: skip
+        ends[pair[0].cell] = pair
+    if enough is not None:
+        # Where one side cannot take its share of a sliding level, the other may take more.
+        again = [
+            p for p in np.flatnonzero(targets & (problem.spl > 0)).tolist()
+            if short_of_levels(problem, p, *ends[p])
+        ]  # fmt: skip
+        ends |= interval_claims(
+            table, pattern, again,
+            integer=integer, enough=largest_levels(problem), clock=clock, witnesses=witnesses,
+        )  # fmt: skip
+    for p in np.flatnonzero(problem.primary & targets).tolist():
+        violations += short_of_levels(problem, p, *ends[p])
+    claims = [claim for pair in ends.values() for claim in pair]
+    guards = ["outsider"]
+    if problem.singletons is not None:
+        guards.append("singletons")
+        primaries = np.flatnonzero(problem.primary & pattern).tolist()
+        found, extra = settle_singletons(
+            problem, pattern, {p: pairs.get(p, (ends[p],)) for p in primaries},
+            integer=integer, clock=clock, witnesses=witnesses,
+        )  # fmt: skip
+        violations += found
+        claims += [
+            claim
+            for p, some in pairs.items()
+            for pair in some
+            for claim in pair
+            if all(claim is not end for end in ends[p])
+        ] + extra
+    if problem.union_rule is not None:
+        guards.append("unions")
+        violations += _unions(problem, pattern, ends, integer=integer, clock=clock)
+    certificate = Certificate(table, pattern, tuple(claims))
+    certificate.verify()
+    return Audit(
+        not violations, *as_arrays(table, pattern, certificate), tuple(violations), certificate,
+        integer, tuple(guards),
+    )  # fmt: skip
+
+
+def _shown(judged: Audit) -> dict[int, list[tuple[Claim, Claim]]]:
+    """Pairs of lower and upper claims against an outsider, in the order of the certificate."""
+    sides: dict[tuple[int, int], list[Claim]] = {}
+    for claim in judged.certificate:
+        if not claim.known:
+            sides.setdefault((claim.cell, claim.sign), []).append(claim)
+    return {
+        cell: list(zip(lower, sides.get((cell, 1), ()), strict=False))
+        for (cell, sign), lower in sides.items()
+        if sign < 0
+    }
+
+
+def _unions(
+    problem: Problem,
+    pattern: NDArray[np.bool_],
+    ends: dict[int, tuple[Claim, Claim]],
+    *,
+    integer: bool,
+    clock: Clock,
+) -> list[Violation]:
+    """Find sums of suppressed cells that a relation publishes and the rule calls sensitive."""
+    from csp.rules import union_sensitive
+
+    table, rule = problem.table, problem.union_rule
+    assert rule is not None
+    missing = [i for i in np.flatnonzero(pattern).tolist() if i not in ends]
+    barely = np.ones(table.n_cells, dtype=np.int64)
+    ends = ends | interval_claims(
+        table, pattern, missing, integer=integer, enough=barely, clock=clock
+    )
+    moves = np.zeros(table.n_cells, dtype=bool)
+    for i, (low, high) in ends.items():
+        moves[i] = low.reach != 0 or high.reach != 0
+    found = []
+    for row in range(table.relations.shape[0]):
+        span = slice(table.relations.indptr[row], table.relations.indptr[row + 1])
+        inside = moves[table.relations.indices[span]]
+        cells = table.relations.indices[span][inside]
+        signs = table.relations.data[span][inside]
+        # A sum with both signs, or with weights, is not what a cell of the sum would be.
+        if len(cells) < 2 or np.any(signs != signs[0]):
+            continue
+        if union_sensitive(rule, table, cells):
+            names = ", ".join(table.cell(int(c)) for c in cells[:4]) + (
+                ", ..." if len(cells) > 4 else ""
+            )
+            words = f"the sum of {len(cells)} suppressed cells is published and sensitive: {names}"
+            found.append(Violation("union", tuple(cells.tolist()), 0, Fraction(0), words, row))
+    return found

@@ -1,0 +1,276 @@
+"""The audit against contributors who are alone in a cell: whoever knows a cell keeps it fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.attacker.boxes import Boxes
+from csp.attacker.view import room
+from csp.audits.certificate import Claim
+from csp.audits.intervals import interval_claims
+from csp.audits.violations import Violation, largest_levels, short_of_levels
+from csp.clock import Clock
+from csp.problem.problem import Problem
+from csp.problem.singletons import Attackers
+from csp.tables.table import Table
+
+__all__ = ["settle_singletons"]
+
+# Boxes looked at for a cell before and after the engine has judged many cells at once.
+_FEW_BOXES = 1000
+_MANY_BOXES = 20_000
+
+
+def settle_singletons(
+    problem: Problem,
+    pattern: NDArray[np.bool_],
+    pairs: Mapping[int, Sequence[tuple[Claim, Claim]]],
+    *,
+    integer: bool,
+    clock: Clock,
+    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+) -> tuple[list[Violation], list[Claim]]:
+    """Check every primary cell against the contributors who are alone in another cell.
+
+    A witness that leaves the cells where they are that an attacker knows serves it as well. One
+    that leaves those of all attackers of a cell settles the cell. Such witnesses are looked for
+    among those at hand, then among boxes, then by the engine, for as many cells as possible at
+    once; only what they leave is judged attacker by attacker.
+
+    Parameters
+    ----------
+    problem, pattern, integer, clock, witnesses
+        See `csp.audits.audit.judge`.
+    pairs : mapping of int to sequence of (Claim, Claim)
+        For each primary cell pairs of lower and upper claims, against an outsider.
+
+    Returns
+    -------
+    violations : list of Violation
+    claims : list of Claim
+        Those that settle what the pairs do not.
+    """
+    violations: list[Violation] = []
+    claims: list[Claim] = []
+    attackers = Attackers(problem, pattern)
+    hurt = _Guarded(problem, pattern, attackers, pairs)
+    enough = largest_levels(problem)
+    claims += hurt.settle_by(_deviations(problem.table, pattern, witnesses), integer=integer)
+    clock.check("the pattern was judged")
+    claims += hurt.settle_by_boxes(enough, _FEW_BOXES, integer=integer, clock=clock)
+    for groups, boxes in ((hurt.strangers, _MANY_BOXES), (hurt.groups, 0)):
+        for known, cells in groups():
+            seen = interval_claims(
+                problem.table, pattern, cells, integer=integer, known=known, enough=enough,
+                clock=clock,
+            )  # fmt: skip
+            claims += hurt.settle(seen)
+        if boxes:
+            claims += hurt.settle_by_boxes(enough, boxes, integer=integer, clock=clock)
+    for a in hurt.dangerous():
+        cells = hurt.exposed(a)
+        if not cells:
+            continue
+        seen = interval_claims(
+            problem.table, pattern, cells, integer=integer,
+            known=tuple(attackers.knows[a].tolist()), enough=enough, clock=clock,
+        )  # fmt: skip
+        for p in cells:
+            violations += short_of_levels(problem, p, *seen[p])
+            claims += seen[p]
+            hurt.remember(p, seen[p])
+    return violations, claims
+
+
+class _Guarded:
+    """Primary cells that have not yet been settled against the contributors who are alone."""
+
+    def __init__(
+        self, problem: Problem, pattern: NDArray[np.bool_], attackers: Attackers,
+        pairs: Mapping[int, Sequence[tuple[Claim, Claim]]],
+    ) -> None:  # fmt: skip
+        self._problem, self._pattern, self._attackers = problem, pattern, attackers
+        self._touched: dict[int, tuple[NDArray[np.int64], frozenset[int]]] = {}
+        self._all = frozenset(a for a, some in enumerate(attackers.knows) if len(some))
+        self._left: dict[int, list[tuple[Claim, Claim]]] = {}
+        for p, some in pairs.items():
+            if self._dangerous(p, some):
+                self._left[p] = list(some)
+        # Cells that some attacker of a cell knows.
+        self._fixed = {p: attackers.fixed_for(p) for p in self._left}
+
+    def _dangerous(self, p: int, pairs: Sequence[tuple[Claim, Claim]]) -> frozenset[int]:
+        """Attackers of a cell whom no pair of claims that meets its levels leaves aside."""
+        exempt = self._attackers.exempt(p)
+        left = None
+        for pair in pairs:
+            if short_of_levels(self._problem, p, *pair):
+                continue
+            hit = (self._hit(pair[0]) | self._hit(pair[1])) - exempt
+            left = hit if left is None else left & hit
+            if not left:
+                return frozenset()
+        return self._all - exempt if left is None else left
+
+    def _hit(self, claim: Claim) -> frozenset[int]:
+        """Attackers who know a cell that a claim moves."""
+        # Claims share witnesses; the array is kept so that its identity stays its own.
+        found = self._touched.get(id(claim.cells))
+        if found is None:
+            found = claim.cells, self._attackers.touched(claim.cells.astype(np.int64))
+            self._touched[id(claim.cells)] = found
+        return found[1]
+
+    def dangerous(self) -> list[int]:
+        """Attackers against whom some cell is not settled."""
+        some = (self._dangerous(p, pairs) for p, pairs in self._left.items())
+        return sorted(frozenset().union(*some))
+
+    def settle(self, seen: dict[int, tuple[Claim, Claim]]) -> list[Claim]:
+        """Take out the cells that claims settle against all attackers; return these claims."""
+        claims: list[Claim] = []
+        for p, pair in seen.items():
+            if not short_of_levels(self._problem, p, *pair):
+                claims += pair
+                self._left.pop(p, None)
+                self._fixed.pop(p, None)
+        return claims
+
+    def settle_by(self, found: Sequence[_Deviation], *, integer: bool) -> list[Claim]:
+        """Settle cells by deviations that are known to be possible."""
+        from scipy.sparse import csr_array
+
+        at_hand = [z for z in found if z.denominator == 1 or not integer]
+        at_hand += [
+            _Deviation(c.cells, c.steps, c.denominator)
+            for p in self._left for pair in self._left[p] for c in pair
+            if c.reach is not None and c.steps.dtype == np.int64
+        ]  # fmt: skip
+        at_hand = list({(id(z.cells), id(z.steps)): z for z in at_hand}.values())
+        if not at_hand:
+            return []
+        size = [len(z.cells) for z in at_hand]
+        steps = np.concatenate([z.steps for z in at_hand])
+        cells = np.concatenate([z.cells for z in at_hand])
+        owner = np.repeat(np.arange(len(at_hand)), size)
+        shape = (self._problem.table.n_cells, len(at_hand))
+        table = csr_array((steps, (cells, owner)), shape=shape)
+        scale = np.array([z.denominator for z in at_hand])
+        seen: dict[int, tuple[Claim, Claim]] = {}
+        for p in self._left:
+            span = slice(table.indptr[p], table.indptr[p + 1])
+            columns, moves = table.indices[span], table.data[span]
+            reach = moves / scale[columns]
+            pair = []
+            for sign in (-1, 1):
+                best: _Deviation | None = None
+                for i in np.argsort(-sign * reach, kind="stable").tolist():
+                    if sign * reach[i] <= 0:
+                        break
+                    z = at_hand[int(columns[i])]
+                    if not self._fixed[p][z.cells].any():
+                        best = z
+                        break
+                pair.append(self._claim(p, sign, best, integer=integer))
+            seen[p] = (pair[0], pair[1])
+        return self.settle(seen)
+
+    def settle_by_boxes(
+        self, enough: NDArray[np.int64], most: int, *, integer: bool, clock: Clock
+    ) -> list[Claim]:
+        """Settle cells by the best of so many boxes."""
+        if not self._left:
+            return []
+        boxes = Boxes(self._problem.table)
+        up, down = room(self._problem.table)
+        seen: dict[int, tuple[Claim, Claim]] = {}
+        for p in self._left:
+            clock.check("the pattern was judged")
+            open_cells = self._pattern & ~self._fixed[p]
+            rooms = np.where(open_cells, up, 0), np.where(open_cells, down, 0)
+            pair = [
+                self._claim(p, sign, None if box is None else _Deviation(*box, 1), integer=integer)
+                for sign, box in zip(
+                    (-1, 1), boxes.through(p, int(enough[p]), *rooms, most), strict=True
+                )
+            ]
+            seen[p] = (pair[0], pair[1])
+        return self.settle(seen)
+
+    def _claim(self, p: int, sign: int, z: _Deviation | None, *, integer: bool) -> Claim:
+        """Claim that a cell moves as far as a deviation goes; nowhere without one."""
+        none = np.empty(0, np.int64)
+        if z is None:
+            z, reach = _Deviation(none, none, 1), Fraction(0)
+        else:
+            reach = Fraction(sign * int(z.steps[z.cells == p][0]), z.denominator)
+        known = tuple(np.flatnonzero(self._fixed[p]).tolist())
+        return Claim(
+            p, sign, known, reach, z.cells, z.steps, z.denominator, none, none, 1,
+            exact=False, integer=integer,
+        )  # fmt: skip
+
+    def strangers(self) -> list[tuple[tuple[int, ...], list[int]]]:
+        """Cells that no attacker knows, to be judged against all attackers together."""
+        cells = [p for p in self._left if not self._attackers.known[p]]
+        known = tuple(np.flatnonzero(self._attackers.known).tolist())
+        return [(known, cells)] if cells else []
+
+    def groups(self) -> list[tuple[tuple[int, ...], list[int]]]:
+        """Pool what the attackers of a cell know; and the cells to judge against it."""
+        found: dict[bytes, list[int]] = {}
+        everything = self._attackers.known.tobytes()
+        for p, fixed in self._fixed.items():
+            key = fixed.tobytes()
+            if key != everything and len(self._all - self._attackers.exempt(p)) > 1:
+                found.setdefault(key, []).append(p)
+        return [
+            (tuple(np.flatnonzero(np.frombuffer(key, dtype=bool)).tolist()), cells)
+            for key, cells in found.items()
+        ]
+
+    def exposed(self, a: int) -> list[int]:
+        """Cells that no pair of claims seen so far settles against one attacker."""
+        return [p for p, pairs in self._left.items() if a in self._dangerous(p, pairs)]
+
+    def remember(self, p: int, pair: tuple[Claim, Claim]) -> None:
+        """Keep claims that may settle a cell against other attackers as well."""
+        if not short_of_levels(self._problem, p, *pair):
+            self._left[p].append(pair)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Deviation:
+    """Cells that move in a table that a release allows, by how much, and a denominator."""
+
+    cells: NDArray[np.int64]
+    steps: NDArray[Any]
+    denominator: int
+
+
+def _deviations(
+    table: Table, pattern: NDArray[np.bool_], witnesses: Sequence[tuple[NDArray[np.int64], int]]
+) -> list[_Deviation]:
+    """Vectors that are deviations within a pattern."""
+    up, down = room(table)
+    weight = int(np.abs(table.relations.data).max(initial=1)) * table.n_cells
+    found = []
+    for z, scale in witnesses:
+        if z.dtype != np.int64 or z[~pattern].any():
+            continue
+        largest = max(int(z.max(initial=0)), -int(z.min(initial=0)))
+        if largest * weight >= 2**62 or not 1 <= scale < 2**40:
+            continue
+        limit = np.where(z > 0, up, down)
+        most = 2**62 // scale
+        if (np.abs(z) > np.minimum(limit, most) * scale).any() or (table.relations @ z).any():
+            continue
+        cells = np.flatnonzero(z)
+        found.append(_Deviation(cells, z[cells], scale))
+    return found

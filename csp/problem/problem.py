@@ -1,0 +1,240 @@
+"""The cell suppression problem: a table, its primary cells, and how wide each must stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from csp.errors import InputError
+from csp.exact import MAX_VALUE, UNBOUNDED
+from csp.tables.patterns import STATUS, as_flags, as_pattern
+from csp.tables.table import Table
+
+if TYPE_CHECKING:
+    from csp.rules import Rule
+
+__all__ = ["STATUS", "Problem"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Problem:
+    """A table with protection requirements (paper 003, Definitions 1 to 4).
+
+    Attributes
+    ----------
+    table : Table
+    primary : (n,) bool
+        Cells that must be suppressed and protected.
+    lpl, upl, spl : (n,) int64
+        Lower, upper and sliding protection level of each cell in table units; read at primary
+        cells only. The feasibility interval must reach down to ``value - lpl``, up to
+        ``value + upl`` and be at least ``spl`` wide.
+    cost : (n,) int64
+        Cost of suppressing a cell, in units of ``10**-cost_scale``; never negative.
+    status : (n,) array of one-letter str
+        Letters of `STATUS`; "u" exactly at the primary cells.
+    cost_scale : int
+        Decimal places of the costs.
+    singletons : (n,) bool or None
+        Cells with one contributor, who knows the value. Every primary cell must keep its levels
+        even for one such contributor, unless that contributor takes part in it (see
+        `csp.problem.singletons`). None: the attacker is an outsider only.
+    union_rule : Rule or None
+        If given, a sum of suppressed cells that a relation publishes must pass this rule too.
+
+    Raises
+    ------
+    InputError
+        For wrong shapes or letters, negative levels or costs, costs beyond int64, and levels
+        that reach outside the bounds of their cell (labels named).
+    """
+
+    table: Table
+    primary: NDArray[np.bool_]
+    lpl: NDArray[np.int64]
+    upl: NDArray[np.int64]
+    spl: NDArray[np.int64]
+    cost: NDArray[np.int64]
+    status: NDArray[np.str_]
+    cost_scale: int = 0
+    singletons: NDArray[np.bool_] | None = None
+    union_rule: Rule | None = None
+
+    def __post_init__(self) -> None:
+        n = self.table.n_cells
+        _freeze(self, "primary", as_flags(self.primary, n, "primary"))
+        _freeze(self, "status", np.array(self.status, dtype="U1"))
+        for name in ("lpl", "upl", "spl", "cost"):
+            _freeze(self, name, _integers(self, name))
+        if self.singletons is not None:
+            _freeze(self, "singletons", as_flags(self.singletons, n, "singletons"))
+        _check_status(self)
+        _check_levels(self)
+
+    def __repr__(self) -> str:
+        # How many cells are primary would mark them where no other is suppressed.
+        return f"Problem({self.table!r})"
+
+    @property
+    def alone(self) -> NDArray[np.bool_]:
+        """Cells whose one contributor counts as an attacker."""
+        if self.singletons is None:
+            return np.zeros(self.table.n_cells, dtype=bool)
+        return self.singletons
+
+    @property
+    def forced(self) -> NDArray[np.bool_]:
+        """Cells that every pattern suppresses: primary, or suppressed beforehand."""
+        return np.asarray(np.isin(self.status, ("u", "x", "w")))
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Cells that a pattern may suppress or publish."""
+        return np.asarray(self.status == "s")
+
+    def keeping(self, pattern: ArrayLike) -> Problem:
+        """Return the problem with more cells suppressed beforehand, as in an earlier release.
+
+        Parameters
+        ----------
+        pattern : (n,) bool
+
+        Raises
+        ------
+        InputError
+            If the pattern has another shape, or holds a cell that must be published.
+        """
+        kept = as_pattern(self.table, pattern)
+        clash = kept & (self.status == "z")
+        if clash.any():
+            i = int(np.argmax(clash))
+            msg = f"cell {self.table.cell(i)} is to stay suppressed and must be published"
+            raise InputError(msg)
+        return replace(self, status=np.where(kept & self.free, "x", self.status))
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        primary: ArrayLike,
+        *,
+        lpl: ArrayLike = 0,
+        upl: ArrayLike = 0,
+        spl: ArrayLike = 0,
+        cost: ArrayLike = 1,
+        publish: ArrayLike = False,
+        **options: Any,
+    ) -> Problem:
+        """Problem from masks and levels that may be given once for all cells.
+
+        Parameters
+        ----------
+        table : Table
+        primary : (n,) bool
+        lpl, upl, spl, cost : int or (n,) int
+            A single number holds for every cell.
+        publish : bool or (n,) bool
+            Cells that must be published. Structurally empty cells always are.
+        **options
+            Passed to `Problem`.
+
+        Raises
+        ------
+        InputError
+            If a primary cell must be published.
+        """
+        n = table.n_cells
+        mask = as_flags(primary, n, "primary", single=True)
+        fixed = as_flags(publish, n, "publish", single=True)
+        if table.structural is not None:
+            fixed |= table.structural
+        clash = mask & fixed
+        if clash.any():
+            i = int(np.argmax(clash))
+            msg = f"cell {table.cell(i)} is primary and must be published; drop one of the two"
+            raise InputError(msg)
+        status = np.where(mask, "u", np.where(fixed, "z", "s"))
+        return cls(
+            table,
+            mask,
+            lpl=np.broadcast_to(np.asarray(lpl), (n,)),
+            upl=np.broadcast_to(np.asarray(upl), (n,)),
+            spl=np.broadcast_to(np.asarray(spl), (n,)),
+            cost=np.broadcast_to(np.asarray(cost), (n,)),
+            status=status,
+            **options,
+        )
+
+
+def _freeze(problem: Problem, name: str, array: NDArray[Any]) -> None:
+    n = problem.table.n_cells
+    if array.shape != (n,):
+        msg = f"{name} has shape {array.shape}; {n} cells need ({n},)"
+        raise InputError(msg)
+    array.flags.writeable = False
+    object.__setattr__(problem, name, array)
+
+
+def _integers(problem: Problem, name: str) -> NDArray[np.int64]:
+    raw = np.asarray(getattr(problem, name))
+    if raw.dtype.kind in "ib" and not np.any(np.abs(raw.astype(np.float64)) >= float(UNBOUNDED)):
+        return raw.astype(np.int64)
+    whole = [_whole(v) for v in raw.ravel().tolist()]
+    for i, v in enumerate(whole):
+        if v is None or abs(v) >= UNBOUNDED:
+            wrong = "is not a whole number of units" if v is None else "does not fit into 62 bits"
+            mend = "round it up" if v is None else "divide all of them by a common factor"
+            where = problem.table.cell(i) if raw.ndim == 1 and i < problem.table.n_cells else i
+            msg = f"{name} of cell {where} {wrong}; {mend}"
+            raise InputError(msg)
+    return np.array(whole, dtype=np.int64).reshape(raw.shape)
+
+
+def _whole(number: Any) -> int | None:
+    """Return the number as an integer, or None if it is not one."""
+    try:
+        return int(number) if number == int(number) else None
+    except (OverflowError, ValueError, TypeError):
+        return None
+
+
+def _check_status(problem: Problem) -> None:
+    table = problem.table
+    unknown = ~np.isin(problem.status, list(STATUS))
+    if unknown.any():
+        i = int(np.argmax(unknown))
+        letter = str(problem.status[i])
+        msg = f"status {letter!r} of cell {table.cell(i)} is not one of {', '.join(STATUS)}"
+        raise InputError(msg)
+    differ = problem.primary != (problem.status == "u")
+    if differ.any():
+        i = int(np.argmax(differ))
+        msg = f"cell {table.cell(i)}: primary and status 'u' must go together"
+        raise InputError(msg)
+
+
+def _check_levels(problem: Problem) -> None:
+    table = problem.table
+    for name in ("lpl", "upl", "spl", "cost"):
+        negative = getattr(problem, name) < 0
+        if negative.any():
+            i = int(np.argmax(negative))
+            msg = f"{name} of cell {table.cell(i)} is negative; give 0 or more"
+            raise InputError(msg)
+    p = problem.primary
+    for name, room in (
+        ("lpl", table.values - np.maximum(table.lower, -MAX_VALUE)),
+        ("upl", np.minimum(table.upper, 2 * MAX_VALUE) - table.values),
+    ):
+        outside = p & (getattr(problem, name) > room)
+        if outside.any():
+            i = int(np.argmax(outside))
+            bound = "lower" if name == "lpl" else "upper"
+            msg = (
+                f"{name} of cell {table.cell(i)} reaches beyond its {bound} bound "
+                f"({int(outside.sum())} such cells); lower the level or widen the bound"
+            )
+            raise InputError(msg)

@@ -1,0 +1,402 @@
+"""One call from a table to its audited release."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.audits.audit import Audit, follow, judge
+from csp.calls import expect, named_errors
+from csp.clock import Clock
+from csp.decoys.decoys import Decoys
+from csp.decoys.guarantee import Guarantee
+from csp.decoys.suppress import Defended, defend
+from csp.errors import CertificateError, InputError, argument
+from csp.exact import units_to_numbers
+from csp.formats.files import Together
+from csp.mechanism import Mechanism
+from csp.problem.problem import Problem
+from csp.release.release import Release
+from csp.rules import Rule
+from csp.rules.base import Number
+from csp.solve import Progress, Suppression, suppress
+from csp.tables.codes import Labels
+from csp.tables.table import Table
+
+__all__ = ["Protected", "defended_facts", "protect", "protect_table", "run_facts"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Protected:
+    """A table with an audited suppression pattern.
+
+    Attributes
+    ----------
+    table : Table
+        The true table; it does not leave this object unless asked for with ``reveal=True``.
+    mechanism : Mechanism
+    problem : Problem
+    suppression : Suppression
+        How the pattern was found; with a defence, not for publication.
+    audit : Audit
+        Of this pattern; always safe.
+    release : Release
+        What may be published.
+    defended : Defended or None
+        How the decoys of the mechanism's defence were used; not for publication.
+    """
+
+    table: Table
+    mechanism: Mechanism
+    problem: Problem
+    suppression: Suppression
+    audit: Audit
+    release: Release
+    defended: Defended | None = None
+
+    @property
+    def pattern(self) -> NDArray[np.bool_]:
+        """Suppressed cells, shape (n,)."""
+        return self.suppression.pattern
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What the defence promises; None without one."""
+        return None if self.defended is None else self.defended.guarantee
+
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """Attackers that the result is safe against, also where a table has none of them."""
+        asked = ("singletons",) if self.mechanism.guards_singletons(self.table) else ()
+        return tuple(dict.fromkeys(("outsider", *asked, *self.audit.guards)))
+
+    def __repr__(self) -> str:
+        facts = self.summary()
+        if self.defended is not None:
+            # How many of the suppressed cells are primary would tell what the decoys hide.
+            return (
+                f"Protected({facts['cells']} cells: {facts['suppressed']} suppressed with decoys; "
+                f"safe against {', '.join(self.guards)}, algorithm known)"
+            )
+        return (
+            f"Protected({facts['cells']} cells: {facts['suppressed']} suppressed, "
+            f"{self.suppression.quality}; safe against {', '.join(self.guards)})"
+        )
+
+    def to_frame(
+        self, library: str | None = None, *, reveal: bool = False, intervals: bool = False
+    ) -> Any:
+        """Return the result as a data frame, one row a cell.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            That of the caller's data by default, or the first that is installed.
+        reveal : bool
+            Put suppressed values into ``value`` and tell primary ("u") from secondary cells and
+            decoys ("x") in ``status``. For internal files only.
+        intervals : bool
+            Add columns ``lower`` and ``upper``: what any outsider can infer; missing where the
+            time limit came before the proof.
+
+        Returns
+        -------
+        data frame
+            A column for each dimension; ``value`` (missing where suppressed); ``status`` (s
+            published, x suppressed, z published by force); ``published`` (bool).
+
+        Raises
+        ------
+        InputError
+            If a dimension has the name of one of these columns, or the library is missing.
+        """
+        from csp.tables.from_frame import columns_to_frame
+
+        table, hidden = self.table, self.pattern
+        taken = {"value", "status", "published", "lower", "upper"} & set(table.names)
+        if taken:
+            msg = f"dimension {min(taken)!r} has the name of a result column; rename it"
+            raise InputError(msg)
+        columns: dict[str, Any] = {
+            name: Labels.of(table.labels).column(d) for d, name in enumerate(table.names)
+        }
+        numbers = units_to_numbers(table.values, table.scale).tolist()
+        open_values = [
+            None if gone and not reveal else v for v, gone in zip(numbers, hidden, strict=True)
+        ]
+        status = np.where(hidden, "x", np.where(self.problem.status == "z", "z", "s"))
+        if reveal:
+            status = np.where(self.problem.primary, "u", status)
+        columns |= {
+            "value": open_values,
+            "status": status.tolist(),
+            "published": (~hidden).tolist(),
+        }
+        if intervals:
+            ends = (end / 10.0**table.scale for end in self.audit.proved)
+            columns |= dict(zip(("lower", "upper"), (end.tolist() for end in ends), strict=True))
+        return columns_to_frame(columns, table.frame if library is None else library)
+
+    def to_jj(
+        self, path: str | os.PathLike[str], *, reveal: bool = False, files: Together | None = None
+    ) -> None:
+        """Write the problem with its pattern (status x) as a JJ file.
+
+        Raises
+        ------
+        InputError
+            Unless ``reveal=True``: a JJ file holds every value, suppressed ones too. Also if the
+            file cannot be written, or the mechanism asks for singletons or unions, which JJ files
+            cannot say. Singletons that are guarded by default are left out of the file.
+        """
+        from csp.problem.jj import write_jj
+
+        if not reveal:
+            msg = (
+                "a JJ file holds every value, suppressed ones too; pass "
+                f"{argument('reveal', value=True)} to write it"
+            )
+            raise InputError(msg)
+        secondary = self.pattern & (self.problem.status == "s")
+        posed = replace(self.problem, status=np.where(secondary, "x", self.problem.status))
+        if self.mechanism.singletons is None:
+            posed = replace(posed, singletons=None)
+        write_jj(posed, path, files=files)
+
+    def summary(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Facts about the result as plain data, ready for JSON.
+
+        Parameters
+        ----------
+        reveal : bool
+            Add what depends on suppressed values and may disclose them: how many cells are primary
+            and secondary, cost, bound and gap, the share of the value suppressed, and how many
+            claims the audit checked.
+
+        Returns
+        -------
+        dict
+        """
+        facts: dict[str, Any] = {
+            "dimensions": list(self.table.names),
+            **self._run_facts(reveal=reveal),
+            "rules": str(self.mechanism.rules),
+            "width": None if self.mechanism.width is None else str(self.mechanism.width),
+            "strict": self.mechanism.strict,
+            "margins": self.mechanism.margins,
+            "safe": self.audit.safe,
+            "guards": list(self.guards),
+            "integer_attacker": self.audit.integer,
+        }
+        if self.table.notes:
+            facts["notes"] = [*facts.get("notes", ()), *self.table.notes]
+        if self.defended is not None:
+            assert self.mechanism.defence is not None
+            facts["defence"] = self.mechanism.defence.to_dict()
+            facts["guarantee"] = self.defended.guarantee.to_dict()
+        if reveal:
+            # How many there are depends on who is alone in suppressed cells.
+            facts["claims_verified"] = len(self.audit.certificate.claims)
+            sizes = np.abs(self.table.values).astype(np.float64)
+            share = sizes[self.pattern].sum() / max(1.0, sizes.sum())
+            facts["share_suppressed"] = float(share)
+        return facts
+
+    def _run_facts(self, *, reveal: bool) -> dict[str, Any]:
+        if self.defended is None:
+            return run_facts(self.suppression, self.problem, reveal=reveal)
+        return defended_facts(self.defended, self.problem, reveal=reveal)
+
+
+def defended_facts(defended: Defended, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
+    """Facts about a pattern with decoys as plain data, ready for JSON.
+
+    Parameters
+    ----------
+    defended : Defended
+    problem : Problem
+        Without the decoys.
+    reveal : bool
+        Add what the release does not tell: how many cells are primary, required as decoys, and
+        secondary, the cost of all cells that are not primary, and how the run went. (A run that
+        has nothing to search for tells that all cells were required.)
+
+    Returns
+    -------
+    dict
+    """
+    told = run_facts(defended.suppression, problem, reveal=reveal)
+    pattern = defended.pattern
+    facts = {name: told[name] for name in ("cells", "relations", "published", "suppressed")}
+    if reveal:
+        others = pattern & ~problem.primary
+        scale = 10**problem.cost_scale
+        cost = sum(problem.cost[others].tolist())
+        facts |= {
+            **{name: told[name] for name in told if name not in facts},
+            "decoys": int((others & defended.required).sum()),
+            "secondary": int((others & ~defended.required).sum()),
+            "cost": cost / scale if scale > 1 else cost,
+        }
+    return facts
+
+
+def run_facts(run: Suppression, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
+    """Facts about a pattern as plain data, ready for JSON.
+
+    Parameters
+    ----------
+    run : Suppression
+    problem : Problem
+    reveal : bool
+        Add what depends on suppressed values: cost and bound may be sums of them, the gap is a
+        fraction of the two, and where no cell is secondary the counts mark all as sensitive.
+
+    Returns
+    -------
+    dict
+    """
+    facts: dict[str, Any] = {
+        "cells": problem.table.n_cells,
+        "relations": int(problem.table.relations.shape[0]),
+        "published": int((~run.pattern).sum()),
+        "suppressed": int(run.pattern.sum()),
+        "method": run.method,
+        "proven": run.proven,
+        "canonical": run.canonical,
+        "gap_at_most": run.gap_at_most,
+        "stopped": run.stopped,
+        "seconds": round(run.seconds, 3),
+    }
+    if reveal:
+        scale = 10**problem.cost_scale
+        facts |= {
+            "primary": int(problem.primary.sum()),
+            "secondary": int((run.pattern & ~problem.primary).sum()),
+            "cost": run.cost / scale if scale > 1 else run.cost,
+            "bound": run.bound / scale if scale > 1 else run.bound,
+            "gap": run.gap,
+            "notes": list(run.notes),
+        }
+    return facts
+
+
+@named_errors
+def protect(
+    table: Table, rules: Rule | str | Callable[[Table], Any], *,
+    width: Number | None = None, strict: bool = False, cost: str | Callable[[Table], Any] = "unit",
+    margins: str = "suppress", singletons: bool | None = None, unions: bool = False,
+    integer: bool | None = None, defence: Decoys | None = None, keep: Release | None = None,
+    method: str = "auto", time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
+    progress: Callable[[Any], None] | None = None,
+) -> Protected:  # fmt: skip
+    """Protect a table in one call: ``Mechanism(rules, ...).protect(table, ...)``.
+
+    Parameters
+    ----------
+    table : Table
+    rules : Rule, str or callable
+        Such as ``"P(10,1)|FREQ(3,10)"``.
+    width, strict, cost, margins, singletons, unions, integer, defence
+        See `Mechanism`.
+    keep : Release, optional
+        An earlier release, whose suppressed cells stay suppressed.
+    method, time_limit, gap, seed, progress
+        See `csp.suppress`.
+
+    Returns
+    -------
+    Protected
+
+    Raises
+    ------
+    InputError
+        For an argument that does not exist, and as for `Mechanism`.
+    Unprotectable
+        If a primary cell misses its levels even with everything suppressed.
+    """
+    expect(table, Table, "table")
+    mechanism = Mechanism(rules, width, strict, cost, margins, singletons, unions, integer, defence)
+    return mechanism.protect(
+        table, keep=keep, method=method, time_limit=time_limit, gap=gap, seed=seed,
+        progress=progress,
+    )  # fmt: skip
+
+
+# Share of a time limit that the search leaves to the last audit.
+_LAST_AUDIT = 0.15
+
+
+def protect_table(
+    mechanism: Mechanism, table: Table, *, keep: Release | None = None, **options: Any
+) -> Protected:
+    """Pose, solve, audit and release; see `Mechanism.protect`.
+
+    Raises
+    ------
+    Unprotectable
+        If a primary cell misses its levels even with everything suppressed.
+    CertificateError
+        If the pattern does not pass the audit.
+    """
+    problem = mechanism.problem(table)
+    if keep is not None:
+        problem = problem.keeping(_earlier(keep).suppressed_in(table))
+    integer = mechanism.attacker_is_integer(table)
+    if mechanism.defence is not None:
+        return _protect_with_decoys(mechanism, problem, integer=integer, **options)
+    clock = Clock.of(options.pop("time_limit", None))
+    search = clock.part(1 - _LAST_AUDIT)
+    found = suppress(problem, integer=integer, time_limit=search.seconds, **options)
+    judged = found.audit
+    if judged is None or (judged.certificate.pattern != found.pattern).any():
+        judged = judge(problem, found.pattern, integer=integer, clock=clock)
+    try:
+        if options.get("progress") is not None:
+            hidden = int(found.pattern.sum())
+            options["progress"](Progress("audit", found.bound, found.cost, found.seconds, hidden))
+        checked = follow(problem, judged, clock=clock, interruptible=True)
+    except KeyboardInterrupt:  # there is a safe pattern: it is kept
+        checked = replace(judged, cut_short="interrupt")
+    if checked.cut_short == "interrupt":
+        found = replace(found, stopped="interrupt")
+    if not checked.safe:
+        msg = f"the pattern fails its audit, nothing is released: {checked.violations[0].words}"
+        raise CertificateError(msg)
+    return Protected(table, mechanism, problem, found, checked, Release.of(table, found.pattern))
+
+
+def _earlier(keep: Any) -> Release:
+    found = keep.release if isinstance(keep, Protected) else keep
+    if not isinstance(found, Release):
+        msg = (
+            f"keep is a {type(keep).__name__}; give the earlier release (protected.release, or "
+            "csp.release_file.read_release), whose cells are matched by label"
+        )
+        raise InputError(msg)
+    return found
+
+
+def _protect_with_decoys(
+    mechanism: Mechanism, problem: Problem, *, integer: bool, **options: Any
+) -> Protected:
+    table, decoys = problem.table, mechanism.defence
+    assert decoys is not None
+    if mechanism.singletons and table.contributors is None:
+        msg = (
+            f"{argument('singletons', value=True)} in a table of counts makes the value of a cell "
+            "decide who is alone in it, and decoys do not hide that; leave singletons or the "
+            "defence out"
+        )
+        raise InputError(msg)
+    found = defend(
+        problem, decoys, integer=integer, width=mechanism.decoy_width(table),
+        complete=mechanism.asks_width_alone(table), **options,
+    )  # fmt: skip
+    release = Release.of(table, found.pattern)
+    return Protected(table, mechanism, problem, found.suppression, found.audit, release, found)

@@ -1,0 +1,1 @@
+"""What the public sees of a protected table."""

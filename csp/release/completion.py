@@ -1,0 +1,148 @@
+"""One whole-number table that agrees with a release: where attacks of an outsider begin.
+
+Any completion will do: what can be inferred from a release does not depend on it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.clock import Clock
+from csp.errors import InputError, SolverError
+from csp.exact import UNBOUNDED
+from csp.release.release import Release
+from csp.tables.table import Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["complete"]
+
+_ROUNDS = 6
+
+
+def complete(release: Release, *, time_limit: float | None = None) -> Table:
+    """Find a table that agrees with everything published.
+
+    Parameters
+    ----------
+    release : Release
+    time_limit : float, optional
+        Wall seconds.
+
+    Returns
+    -------
+    Table
+        Without contributors.
+
+    Raises
+    ------
+    InputError
+        If nothing is suppressed, a published cell contradicts its bounds or a relation, or no
+        table of whole numbers fits.
+    OutOfTime
+        If the time limit passed first.
+    SolverError
+        If the solver's answer could not be made exact.
+    """
+    from scipy.sparse import csr_array
+
+    clock = Clock.of(time_limit)
+    hidden = np.flatnonzero(release.pattern)
+    _check_published(release)
+    matrix = csr_array(release.relations[:, hidden])
+    right = -(release.relations @ np.where(release.pattern, 0, release.published))
+    rows = np.flatnonzero(np.diff(matrix.indptr))
+    matrix, right = csr_array(matrix[rows]), right[rows]
+    lower, upper = release.lower[hidden], release.upper[hidden]
+    x = np.clip(np.zeros(len(hidden), dtype=np.int64), lower, upper)
+    # A float answer to large numbers is off by a few units: solve again for what is missing.
+    for _ in range(_ROUNDS):
+        clock.check("a table that agrees with the release was found")
+        missing = right - matrix @ x
+        if not missing.any():
+            return release.table(x)
+        step = _whole_step(matrix, missing, lower, upper, x, clock)
+        if step is None:
+            raise _no_table(matrix, right, lower, upper, clock)
+        x = np.clip(x + step, lower, upper)
+    msg = "the solver found no exact completion of the release; scale the values down"
+    raise SolverError(msg)
+
+
+def _check_published(release: Release) -> None:
+    if not release.pattern.any():
+        msg = "the release has no suppressed cell, so there is nothing to attack"
+        raise InputError(msg)
+    open_cells = ~release.pattern
+    wrong = open_cells & ((release.published < release.lower) | (release.published > release.upper))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        msg = f"published cell {release.labels[i]} lies outside its own bounds; mend the release"
+        raise InputError(msg)
+    off = release.relations @ np.where(release.pattern, 0, release.published)
+    counts = np.diff(release.relations[:, np.flatnonzero(release.pattern)].indptr)
+    for row in np.flatnonzero((counts == 0) & (off != 0)).tolist():
+        msg = (
+            f"the published values of relation {row + 1} contradict each other by {abs(off[row])} "
+            f"units: {_words(release, row)}; mend the release"
+        )
+        raise InputError(msg)
+
+
+def _words(release: Release, row: int) -> str:
+    start, stop = release.relations.indptr[row : row + 2]
+    cells = release.relations.indices[start:stop].tolist()
+    return ", ".join(str(release.labels[c]) for c in cells[:4]) + (" ..." if len(cells) > 4 else "")
+
+
+def _whole_step(
+    matrix: csr_array, missing: NDArray[np.int64], lower: NDArray[np.int64],
+    upper: NDArray[np.int64], x: NDArray[np.int64], clock: Clock,
+) -> NDArray[np.int64] | None:  # fmt: skip
+    """Whole-number step that makes up what is missing, in floats; None if there is none."""
+    found = _solve(matrix, missing, lower, upper, x, clock, whole=True)
+    return None if found is None else np.rint(found).astype(np.int64)
+
+
+def _no_table(
+    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
+    upper: NDArray[np.int64], clock: Clock,
+) -> InputError:  # fmt: skip
+    none = np.zeros(len(lower), dtype=np.int64)
+    if _solve(matrix, right, lower, upper, none, clock, whole=False) is not None:
+        return InputError(
+            "no table of whole numbers fits the release, only fractions do; a published value or "
+            "the scale must be wrong"
+        )
+    return InputError(
+        "no table fits the release: its published values contradict the relations or bounds of "
+        "the suppressed cells; a published margin must be wrong"
+    )
+
+
+def _solve(
+    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
+    upper: NDArray[np.int64], x: NDArray[np.int64], clock: Clock, *, whole: bool,
+) -> NDArray[np.float64] | None:  # fmt: skip
+    from csp.highs import Model, Status
+
+    low = np.where(lower <= -UNBOUNDED, -np.inf, lower - x).astype(np.float64)
+    high = np.where(upper >= UNBOUNDED, np.inf, upper - x).astype(np.float64)
+    given = right.astype(np.float64)
+    model = Model().load(
+        cost=np.zeros(len(x)), lower=low, upper=high, rows=matrix, row_lower=given,
+        row_upper=given, integer=whole,
+    )  # fmt: skip
+    status = model.solve(clock, interruptible=True)
+    if status == Status.INFEASIBLE:
+        return None
+    if status == Status.LIMIT:
+        clock.check("a table that agrees with the release was found")
+    if status != Status.OPTIMAL:
+        msg = f"the search for a completion of the release ended as {status}"
+        raise SolverError(msg)
+    return model.values

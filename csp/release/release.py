@@ -1,0 +1,149 @@
+"""What the public sees of a protected table, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from csp.errors import InputError
+from csp.tables.codes import Labels
+from csp.tables.patterns import as_pattern
+from csp.tables.table import Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["Release"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Release:
+    """A published table: relations, published values, and which cells are missing.
+
+    Attributes
+    ----------
+    published : (n,) int64
+        Values in units of ``10**-scale``; 0 where suppressed (read `pattern` first).
+    pattern : (n,) bool
+        Suppressed cells. Primary and secondary ones are not told apart: telling them apart
+        discloses that a primary cell is below the threshold.
+    relations : (m, n) csr_array of int64
+    lower, upper : (n,) int64
+        What any outsider knows of each cell beforehand.
+    labels : sequence of tuple of str
+        Kept as `csp.tables.codes.Labels`, like those of a table.
+    scale : int
+    names, roots : tuple of str
+        Dimensions and the codes of their totals.
+    structural : (n,) bool or None
+        Cells that are known to everybody to be empty.
+    """
+
+    published: NDArray[np.int64]
+    pattern: NDArray[np.bool_]
+    relations: csr_array
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    labels: Sequence[tuple[str, ...]]
+    scale: int
+    names: tuple[str, ...]
+    roots: tuple[str, ...]
+    structural: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", Labels.of(self.labels))
+
+    @classmethod
+    def of(cls, table: Table, pattern: ArrayLike) -> Release:
+        """Release of a table under a pattern; holds no suppressed value."""
+        flags = as_pattern(table, pattern)
+        published = np.where(flags, 0, table.values)
+        published.flags.writeable = False
+        return cls(
+            published, flags, table.relations, table.lower, table.upper, table.labels,
+            table.scale, table.names, table.roots, table.structural,
+        )  # fmt: skip
+
+    def table(self, values: ArrayLike) -> Table:
+        """Table that agrees with the release.
+
+        Parameters
+        ----------
+        values : (n,) or (k,) int
+            Of all cells, or of the k suppressed ones.
+
+        Raises
+        ------
+        NotAdditive
+            If the values break a relation.
+        InputError
+            If they have another shape, lie outside the bounds, or differ from a published value.
+        """
+        given = np.asarray(values)
+        full = self.published.copy()
+        if given.shape == (int(self.pattern.sum()),):
+            full[self.pattern] = given
+        elif given.shape == full.shape:
+            full[self.pattern] = given[self.pattern]
+            if (full != given).any():
+                i = int(np.argmax(full != given))
+                msg = f"cell {self.labels[i]} is published with another value"
+                raise InputError(msg)
+        else:
+            msg = (
+                f"values have shape {given.shape}; give those of all {len(full)} cells or of the "
+                f"{int(self.pattern.sum())} suppressed ones"
+            )
+            raise InputError(msg)
+        return Table(
+            full, self.relations, self.lower, self.upper, self.labels, self.scale,
+            names=self.names, roots=self.roots, structural=self.structural,
+        )  # fmt: skip
+
+    def suppressed_in(self, table: Table) -> NDArray[np.bool_]:
+        """Cells of another table that this release suppressed, matched by their labels.
+
+        Parameters
+        ----------
+        table : Table
+            Of the same dimensions, in any order; it may have further cells.
+
+        Returns
+        -------
+        (n,) bool
+            Over the cells of `table`.
+
+        Raises
+        ------
+        InputError
+            If the dimensions differ, or the table lacks a suppressed cell of the release.
+        """
+        if sorted(self.names) != sorted(table.names):
+            msg = (
+                f"the earlier release is by {', '.join(self.names)}, the table by "
+                f"{', '.join(table.names)}; cells are matched by their codes in the same dimensions"
+            )
+            raise InputError(msg)
+        order = [self.names.index(name) for name in table.names]
+        hidden = Labels.of(self.labels).take(self.pattern)
+        turned = Labels(hidden.codes[:, order], [hidden.categories[d] for d in order])
+        places = Labels.of(table.labels).places(turned)
+        if (places < 0).any():
+            label = turned[int(np.argmax(places < 0))]
+            shown = ", ".join(f"{n}={c}" for n, c in zip(table.names, label, strict=True))
+            msg = (
+                f"cell ({shown}) was suppressed in the earlier release and the table has no "
+                "such cell; keep the categories of the earlier release, or add it with value 0"
+            )
+            raise InputError(msg)
+        marks = np.zeros(table.n_cells, dtype=bool)
+        marks[places] = True
+        return marks
+
+    def __repr__(self) -> str:
+        hidden = int(self.pattern.sum())
+        return f"Release({' x '.join(self.names)}: {len(self.pattern)} cells, {hidden} suppressed)"

@@ -1,0 +1,1 @@
+"""Branch and cut: proven cheapest patterns of any table."""

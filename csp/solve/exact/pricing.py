@@ -1,0 +1,251 @@
+"""The linear relaxation of a large network: few columns, few rows, the same optimum.
+
+Of a million cells a relaxation suppresses some thousand. The model starts with those of a known
+pattern and the cheapest ones, and takes in others as long as their reduced costs are negative
+(column generation; Desaulniers, Desrosiers and Solomon 2005). Rows that have long not been tight
+leave it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.clock import Clock
+from csp.highs import Model, Status
+from csp.solve.exact.cuts import Cut
+from csp.solve.exact.linear import Relaxed, entries
+from csp.solve.network.node_cuts import FlowCut, subtract_prices
+
+__all__ = ["PricedRelaxation"]
+
+# Cheapest cells to begin with, and columns that enter at a time, at most.
+_FIRST_COLUMNS = 5000
+_COLUMNS_AT_ONCE = 5000
+# A reduced cost above this counts as not negative (in units of the objective, as HiGHS has it).
+_TOLERANCE = 1e-7
+# Rounds without being tight after which a row goes, and how many go together.
+_AGE = 5
+_ROWS_AT_ONCE = 100
+
+
+class PricedRelaxation:
+    """``min cost x`` over cuts and ``0 <= x <= 1``, by columns as they are needed.
+
+    Parameters
+    ----------
+    cells : (k,) int64
+        Cells that may be suppressed, ascending.
+    n_cells : int
+        Of the table.
+    cost : (k,) float64
+        Never negative.
+    unit : float
+        Costs are divided by this for the solver.
+    seed : int
+    clock : Clock
+    """
+
+    def __init__(
+        self, cells: NDArray[np.int64], n_cells: int, cost: NDArray[np.float64], unit: float,
+        seed: int, clock: Clock,
+    ) -> None:  # fmt: skip
+        self._cells, self._cost, self._unit, self._clock = cells, cost, unit, clock
+        self._place = np.full(n_cells, -1, np.int32)
+        self._place[cells] = np.arange(len(cells), dtype=np.int32)
+        # Columns of the model, as positions in `cells`, and where each position's column is.
+        self._columns = np.empty(0, np.int64)
+        self._column = np.full(len(cells), -1, np.int32)
+        self._waiting: list[NDArray[np.int64]] = []
+        self.rows: list[Cut | FlowCut] = []
+        self._age = np.empty(0, np.int64)
+        self._dropped: dict[bytes, Cut | FlowCut] = {}
+        self._pinned: set[bytes] = set()
+        self._new: list[Cut | FlowCut] = []
+        self._objective = cost
+        self._lp = _empty_model(seed)
+        self._waiting.append(np.argsort(cost, kind="stable")[:_FIRST_COLUMNS])
+
+    @property
+    def held(self) -> list[Any]:
+        """Cuts of the model, and those that wait for the next solve."""
+        return [*self.rows, *self._new]
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """Cells of the table that have a column."""
+        return self._cells[self._columns]
+
+    def add(self, cuts: list[Any]) -> None:
+        """Take in cuts at the next solve."""
+        self._new += cuts
+
+    def revive(self, key: bytes) -> bool:
+        """Take in again, for good, a cut that had been dropped; False if it had not been."""
+        cut = self._dropped.pop(key, None)
+        if cut is not None:
+            self._pinned.add(key)
+            self._new.append(cut)
+        return cut is not None
+
+    def prefer(self, pattern: NDArray[np.bool_]) -> None:
+        """Take in the columns of a pattern at the next solve.
+
+        With those of a safe pattern, no cut that all minimal safe patterns keep leaves the model
+        without a solution.
+        """
+        where = self._place[np.flatnonzero(pattern)]
+        self._waiting.append(where[where >= 0].astype(np.int64))
+
+    def solve(self, objective: NDArray[np.float64] | None = None) -> Relaxed:
+        """Solve the relaxation over all columns, warm from the last time.
+
+        Parameters
+        ----------
+        objective : (k,) float64, optional
+            In place of the costs, never negative.
+
+        Returns
+        -------
+        Relaxed
+        """
+        cost, unit = self._cost, self._unit
+        if objective is not None:
+            cost = objective
+            unit = max(1.0, float(np.median(cost))) if len(cost) else 1.0
+        if cost is not self._objective:
+            self._objective = cost
+            everything = np.arange(len(self._columns), dtype=np.int32)
+            self._lp.set_costs(everything, cost[self._columns] / unit)
+        self._enter_columns(np.concatenate([np.empty(0, np.int64), *self._waiting]), unit)
+        self._waiting.clear()
+        self._enter_rows()
+        strategy = 1
+        while True:
+            # After new rows the basis is dual feasible, after new columns primal feasible.
+            self._lp.set_option("simplex_strategy", strategy)
+            if not len(self._columns) and any(cut.right > 0 for cut in self.rows):
+                word = Status.INFEASIBLE  # HiGHS calls a model without columns empty, and optimal
+            else:
+                word = self._lp.solve(self._clock)
+            if word == Status.INFEASIBLE and len(self._columns) < len(self._cells):
+                # Only columns that are not there can help; which, the model does not say.
+                missing = np.flatnonzero(self._column < 0)
+                count = max(_COLUMNS_AT_ONCE, 3 * len(self._columns))
+                order = np.argsort(cost[missing], kind="stable")
+                self._enter_columns(missing[order[:count]], unit)
+                strategy = 1
+                continue
+            if word != Status.OPTIMAL:
+                return Relaxed(word)
+            solution = self._lp.solution
+            # Any non-negative multipliers of the cuts give a valid bound (Neumaier and
+            # Shcherbina 2004), those of a model without some columns as well.
+            y = np.maximum(np.asarray(solution.row_dual), 0.0) * unit
+            reduced = self._reduced(cost, y)
+            entering = np.flatnonzero((reduced < -_TOLERANCE * unit) & (self._column < 0))
+            if not len(entering):
+                break
+            if len(entering) > _COLUMNS_AT_ONCE:
+                lowest = np.argpartition(reduced[entering], _COLUMNS_AT_ONCE)[:_COLUMNS_AT_ONCE]
+                entering = np.sort(entering[lowest])
+            self._enter_columns(entering, unit)
+            strategy = 4
+        x = np.zeros(len(self._cells))
+        x[self._columns] = np.clip(np.asarray(solution.col_value), 0.0, 1.0)
+        right = np.array([cut.right for cut in self.rows])
+        bound = float(right @ y + np.minimum(reduced, 0.0).sum())
+        if objective is None:
+            self._drop_rows(np.asarray(solution.row_value) - right, y)
+        return Relaxed(word, x, bound, reduced)
+
+    def _reduced(self, cost: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Reduced costs of all cells."""
+        reduced, compact, prices = cost, [], []
+        cells, paid = [], []
+        for r in np.flatnonzero(y).tolist():
+            cut = self.rows[r]
+            if isinstance(cut, FlowCut):
+                compact.append(cut)
+                prices.append(float(y[r]))
+            else:
+                cells.append(cut.cells)
+                paid.append(y[r] * cut.weights)
+        if compact:
+            position = compact[0].arcs.place[self._cells]
+            reduced = subtract_prices(reduced, position, compact, np.array(prices))
+        if cells:
+            where = self._place[np.concatenate(cells)]
+            inside = where >= 0
+            reduced = reduced - np.bincount(
+                where[inside], np.concatenate(paid)[inside], len(self._cells)
+            )
+        return reduced
+
+    def _enter_columns(self, wanted: NDArray[np.int64], unit: float) -> None:
+        """Add columns to the model; those that are there already are left out."""
+        fresh = np.unique(wanted)
+        fresh = fresh[self._column[fresh] < 0]
+        if not len(fresh):
+            return
+        matrix = self._entries(self.rows, fresh).tocsc()
+        cost, zero, one = self._objective[fresh] / unit, np.zeros(len(fresh)), np.ones(len(fresh))
+        self._lp.add_columns(matrix, cost, zero, one)
+        self._column[fresh] = np.arange(len(fresh), dtype=np.int32) + len(self._columns)
+        self._columns = np.concatenate([self._columns, fresh])
+
+    def _enter_rows(self) -> None:
+        """Add the new cuts to the model."""
+        new, self._new = self._new, []
+        if not new:
+            return
+        matrix = self._entries(new, self._columns)
+        right = np.array([cut.right for cut in new])
+        self._lp.add_rows(matrix, right, np.full(len(new), np.inf))
+        self.rows += new
+        self._age = np.append(self._age, np.zeros(len(new), np.int64))
+
+    def _entries(self, cuts: list[Any], positions: NDArray[np.int64]) -> Any:
+        """Weights of cuts (rows) at some of the cells (columns)."""
+        return entries(cuts, self._cells[positions], len(self._place))
+
+    def _drop_rows(self, slack: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+        """Drop rows that have not been tight for long; each cut is dropped once at most."""
+        loose = (y == 0) & (slack > 1e-6)
+        self._age = np.where(loose, self._age + 1, 0)
+        old = [
+            r for r in np.flatnonzero(self._age >= _AGE).tolist()
+            if self.rows[r].key not in self._pinned
+        ]  # fmt: skip
+        if len(old) < _ROWS_AT_ONCE:
+            return
+        import highspy
+
+        basis = self._lp.basis
+        status = list(basis.row_status)
+        # What leaves is basic, so what stays is a basis; others would spoil it.
+        old = [r for r in old if status[r] == highspy.HighsBasisStatus.kBasic]
+        gone = set(old)
+        kept = highspy.HighsBasis()
+        kept.col_status = basis.col_status
+        kept.row_status = [s for r, s in enumerate(status) if r not in gone]
+        kept.valid, kept.alien = True, False
+        self._lp.delete_rows(np.array(old, np.int32))
+        self._lp.set_basis(kept)
+        for r in old:
+            self._dropped[self.rows[r].key] = self.rows[r]
+        stay = np.array([r for r in range(len(self.rows)) if r not in gone], np.int64)
+        self.rows = [self.rows[r] for r in stay.tolist()]
+        self._age = self._age[stay]
+
+
+def _empty_model(seed: int) -> Model:
+    from scipy.sparse import csr_array
+
+    nothing = np.empty(0)
+    return Model(presolve="off", solver="simplex", random_seed=seed).load(
+        cost=nothing, lower=nothing, upper=nothing, rows=csr_array((0, 0)),
+        row_lower=nothing, row_upper=nothing,
+    )  # fmt: skip

@@ -1,0 +1,425 @@
+"""State of a run of the cut loop, and how a proposed pattern is answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.audits.audit import Audit, judge
+from csp.audits.certificate import Claim
+from csp.clock import Clock
+from csp.errors import CertificateError, InputError, SolverError
+from csp.problem.problem import Problem
+from csp.solve.exact.cuts import (
+    Cut,
+    Cutter,
+    no_good,
+    other_than,
+    over_budget,
+    round_up,
+    smallest_step,
+)
+from csp.solve.exact.master import Answer, Master
+from csp.solve.exact.unions import union_cut
+from csp.solve.general.neighbourhood import Neighbourhood
+from csp.solve.general.separate import Separator
+from csp.solve.general.space import Space
+from csp.solve.general.witness import WitnessPool
+from csp.solve.general.witness_lp import Router
+from csp.solve.network.network import HiddenNetwork
+from csp.solve.network.separate import FlowSeparator
+from csp.solve.result import Progress, ProgressCallback, cost_of
+from csp.solve.unprotectable import no_union_safe_pattern
+
+# Rounds in a row that need not raise the bound by much.
+_PATIENCE = 30
+
+# Share of the largest cost that a float solver may take for nothing.
+_TELLS = 1e-6
+
+# Free cells from which the relaxation of a network holds only the columns that it needs.
+PRICED_FROM = 3_000
+
+__all__ = ["PRICED_FROM", "Run", "answer_pattern", "contenders", "drive", "too_dear"]
+
+
+@dataclass(repr=False)
+class Run:
+    """Mutable state of one run: the only place where a bound or an incumbent changes."""
+
+    problem: Problem
+    clock: Clock
+    gap: float
+    integer: bool
+    seed: int
+    report: ProgressCallback | None
+    began: float = field(default_factory=time.monotonic)
+    best: NDArray[np.bool_] | None = None
+    best_cost: int | None = None
+    audit: Audit | None = None
+    audits: int = 0
+    notes: list[str] = field(default_factory=list)
+    refused: CertificateError | InputError | None = None
+    ceiling: float = np.inf
+    pool: WitnessPool | None = None
+    waiting: WitnessPool | None = None
+    subspace_share: float = 0.5
+    cut_short: bool = False
+    seconds: dict[str, float] = field(default_factory=dict)
+    cutter: Cutter = field(init=False)
+    net: HiddenNetwork | None = field(init=False)
+    separator: Separator | FlowSeparator = field(init=False)
+    master: Master = field(init=False)
+    alive: NDArray[np.bool_] = field(init=False)
+    step: int = field(init=False)
+    constant: int = field(init=False)
+    bound: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cutter = Cutter(self.problem)
+        self.net = HiddenNetwork.of(self.problem)
+        large = self.net is not None and int(self.problem.free.sum()) >= PRICED_FROM
+        self.separator = (
+            Separator(self.problem, self.cutter, self.seed)
+            if self.net is None
+            else FlowSeparator(self.net, self.cutter, compact=large)
+        )
+        self.master = Master(self.problem, self.seed, self.clock, priced=large)
+        self.alive = self.problem.free
+        self.step = smallest_step(self.problem.cost[self.problem.free])
+        self.constant = self.cost_of(self.problem.forced)
+        self.bound = self.constant
+
+    @cached_property
+    def router(self) -> Router:
+        """Repairs patterns of tables that are no networks."""
+        return Router(Space.of(self.problem), self.seed)
+
+    @cached_property
+    def neighbourhood(self) -> Neighbourhood:
+        """Search on such tables, which goes on where it stopped."""
+        return Neighbourhood(self.router.space, self.seed, self.router)
+
+    def cost_of(self, pattern: NDArray[np.bool_]) -> int:
+        """Cost of the secondary cells of a pattern."""
+        return cost_of(self.problem, pattern)
+
+    def raise_bound(self, relaxed: float, *, cutoff: bool = False) -> None:
+        """Take a float bound on the cost of the free cells.
+
+        Parameters
+        ----------
+        relaxed : float
+        cutoff : bool
+            Whether what bounds leave out are patterns that cost no less than the incumbent: then
+            they may pass its cost, and prove no more than that.
+
+        Raises
+        ------
+        SolverError
+            If the bound contradicts the incumbent.
+        """
+        if not np.isfinite(relaxed):
+            return
+        bound = max(self.bound, self.constant + round_up(relaxed, self.step))
+        if self.best_cost is not None and bound > self.best_cost:
+            if not cutoff and bound - self.best_cost > self.tolerance:
+                self._contradict("a bound passed the cost of a safe pattern")
+            bound = self.best_cost
+        self.bound = int(min(bound, self.ceiling))
+
+    def close(self) -> None:
+        """No pattern is cheaper than the incumbent; only ones that could not be judged may be."""
+        assert self.best_cost is not None
+        self.bound = int(min(self.best_cost, self.ceiling))
+
+    @property
+    def tolerance(self) -> int:
+        """Difference of costs that a float solver need not tell."""
+        return int(_TELLS * self.problem.cost.max(initial=0))
+
+    def _contradict(self, message: str) -> NoReturn:
+        self.bound = self.constant
+        raise SolverError(message)
+
+    def offer(
+        self, pattern: NDArray[np.bool_], witnesses: WitnessPool | None = None, share: float = 1.0
+    ) -> Audit | None:
+        """Audit a pattern and keep it if it is safe and cheaper.
+
+        Parameters
+        ----------
+        pattern : (n,) bool
+        witnesses : WitnessPool, optional
+            What the pattern was made of: the audit checks these first.
+        share : float
+            Of the time that is left, for the audit.
+
+        Returns
+        -------
+        Audit or None
+            None if nothing could be proved about the pattern. It may be safe, so no bound passes
+            its cost any more.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out before the verdict.
+        SolverError
+            If a safe pattern costs less than the bound; it has been kept.
+        """
+        self.audits += 1
+        pattern = pattern.copy()
+        pattern.flags.writeable = False
+        try:
+            result = judge(
+                self.problem,
+                pattern,
+                integer=self.integer,
+                clock=self.clock.part(share),
+                witnesses=[] if witnesses is None else witnesses.deviations(pattern),
+            )
+        except (CertificateError, InputError) as error:
+            self.refused = error
+            self.note(f"a pattern was left aside ({type(error).__name__})")
+            self.ceiling = min(self.ceiling, self.cost_of(pattern))
+            self.bound = int(min(self.bound, self.ceiling))
+            return None
+        if result.safe:
+            cost = self.cost_of(pattern)
+            if self.best_cost is None or cost < self.best_cost:
+                self.take(result)
+                self.master.prefer(pattern)
+                if self.bound - cost > self.tolerance:
+                    self._contradict("a safe pattern costs less than the bound")
+                self.bound = min(self.bound, cost)
+        return result
+
+    def take(self, result: Audit) -> None:
+        """Make an audited pattern the incumbent."""
+        # The audit first: an interrupt in between leaves the incumbent of before.
+        self.audit = result
+        self.best = result.certificate.pattern
+        self.best_cost = self.cost_of(self.best)
+
+    def note(self, text: str) -> None:
+        """Remember what went wrong on the way."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def offer_cheaper(
+        self, pattern: NDArray[np.bool_], witnesses: WitnessPool | None = None, share: float = 1.0
+    ) -> None:
+        """Audit a pattern only if it would be the best so far; see `offer`."""
+        if self.best_cost is None or self.cost_of(pattern) < self.best_cost:
+            self.offer(pattern, witnesses, share)
+
+    def narrow(self, answer: Answer) -> None:
+        """Forget the free cells that no pattern as cheap as the incumbent holds.
+
+        The reduced cost of a cell says by how much the bound rises where it is suppressed.
+        """
+        if self.best_cost is None or answer.reduced is None:
+            return
+        spare = self.best_cost - self.constant - answer.bound
+        slack = 1e-3 * self.step + 1e-6 * abs(answer.bound)
+        alive = self.alive & (answer.reduced <= spare + slack)
+        if alive.sum() < 0.8 * self.alive.sum():
+            self.alive = alive
+            self.master.restrict(alive)
+            self.cutter.restrict(alive)
+
+    def tell(self, phase: str) -> None:
+        """Report progress, and count the time since the last report for the phase."""
+        now = time.monotonic() - self.began
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - sum(self.seconds.values())
+        if self.report is not None:
+            seconds = time.monotonic() - self.began
+            hidden = None if self.best is None else int(self.best.sum())
+            self.report(Progress(phase, self.bound, self.best_cost, seconds, hidden))
+
+    @property
+    def left(self) -> float:
+        """Seconds to the end."""
+        return self.clock.left
+
+    def until(self, share: float) -> Clock:
+        """Return a clock that ends after a share of all the time of the run."""
+        return Clock(self.began + share * (self.clock.end - self.began))
+
+    @property
+    def soft_clock(self) -> Clock:
+        """When to stop raising the bound and see to the pattern: after two thirds of the time."""
+        return self.until(2 / 3)
+
+    @property
+    def close_enough(self) -> bool:
+        """Whether the incumbent meets the gap asked for."""
+        return self.best_cost is not None and (
+            self.best_cost - self.bound <= self.gap * self.best_cost
+        )
+
+
+def contenders(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.bool_]:
+    """Free cells that can be in a pattern whose free cells cost at most this much.
+
+    Reduced costs of the relaxation exclude the others.
+
+    Parameters
+    ----------
+    run : Run
+    budget : int or None
+    share : float
+        Below 1: only cells that take up at most this share of what the budget leaves above the
+        bound; a pattern outside them is then possible, but not likely.
+    """
+    if budget is None:
+        return run.alive
+    answer = run.master.relax()
+    if answer.x is None or answer.reduced is None:
+        return run.alive
+    room = max(0.0, budget - answer.bound)
+    slack = 1e-6 * max(1.0, abs(answer.bound))
+    return run.alive & (answer.reduced <= share * room + slack)
+
+
+def drive(
+    run: Run, objective: NDArray[np.float64] | None = None, until: Clock | None = None
+) -> Iterator[Answer]:
+    """Solve the relaxation and cut off its solution, again and again.
+
+    Ends when no cut is left, when many rounds have hardly raised the bound, or with the time.
+
+    Parameters
+    ----------
+    run : Run
+    objective : (n,) float64, optional
+        In place of the costs.
+    until : Clock, optional
+        When to stop, in place of the run's own time for it.
+
+    Yields
+    ------
+    Answer
+        Each solution before it is cut off.
+    """
+    stalled, last = 0, -np.inf
+    until = run.soft_clock if until is None else until
+    while not until.over and stalled < _PATIENCE:
+        answer = run.master.relax(objective)
+        if answer.x is None:
+            return
+        yield answer
+        stalled = 0 if answer.bound > last + 1e-4 * abs(last) else stalled + 1
+        last = max(last, answer.bound)
+        if not cut_off(run, answer.x, until):
+            return
+
+
+def cut_off(run: Run, x: NDArray[np.float64], until: Clock) -> bool:
+    """Add the cuts that a point of the relaxation violates; False if there is none."""
+    cuts = run.cutter.bridgeless(x)
+    if not cuts:
+        misses = run.separator.misses(x, whole=False, clock=until)
+        cuts = [cut for miss in misses for cut in miss.cuts]
+    return run.master.add(cuts) > 0
+
+
+def too_dear(
+    run: Run, pattern: NDArray[np.bool_], limits: list[tuple[NDArray[np.int64], int]]
+) -> str:
+    """Check a proposed pattern against limits on its free cells, in exact integers.
+
+    Returns
+    -------
+    {"", "cut off", "stuck"}
+        "" if it keeps every limit; "cut off" if it does not and a cut now excludes it; "stuck"
+        if that cut had been there already, so that the solver cannot tell.
+    """
+    chosen = pattern & run.problem.free
+    for weights, most in limits:
+        if sum(weights[chosen].tolist()) > most:
+            new = run.master.add([over_budget(chosen, weights, most)])
+            return "cut off" if new else "stuck"
+    return ""
+
+
+def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
+    """Accept a proposed pattern, or cut it off.
+
+    Returns
+    -------
+    Audit or None
+        The audit if the pattern is safe; None if cuts were added that exclude it.
+    """
+    x = pattern.astype(np.float64)
+    cuts = run.cutter.bridgeless(x)
+    if not cuts:
+        misses = run.separator.misses(x, whole=True, clock=run.clock)
+        cuts = [cut for miss in misses for cut in miss.cuts]
+    if cuts and run.master.add(cuts):
+        return None
+    result = run.offer(pattern)
+    if result is None:
+        if not run.master.add([other_than(run.problem, pattern)]):
+            msg = "a pattern about which nothing can be proved came back"
+            raise SolverError(msg)
+        return None
+    if result.safe:
+        return result
+    cuts = [c for c in _cuts_of(run, pattern, result) if c.slack(x) < -1e-7]
+    if run.master.add(cuts):
+        return None
+    # The solver's tolerances let a pattern pass that a cut excludes, or there was no cut. What an
+    # unsafe pattern lacks, all its parts lack too, and that is a sharp cut; not so for sums, where
+    # only this pattern is known to be unsafe.
+    if all(v.kind == "union" for v in result.violations):
+        if not run.problem.free.any():
+            raise no_union_safe_pattern(run.problem)
+        sharp = other_than(run.problem, pattern)
+    else:
+        sharp = no_good(run.problem, pattern)
+    if not run.master.add([sharp]):
+        msg = "an unsafe pattern came back although it had been cut off"
+        raise SolverError(msg)
+    return None
+
+
+def _cuts_of(run: Run, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
+    """Exact cuts from the proofs of an audit."""
+    cuts = []
+    claims: dict[tuple[int, tuple[int, ...]], dict[int, Claim]] = {}
+    for claim in result.certificate:
+        claims.setdefault((claim.cell, claim.known), {})[claim.sign] = claim
+    for violation in result.violations:
+        if violation.kind == "union":
+            cuts.append(union_cut(run.problem, pattern, violation))
+            continue
+        known = violation.cells[1:]
+        ends = claims[violation.cells[0], tuple(known)]
+        for side, need in (
+            ((-1,), int(run.problem.lpl[violation.cells[0]])),
+            ((1,), int(run.problem.upl[violation.cells[0]])),
+            ((-1, 1), int(run.problem.spl[violation.cells[0]])),
+        ):
+            if need == 0 or not all(ends[s].exact for s in side):
+                continue
+            sides = []
+            for s in side:
+                if max((abs(v) for v in ends[s].multipliers.tolist()), default=0) >= 2**31:
+                    break
+                sides.append(
+                    (s, ends[s].rows, ends[s].multipliers.astype(np.int64), ends[s].divisor)
+                )
+            if len(sides) < len(side):
+                continue
+            cut = run.cutter.capacity(violation.cells[0], need, sides, tuple(known))
+            if cut is not None:
+                cuts.append(cut)
+    return cuts

@@ -1,0 +1,316 @@
+"""Branch and cut: a tree of warm linear programs that share one pool of cuts.
+
+Where the relaxation leaves a wide gap (three-way and linked tables), an integer program solved anew
+after every cut would grow the same tree again and again; here the tree is kept. The recipe is that
+of Fischetti and Salazar-Gonzalez (2000): cuts at every node, reduced-cost fixing, pseudo-costs
+that strong branching initialises (Achterberg, Koch and Martin 2005).
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.audits.audit import Audit
+from csp.errors import SolverError
+from csp.solve.exact.cuts import all_but, broken, round_up
+from csp.solve.exact.guide import completed
+from csp.solve.exact.relaxation import Point, Relaxation
+from csp.solve.exact.state import Run, answer_pattern
+from csp.solve.general.separate import Miss
+from csp.solve.network.separate import FlowSeparator
+from csp.solve.tiebreak import prefers
+from csp.solve.unprotectable import no_union_safe_pattern
+
+__all__ = ["branch"]
+
+_WHOLE = 1e-6
+_ROOT_ROUNDS = 30
+_ROUNDS = 1
+_MISSES = 5
+_TRIES = 10
+_RELIABLE = 4
+_CANDIDATES = 15
+_PROBE = 50
+_HEURISTIC_EVERY = 40
+_TELL_EVERY = 50
+_MOST_TIES = 20
+_DISTINCT = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Node:
+    """Decisions on the way from the root: columns published and columns suppressed."""
+
+    bound: float
+    depth: int
+    zeros: tuple[int, ...]
+    ones: tuple[int, ...]
+
+
+def branch(run: Run) -> bool:
+    """Search the tree until proof, gap or time; incumbent and bound are those of the run.
+
+    Parameters
+    ----------
+    run : Run
+        After its cut phase.
+
+    Returns
+    -------
+    bool
+        Whether the incumbent is proved cheapest, and preferred among the cheapest patterns (the
+        tree keeps nodes as good as the incumbent as long as there are few of these).
+    """
+    tree = _Tree(run)
+    return tree.search() and tree.sees_ties
+
+
+class _Tree:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._lp = Relaxation(run.problem, run.alive, run.master.cuts, run.seed)
+        k = len(self._lp.cells)
+        self._gone = np.zeros(k, dtype=bool)
+        self._gain = np.zeros((2, k))
+        self._count = np.zeros((2, k), np.int64)
+        self._open: list[tuple[float, int, int, _Node]] = []
+        # Where few costs differ, or some are nothing, there is no end of cheapest patterns.
+        costs = np.unique(run.problem.cost[run.alive])
+        self.sees_ties = len(costs) >= _DISTINCT and bool((costs > 0).all())
+        self._ties = 0
+        self._made = 0
+        self._visited = 0
+
+    # ---- the tree ------------------------------------------------------------------------------
+
+    def search(self) -> bool:
+        """Visit nodes; True if none that is of interest is left."""
+        run = self._run
+        self._current: _Node | None = _Node(0.0, 0, (), ())
+        try:
+            while run.left > 0 and not self._enough():
+                if self._current is None and self._next() is None:
+                    if run.best_cost is None:
+                        raise run.refused or no_union_safe_pattern(run.problem)
+                    run.close()
+                    return run.bound == run.best_cost
+                self._visited += 1
+                assert self._current is not None
+                children = self._visit(self._current)
+                if run.left <= 0:
+                    break
+                # Follow the better child at once: its relaxation is warm, and leaves are found.
+                for other in children[1:]:
+                    self._push(other)
+                self._current = children[0] if children else None
+                if self._visited % _TELL_EVERY == 0:
+                    self._raise()
+                    run.tell("branch")
+        finally:
+            # An interrupt leaves the node in hand open.
+            self._raise()
+        return False
+
+    def _enough(self) -> bool:
+        """Whether the gap asked for is reached, and ties are seen where it is 0."""
+        run = self._run
+        return run.close_enough and not (self.sees_ties and run.bound == run.best_cost)
+
+    def _push(self, node: _Node) -> None:
+        self._made += 1
+        heapq.heappush(self._open, (node.bound, -node.depth, self._made, node))
+
+    def _next(self) -> _Node | None:
+        """Take the most promising open node in hand."""
+        while self._open:
+            # In hand before it leaves the heap: an interrupt in between must not lose it.
+            self._current = self._open[0][3]
+            heapq.heappop(self._open)
+            if not self._hopeless(self._current.bound):
+                return self._current
+        self._current = None
+        return None
+
+    def _raise(self) -> None:
+        """No pattern is cheaper than the least bound of the open nodes."""
+        bounds = [entry[0] for entry in self._open[:1]]
+        if self._current is not None:
+            bounds.append(self._current.bound)
+        if bounds:
+            self._run.raise_bound(min(bounds), cutoff=True)
+
+    def _hopeless(self, bound: float) -> bool:
+        run = self._run
+        if bound == np.inf or run.best_cost is None:
+            return bound == np.inf
+        return run.constant + round_up(bound, run.step) > run.best_cost - self._margin
+
+    @property
+    def _margin(self) -> int:
+        """By how much a pattern must be cheaper than the incumbent to be of interest."""
+        return 0 if self.sees_ties else self._run.step
+
+    # ---- one node ------------------------------------------------------------------------------
+
+    def _visit(self, node: _Node) -> list[_Node]:
+        """Bound a node by cuts; its children, the better one first."""
+        run, lp = self._run, self._lp
+        lower, upper = np.zeros(len(lp.cells)), np.where(self._gone, 0.0, 1.0)
+        lower[list(node.ones)] = 1.0
+        upper[list(node.zeros)] = 0.0
+        if (lower > upper).any():
+            return []
+        rounds = stalled = 0
+        last = -np.inf
+        while True:
+            point = lp.solve(lower, upper, self._limit(), run.clock)
+            if point is None or self._hopeless(point.bound):
+                return []
+            self._fix(point, node, lower, upper)
+            fraction = np.abs(point.x - np.rint(point.x)) > _WHOLE
+            rounds += 1
+            if not fraction.any():
+                if not self._leaf(point):
+                    continue
+                return []
+            stalled = stalled + 1 if point.bound < last + 1e-3 * abs(last) else 0
+            last = max(last, point.bound)
+            most = _ROOT_ROUNDS if node.depth == 0 else _ROUNDS
+            if rounds <= most and stalled < 4 and self._cut(point, thorough=node.depth == 0):
+                continue
+            break
+        if run.left <= 0:
+            return []
+        if self._visited % _HEURISTIC_EVERY == 1:
+            x = lp.full(point.x)
+            completed(run, x > 0.5, x)
+            if self._hopeless(point.bound):
+                return []
+        return self._children(node, point, fraction, lower, upper)
+
+    def _limit(self) -> float:
+        run = self._run
+        if run.best_cost is None:
+            return np.inf
+        return float(run.best_cost - run.constant - self._margin) + 0.5 * run.step
+
+    def _fix(
+        self, point: Point, node: _Node, lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> None:
+        """Publish columns whose reduced cost takes them past the incumbent."""
+        run = self._run
+        if run.best_cost is None:
+            return
+        spare = run.best_cost - run.constant - self._margin - point.bound
+        out = (point.reduced > spare + 1e-3 * run.step) & (lower == 0)
+        upper[out] = 0.0
+        if node.depth == 0:
+            self._gone |= out
+
+    def _leaf(self, point: Point) -> bool:
+        """Answer an integral point; False if cuts were added that exclude it."""
+        run = self._run
+        pattern = self._lp.full(point.x) > 0.5
+        # Rows that were slack for long have been dropped.
+        if self._lp.add(broken(run.master.cuts, pattern)):
+            return False
+        known = len(run.master.cuts)
+        result = answer_pattern(run, pattern)
+        if result is not None:
+            return self._tie(result) if self.sees_ties else True
+        if not self._lp.add(run.master.cuts[known:]):
+            msg = "an unsafe pattern satisfies all rows within the solver's tolerances"
+            raise SolverError(msg)
+        return False
+
+    def _tie(self, result: Audit) -> bool:
+        """Keep the preferred of equally cheap patterns; False if the node may hold another."""
+        run, pattern = self._run, result.certificate.pattern
+        if run.best is None or run.cost_of(pattern) != run.best_cost:
+            return True
+        if prefers(run.problem, pattern, run.best):
+            run.take(result)
+        self._ties += 1
+        self.sees_ties = self._ties <= _MOST_TIES
+        return self._lp.add([all_but(pattern & run.problem.free)]) == 0
+
+    def _cut(self, point: Point, *, thorough: bool) -> bool:
+        run = self._run
+        x = self._lp.full(point.x)
+        cuts = run.cutter.bridgeless(x)
+        if len(cuts) < 5:
+            found = self._misses(x, thorough=thorough)
+            cuts += [cut for miss in found for cut in miss.cuts]
+        run.master.add(cuts)
+        return self._lp.add(cuts) > 0
+
+    def _misses(self, x: NDArray[np.float64], *, thorough: bool) -> list[Miss]:
+        """All requirements missed at the root; a few elsewhere, where nodes count for more."""
+        run, separator = self._run, self._run.separator
+        if isinstance(separator, FlowSeparator) or thorough:
+            return separator.misses(x, whole=False, clock=run.clock)
+        return separator.misses(x, whole=False, clock=run.clock, most=_MISSES, tries=_TRIES)
+
+    # ---- branching -----------------------------------------------------------------------------
+
+    def _children(
+        self, node: _Node, point: Point, fraction: NDArray[np.bool_],
+        lower: NDArray[np.float64], upper: NDArray[np.float64],
+    ) -> list[_Node]:  # fmt: skip
+        where = np.flatnonzero(fraction)
+        x = point.x[where]
+        down, up = self._guess(0, where) * x, self._guess(1, where) * (1 - x)
+        order = np.argsort(-_score(down, up), kind="stable")
+        best, best_score, bounds = int(where[order[0]]), -1.0, (point.bound, point.bound)
+        fruitless = 0
+        for rank, i in enumerate(order[: _CANDIDATES * 2].tolist()):
+            j = int(where[i])
+            sure = self._count[:, j].min() >= _RELIABLE
+            if sure or rank >= _CANDIDATES:
+                score, ends = float(_score(down[i : i + 1], up[i : i + 1])[0]), None
+            else:
+                ends = self._probe(j, point, lower, upper)
+                score = float(
+                    _score(np.array([ends[0] - point.bound]), np.array([ends[1] - point.bound]))[0]
+                )
+            if score > best_score:
+                best, best_score, fruitless = j, score, 0
+                bounds = (point.bound, point.bound) if ends is None else ends
+            else:
+                fruitless += 1
+            if fruitless >= 5:
+                break
+        zero = _Node(bounds[0], node.depth + 1, (*node.zeros, best), node.ones)
+        one = _Node(bounds[1], node.depth + 1, node.zeros, (*node.ones, best))
+        children = [one, zero] if point.x[best] > 0.3 else [zero, one]
+        return [child for child in children if not self._hopeless(child.bound)]
+
+    def _guess(self, side: int, where: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Pseudo-costs; the mean of all where a column has none."""
+        count, gain = self._count[side], self._gain[side]
+        total = count.sum()
+        mean = gain.sum() / total if total else 1.0
+        return np.where(count[where] > 0, gain[where] / np.maximum(count[where], 1), mean)
+
+    def _probe(
+        self, j: int, point: Point, lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> tuple[float, float]:
+        """Bounds of both children after a few simplex steps."""
+        ends = []
+        for side, value in ((0, 0.0), (1, 1.0)):
+            bound = self._lp.probe(j, value, lower, upper, _PROBE, self._limit())
+            bound = max(bound, point.bound)
+            far = point.x[j] if side == 0 else 1 - point.x[j]
+            if np.isfinite(bound):
+                self._gain[side, j] += (bound - point.bound) / max(far, 1e-3)
+                self._count[side, j] += 1
+            ends.append(bound)
+        return ends[0], ends[1]
+
+
+def _score(down: NDArray[np.float64], up: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.maximum(np.minimum(down, 1e30), 1e-6) * np.maximum(np.minimum(up, 1e30), 1e-6)

@@ -1,0 +1,1 @@
+"""Patterns of any table: witnesses, separation and searches that need no structure."""

@@ -1,0 +1,172 @@
+"""The cells that a pattern may hide, as one network: heuristics and cuts work on it.
+
+Only problems whose hidden cells all fit into one network have it: two-way margins, and whatever
+else gives no cell more than two relations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.attacker.flow import ENDLESS, Network, as_network
+from csp.attacker.view import hidden_view
+from csp.clock import Clock
+from csp.problem.problem import Problem
+from csp.problem.requirements import Needs
+from csp.solve.network.paths import compiled_paths
+
+__all__ = ["HiddenNetwork", "clean_paths", "suppress_paths"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HiddenNetwork:
+    """A problem whose hidden cells form a network.
+
+    Attributes
+    ----------
+    cells : (k,) int64
+        Cells that are or may be suppressed.
+    rows : (r,) int64
+        Their relations; node i is relation ``rows[i]``, the last node is the outside.
+    network : Network
+    up, down : (k,) int64
+        Room of each cell.
+    needs : Needs
+        Requirements; its cells are positions in `cells`.
+    """
+
+    problem: Problem
+    cells: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    network: Network
+    up: NDArray[np.int64]
+    down: NDArray[np.int64]
+    needs: Needs
+
+    @classmethod
+    def of(cls, problem: Problem) -> HiddenNetwork | None:
+        """Network of a problem; None if its hidden cells form none."""
+        view = hidden_view(problem.table, problem.free | problem.forced)
+        network = as_network(view)
+        if network is None:
+            return None
+        place = np.full(problem.table.n_cells, -1, np.int64)
+        place[view.cells] = np.arange(len(view.cells))
+        needs = Needs.of(problem)
+        return cls(
+            problem, view.cells, view.rows, network,
+            np.minimum(view.up, ENDLESS), np.minimum(view.down, ENDLESS),
+            needs.at(place[needs.cell]),
+        )  # fmt: skip
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes, the outside included."""
+        return len(self.rows) + 1
+
+    @property
+    def closed(self) -> bool:
+        """Whether no cell leads to the outside."""
+        outside = len(self.rows)
+        return not ((self.network.tail == outside) ^ (self.network.head == outside)).any()
+
+
+def suppress_paths(
+    net: HiddenNetwork,
+    weights: NDArray[np.float64],
+    *,
+    clock: Clock,
+    begin: NDArray[np.bool_] | None = None,
+) -> NDArray[np.bool_] | int | None:
+    """Suppress cheapest paths until every requirement holds.
+
+    Parameters
+    ----------
+    net : HiddenNetwork
+    weights : (n,) float64
+        Cost of each cell of the table, never negative.
+    clock : Clock
+    begin : (n,) bool, optional
+        Pattern to start from.
+
+    Returns
+    -------
+    (n,) bool, int or None
+        The pattern; or a primary cell of the table whose levels cannot be reached; or None if
+        the time ran out.
+    """
+    problem = net.problem
+    tail, head = net.network.tail, net.network.head
+    k = len(net.cells)
+    # A little more for every cell prefers short paths among cheap ones.
+    own = weights[net.cells]
+    own = own + 1e-6 * max(1.0, float(np.median(own[own > 0])) if (own > 0).any() else 1.0)
+    start, half = _by_weight(net, own)
+    hidden, listed = np.zeros(k, dtype=bool), np.zeros(k, dtype=bool)
+    first, after = np.full(net.nodes, -1, np.int64), np.full(2 * k, -1, np.int64)
+    steps = compiled_paths()
+    known = problem.forced if begin is None else problem.forced | begin
+    for i in np.flatnonzero(known[net.cells]).tolist():
+        steps["hide"](i, tail, head, hidden, listed, first, after)
+    needs = net.needs.ordered()
+    for at in range(0, len(needs), 16):
+        if clock.over:
+            return None
+        missed = steps["construct"](
+            start, half, tail, head, net.up, net.down, own, np.ones(k, dtype=bool),
+            needs.cell, needs.kind, needs.need, at, min(at + 16, len(needs)),
+            hidden, listed, first, after,
+        )  # fmt: skip
+        if missed >= 0:
+            return int(net.cells[needs.cell[missed]])
+    pattern = problem.forced.copy()
+    pattern[net.cells[hidden]] = True
+    return pattern
+
+
+def clean_paths(
+    net: HiddenNetwork, pattern: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> NDArray[np.bool_] | None:
+    """Publish the cells of a pattern that no requirement misses, dearest first.
+
+    Returns
+    -------
+    (n,) bool or None
+        A part of the pattern; None if the pattern itself misses a requirement.
+    """
+    tail, head = net.network.tail, net.network.head
+    inside = np.flatnonzero(pattern[net.cells])
+    hidden = np.ones(len(inside), dtype=bool)
+    place = np.full(len(net.cells), -1, np.int64)
+    place[inside] = np.arange(len(inside))
+    first, after = np.full(net.nodes, -1, np.int64), np.full(2 * len(inside), -1, np.int64)
+    listed = np.zeros(len(inside), dtype=bool)
+    steps = compiled_paths()
+    own_tail, own_head = tail[inside], head[inside]
+    for i in range(len(inside)):
+        steps["hide"](i, own_tail, own_head, hidden, listed, first, after)
+    free = np.flatnonzero(net.problem.free[net.cells[inside]])
+    cells = net.cells[inside[free]]
+    order = free[np.lexsort((-cells, -weights[cells]))]
+    needs = net.needs.at(place[net.needs.cell])
+    if not steps["clean"](
+        own_tail, own_head, net.up[inside], net.down[inside],
+        needs.cell, needs.kind, needs.need, order, hidden, first, after,
+    ):  # fmt: skip
+        return None
+    rest = net.problem.forced.copy()
+    rest[net.cells[inside[hidden]]] = True
+    return rest
+
+
+def _by_weight(
+    net: HiddenNetwork, weights: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Half-arcs of each node, the cheapest first."""
+    ends = np.concatenate([net.network.tail, net.network.head])
+    order = np.lexsort((np.tile(weights, 2), ends))
+    start = np.searchsorted(ends[order], np.arange(net.nodes + 1))
+    return start.astype(np.int64), order.astype(np.int64)

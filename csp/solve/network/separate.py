@@ -1,0 +1,268 @@
+"""Requirements that a point misses on a network, by maximum flows in compiled code.
+
+Separation on a network is exact: a requirement is missed if and only if a minimum cut on the
+suppressed share of the cells says so.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.attacker.flow import Network, half_arcs
+from csp.attacker.maxflow import compiled, push_plain
+from csp.clock import Clock
+from csp.problem.requirements import DOWN, SLIDE, UP
+from csp.solve.exact.cuts import Cutter, Side
+from csp.solve.general.separate import Miss
+from csp.solve.network.network import HiddenNetwork
+from csp.solve.network.node_cuts import Arcs
+
+__all__ = ["FlowSeparator"]
+
+_SUPPORT = 1e-9
+_KINDS = {UP: "up", DOWN: "down", SLIDE: "slide"}
+
+
+def misses_plain(
+    start: NDArray[np.int64], half: NDArray[np.int64], to: NDArray[np.int64],
+    tail: NDArray[np.int64], head: NDArray[np.int64],
+    up: NDArray[np.int64], down: NDArray[np.int64], share: NDArray[np.int64], one: int,
+    cell: NDArray[np.int64], kind: NDArray[np.int64], need: NDArray[np.int64],
+    begin: int, end: int, most: int,
+) -> tuple[
+    NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
+]:  # fmt: skip
+    """Find the requirements among ``begin .. end - 1`` that a point misses.
+
+    Parameters
+    ----------
+    start, half, to
+        Half-arcs of the support (see `csp.attacker.maxflow`).
+    tail, head, up, down : (k,) int64
+    share : (k,) int64
+        The point, in parts of `one`. If `one` is 1 the point is a pattern and cells move by all
+        their room; otherwise no cell counts for more than the need.
+    one : int
+    cell, kind, need : (r,) int64
+    begin, end : int
+    most : int
+        Stop after so many.
+
+    Returns
+    -------
+    missed, sides : (v,) int64
+        Requirement, and direction of each of its cuts (1 or -1); a width missed has two entries.
+    cut_begin : (v + 1,) int64
+    near : (v,) int64
+    cut_nodes : int64 array
+        Source sides of two minimum cuts, the one nearest to the source (from ``cut_begin[v]`` to
+        ``near[v]``) and the one nearest to the sink (from there to ``cut_begin[v + 1]``); both
+        are empty where the cell's own room is the limit.
+    """
+    k, nodes = len(up), len(start) - 1
+    flow = np.zeros(k, np.int64)
+    seen = np.zeros(k, np.bool_)
+    touched = np.empty(k + 1, np.int64)
+    scratch = np.empty((5, nodes), np.int64)
+    most_up, most_down = np.empty(k, np.int64), np.empty(k, np.int64)
+    missed = np.empty(2 * (end - begin), np.int64)
+    sides = np.empty(2 * (end - begin), np.int64)
+    cut_begin = np.zeros(2 * (end - begin) + 1, np.int64)
+    near = np.zeros(2 * (end - begin), np.int64)
+    cut_nodes = np.empty(64, np.int64)
+    found, used, violated = 0, 0, 0
+    last_need = -1
+    for r in range(begin, end):
+        if violated >= most:
+            break
+        j = cell[r]
+        if one == 1:
+            if last_need < 0:
+                for i in range(k):
+                    most_up[i], most_down[i] = up[i] * share[i], down[i] * share[i]
+        elif need[r] != last_need:
+            for i in range(k):
+                most_up[i] = min(up[i], need[r]) * share[i]
+                most_down[i] = min(down[i], need[r]) * share[i]
+        last_need = need[r]
+        todo = need[r] * one
+        before, before_used = found, used
+        for turn in range(2):
+            if (kind[r] == 0 and turn == 1) or (kind[r] == 1 and turn == 0) or todo <= 0:
+                continue
+            limit = min(todo, most_up[j] if turn == 0 else most_down[j])
+            pushed = limit
+            source, sink = (head[j], tail[j]) if turn == 0 else (tail[j], head[j])
+            if source != sink:
+                pushed, count = push_plain(
+                    start, half, to, most_up, most_down, flow, source, sink, j, limit,
+                    scratch, touched, seen, 0,
+                )  # fmt: skip
+                if pushed < limit:
+                    while used + 2 * nodes > len(cut_nodes):
+                        wider = np.empty(2 * len(cut_nodes), np.int64)
+                        wider[:used] = cut_nodes[:used]
+                        cut_nodes = wider
+                    for v in range(nodes):
+                        if scratch[0, v] >= 0:
+                            cut_nodes[used] = v
+                            used += 1
+                    near[found] = used
+                    reach_sink(
+                        start, half, to, most_up, most_down, flow, sink, j, scratch[0], scratch[1]
+                    )
+                    for v in range(nodes):
+                        if scratch[0, v] < 0:
+                            cut_nodes[used] = v
+                            used += 1
+                for i in range(count):
+                    flow[touched[i]] = 0
+                    seen[touched[i]] = False
+            if pushed == limit:
+                near[found] = used
+            missed[found] = r
+            sides[found] = 1 if turn == 0 else -1
+            found += 1
+            cut_begin[found] = used
+            todo -= pushed
+        # Rounding of shares may lose one part for each cell of a cut.
+        if todo <= (0 if one == 1 else k):
+            found, used = before, before_used
+        else:
+            violated += 1
+    return missed[:found], sides[:found], cut_begin[: found + 1], near[:found], cut_nodes[:used]
+
+
+def reach_sink(
+    start: NDArray[np.int64], half: NDArray[np.int64], to: NDArray[np.int64],
+    up: NDArray[np.int64], down: NDArray[np.int64], flow: NDArray[np.int64],
+    sink: int, banned: int, level: NDArray[np.int64], queue: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Write into `level` 0 for the nodes from which more could still flow to the sink, else -1."""
+    k = len(up)
+    level[:] = -1
+    level[sink] = 0
+    queue[0] = sink
+    at, last = 0, 1
+    while at < last:
+        v = queue[at]
+        at += 1
+        for e in range(start[v], start[v + 1]):
+            w = to[e]
+            h = half[e]
+            cell = h if h < k else h - k
+            # The half-arc leads from v to w; what matters is the room from w to v.
+            left = down[cell] + flow[cell] if h < k else up[cell] - flow[cell]
+            if level[w] < 0 and left > 0 and cell != banned:
+                level[w] = 0
+                queue[last] = w
+                last += 1
+
+
+@cache
+def _compiled() -> Any:
+    import sys
+
+    from csp.compiled import compile_together
+
+    names, given = ("reach_sink", "misses_plain"), {"push_plain": compiled()["push"]}
+    return compile_together((sys.modules[__name__],), names, given)["misses_plain"]
+
+
+class FlowSeparator:
+    """Finds violated capacity cuts of a problem that is a network; see `Separator`.
+
+    Parameters
+    ----------
+    net : HiddenNetwork
+    cutter : Cutter
+    compact : bool
+        Whether cuts are kept as nodes rather than cell by cell (see `csp.solve.network.node_cuts`).
+    """
+
+    def __init__(self, net: HiddenNetwork, cutter: Cutter, *, compact: bool = False) -> None:
+        self._net, self._cutter = net, cutter
+        largest = int(net.needs.need.max(initial=1))
+        arcs = Arcs(net) if compact else None
+        self._arcs = arcs if arcs is not None and largest <= arcs.largest_level else None
+        self._one = 1 << max(0, min(20, 58 - largest.bit_length()))
+        self._closed = net.closed
+        self.solved = 0
+
+    def misses(
+        self, x: NDArray[np.float64], *, whole: bool, clock: Clock, most: int | None = None
+    ) -> list[Miss]:
+        """Find the requirements that a point misses; see `Separator.misses`."""
+        net = self._net
+        support = np.flatnonzero(x[net.cells] > _SUPPORT)
+        place = np.full(len(net.cells), -1, np.int64)
+        place[support] = np.arange(len(support))
+        network = Network(net.network.tail[support], net.network.head[support], net.network.sign)
+        one = 1 if whole else self._one
+        share = np.floor(np.clip(x[net.cells[support]], 0, 1) * one + 0.5 / self._one)
+        needs = net.needs.at(place[net.needs.cell])
+        fixed = (
+            *half_arcs(network, net.nodes), network.tail, network.head,
+            net.up[support], net.down[support], share.astype(np.int64), one,
+            needs.cell, needs.kind, needs.need,
+        )  # fmt: skip
+        out: list[Miss] = []
+        width = max(16, 20_000_000 // (len(support) + net.nodes))
+        for begin in range(0, len(needs), width):
+            if clock.over or (most is not None and len(out) >= most):
+                break
+            end = min(begin + width, len(needs))
+            left = end - begin if most is None else most - len(out)
+            self.solved += end - begin
+            out += self._cuts(x, _compiled()(*fixed, begin, end, left), clock)
+        return out
+
+    def _cuts(self, x: NDArray[np.float64], found: Any, clock: Clock) -> list[Miss]:
+        missed, signs, cut_begin, near, cut_nodes = found
+        net, out = self._net, []
+        sides: tuple[list[Any], list[Any]] = ([], [])
+        among = (x,) if self._arcs is None else (x, self._arcs.support(x))
+        for v, r in enumerate(missed.tolist()):
+            borders = (cut_begin[v], near[v], cut_begin[v + 1])
+            for side, begin, end in zip(sides, borders, borders[1:], strict=False):
+                side.append((int(signs[v]), *self._potential(cut_nodes[begin:end])))
+            if v + 1 < len(missed) and missed[v + 1] == r:
+                continue
+            p, need = int(net.cells[net.needs.cell[r]]), int(net.needs.need[r])
+            if clock.over:
+                break
+            cuts = []
+            for side in sides:
+                cut = self._cut(int(net.needs.cell[r]), need, side)
+                if cut is not None and cut.slack(*among) < -1e-6:
+                    cuts.append(cut)
+            sides = ([], [])
+            out.append(Miss(p, _KINDS[int(net.needs.kind[r])], tuple(cuts)))
+        return out
+
+    def _cut(self, p: int, need: int, sides: list[tuple[int, int, NDArray[np.int64]]]) -> Any:
+        """Cut of some directions, each with a sign and its nodes; see `Arcs.cut`."""
+        if self._arcs is not None:
+            return self._arcs.cut(p, need, sides)
+        net = self._net
+        as_rows: list[Side] = [
+            (direction, net.rows[nodes], sign * net.network.sign[nodes], 1)
+            for direction, sign, nodes in sides
+        ]
+        return self._cutter.capacity(int(net.cells[p]), need, as_rows)
+
+    def _potential(self, cut: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+        """Sign and nodes of a cut, by its smaller side where both will do."""
+        inside = np.zeros(self._net.nodes, dtype=bool)
+        inside[cut] = True
+        outside = inside[-1]
+        if self._closed:
+            inside[-1] = False
+            outside = 2 * int(inside.sum()) > self._net.nodes - 1
+        if outside:
+            return 1, np.flatnonzero(~inside[:-1])
+        return -1, np.flatnonzero(inside[:-1])

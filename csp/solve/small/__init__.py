@@ -1,0 +1,1 @@
+"""Tables of up to 64 cells: the canonical pattern by compiled search."""

@@ -1,0 +1,304 @@
+"""Canonical patterns of many small tables of one structure, in one compiled loop.
+
+What tables share is read once: the network, the masks, the patterns that beat another before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from csp.errors import InputError
+from csp.exact import MAX_VALUE
+from csp.problem.problem import Problem
+from csp.solve.small import kernels
+from csp.solve.small import many as cases
+from csp.solve.small.one import NO_LIMIT, OUTCOMES, check_sizes, mask_of, structure_of, unpack
+from csp.tables.patterns import as_pattern
+
+__all__ = ["CheckedTables", "SmallBatch", "SmallDecisions", "SmallSolver"]
+
+_CHUNK = 4096
+_POOL = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SmallBatch:
+    """Canonical patterns of many tables.
+
+    Attributes
+    ----------
+    patterns : (t, n) bool
+        All False where no safe pattern was found.
+    cost : (t,) int64
+        Cost of the secondary cells; -1 where no safe pattern was found.
+    outcome : (t,) str
+        "proven", "infeasible" or "limit".
+    nodes : (t,) int64
+    """
+
+    patterns: NDArray[np.bool_]
+    cost: NDArray[np.int64]
+    outcome: NDArray[np.str_]
+    nodes: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return (
+            f"SmallBatch({len(self.cost)} tables, {int((self.outcome == 'proven').sum())} proven)"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmallDecisions:
+    """Whether one pattern is the canonical answer of many tables.
+
+    Attributes
+    ----------
+    given : (t,) bool
+        It is, and this is proved.
+    decided : (t,) bool
+        False where the node limit was reached.
+    nodes : (t,) int64
+        0 where no search was needed.
+    """
+
+    given: NDArray[np.bool_]
+    decided: NDArray[np.bool_]
+    nodes: NDArray[np.int64]
+
+
+class SmallSolver:
+    """Canonical patterns of many tables that share relations, bounds and cells.
+
+    Calls share work arrays: use one solver for each thread.
+
+    Parameters
+    ----------
+    template : Problem
+        Its relations, bounds and status letters hold for all tables; "u" and "s" cells may be
+        primary or not in each table. Its costs, and its levels, hold where none are given.
+
+    Raises
+    ------
+    InputError
+        If it is no small network; the message says why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from csp import Problem, Table
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> problem = Problem.of(table, table.values < 10, spl=10, publish=table.margins)
+    >>> solver = SmallSolver(problem)
+    >>> batch = solver.solve_many(table.values[None], problem.primary[None])
+    >>> int(batch.cost[0]), str(batch.outcome[0])
+    (3, 'proven')
+    >>> solver.gives(batch.patterns[0], table.values[None], problem.primary[None])
+    array([ True])
+    """
+
+    def __init__(self, template: Problem) -> None:
+        self._template = template
+        self._structure = structure_of(template)
+        self._case, self._work = cases.room_for_work(self._structure.net.star.shape[1])
+
+    def __repr__(self) -> str:
+        return f"SmallSolver({len(self._structure.cells)} cells)"
+
+    def solve_many(
+        self,
+        values: ArrayLike,
+        primary: ArrayLike,
+        *,
+        lpl: ArrayLike | None = None,
+        upl: ArrayLike | None = None,
+        spl: ArrayLike | None = None,
+        cost: ArrayLike | None = None,
+        hint: ArrayLike | None = None,
+        node_limit: int | None = None,
+    ) -> SmallBatch:
+        """Find the canonical pattern of every table.
+
+        Parameters
+        ----------
+        values : (t, n) int64
+            All cells of each table, in units.
+        primary : (t, n) bool
+        lpl, upl, spl, cost : array that broadcasts to (t, n), optional
+            Levels and costs in place of the template's.
+        hint : (n,) bool, optional
+            Pattern that may be good for many of the tables. It changes the time, never the answer.
+        node_limit : int, optional
+            For each table.
+
+        Returns
+        -------
+        SmallBatch
+
+        Raises
+        ------
+        InputError
+            For wrong shapes, tables that break a relation or a bound, and primary cells that must
+            be published.
+        """
+        first = np.uint64(0) if hint is None else self._as_mask(hint)
+        if first is None:
+            first = np.uint64(0)
+        kernel = kernels.compiled()["solve_many"]
+        given = CheckedTables(self, values, primary, (lpl, upl, spl), cost)
+        masks = np.zeros(given.count, dtype=np.uint64)
+        totals, codes, nodes = (np.zeros(given.count, dtype=np.int64) for _ in range(3))
+        for span, arrays, constant in given.chunks():
+            kernel(
+                self._structure.net, self._case, self._work, *arrays,
+                self._structure.may, self._structure.beforehand, first,
+                NO_LIMIT if node_limit is None else node_limit,
+                masks[span], totals[span], codes[span], nodes[span],
+            )  # fmt: skip
+            totals[span][totals[span] >= 0] += constant[totals[span] >= 0]
+        patterns = unpack(masks, self._structure.cells, self._template.table.n_cells)
+        return SmallBatch(patterns, totals, np.array(OUTCOMES)[codes], nodes)
+
+    def decide(
+        self,
+        pattern: ArrayLike,
+        values: ArrayLike,
+        primary: ArrayLike,
+        *,
+        lpl: ArrayLike | None = None,
+        upl: ArrayLike | None = None,
+        spl: ArrayLike | None = None,
+        cost: ArrayLike | None = None,
+        node_limit: int | None = None,
+    ) -> SmallDecisions:
+        """Decide for every table whether its canonical pattern is this one.
+
+        Faster than to solve: the pattern is the one to beat, and patterns that beat it for
+        earlier tables are tried first.
+
+        Parameters
+        ----------
+        pattern : (n,) bool
+        values, primary, lpl, upl, spl, cost, node_limit
+            As for `solve_many`.
+
+        Returns
+        -------
+        SmallDecisions
+
+        Raises
+        ------
+        InputError
+            As for `solve_many`.
+        """
+        mask = self._as_mask(pattern)
+        kernel = kernels.compiled()["decide_many"]
+        given = CheckedTables(self, values, primary, (lpl, upl, spl), cost)
+        codes = np.ones(given.count, dtype=np.int64)
+        nodes = np.zeros(given.count, dtype=np.int64)
+        pool = np.zeros(_POOL, dtype=np.uint64)
+        for span, arrays, _ in given.chunks():
+            if mask is None:  # it suppresses a cell that must be published
+                continue
+            kernel(
+                self._structure.net, self._case, self._work, *arrays,
+                self._structure.may, self._structure.beforehand, mask, pool,
+                NO_LIMIT if node_limit is None else node_limit, codes[span], nodes[span],
+            )  # fmt: skip
+        return SmallDecisions(codes == 0, codes != 2, nodes)
+
+    def gives(
+        self, pattern: ArrayLike, values: ArrayLike, primary: ArrayLike, **options: Any
+    ) -> NDArray[np.bool_]:
+        """Tell for every table whether its canonical pattern is this one; see `decide`.
+
+        Returns
+        -------
+        (t,) bool
+        """
+        return self.decide(pattern, values, primary, **{**options, "node_limit": None}).given
+
+    def _as_mask(self, pattern: ArrayLike) -> np.uint64 | None:
+        """Mask of a pattern, or None if it suppresses a cell that must be published."""
+        flags = as_pattern(self._template.table, pattern)
+        cells = self._structure.cells
+        return None if flags.sum() > flags[cells].sum() else mask_of(flags[cells])
+
+
+class CheckedTables:
+    """Tables of a batch: checked, and cut into chunks for the compiled loop."""
+
+    def __init__(
+        self, solver: SmallSolver, values: ArrayLike, primary: ArrayLike,
+        levels: tuple[ArrayLike | None, ...], cost: ArrayLike | None,
+    ) -> None:  # fmt: skip
+        problem = solver._template
+        self._problem, self._cells = problem, solver._structure.cells
+        self._values = np.asarray(values)
+        n = problem.table.n_cells
+        if self._values.ndim != 2 or self._values.shape[1] != n:
+            msg = f"values have shape {self._values.shape}; tables of {n} cells need (t, {n})"
+            raise InputError(msg)
+        self.count = len(self._values)
+        if self._values.dtype.kind not in "iu":
+            msg = f"values are {self._values.dtype}; give whole numbers of units"
+            raise InputError(msg)
+        self._primary = self._spread("primary", primary, problem.primary)
+        self._levels = [
+            self._spread(name, given, getattr(problem, name))
+            for name, given in zip(("lpl", "upl", "spl"), levels, strict=True)
+        ]
+        self._cost = self._spread("cost", cost, problem.cost)
+
+    def _spread(self, name: str, given: ArrayLike | None, default: NDArray[Any]) -> NDArray[Any]:
+        array = np.asarray(default if given is None else given)
+        if array.dtype.kind not in ("b" if default.dtype.kind == "b" else "iub"):
+            msg = (
+                f"{name} is {array.dtype}; give {'flags' if name == 'primary' else 'whole numbers'}"
+            )
+            raise InputError(msg)
+        try:
+            return np.broadcast_to(array, self._values.shape)
+        except ValueError as error:
+            msg = f"{name} has shape {array.shape}; it must broadcast to {self._values.shape}"
+            raise InputError(msg) from error
+
+    def chunks(self) -> Iterator[tuple[slice, tuple[NDArray[Any], ...], NDArray[np.int64]]]:
+        """Yield spans of tables with the arrays of the kernel and the cost of x cells."""
+        table, cells = self._problem.table, self._cells
+        beforehand = self._problem.status == "x"
+        bounds = np.stack([table.lower[cells], table.upper[cells]])
+        for begin in range(0, self.count, _CHUNK):
+            span = slice(begin, min(begin + _CHUNK, self.count))
+            values, primary = self._values[span].astype(np.int64), self._primary[span]
+            self._check(begin, values, primary)
+            inner = np.ascontiguousarray(primary[:, cells])
+            levels = np.stack([level[span][:, cells] for level in self._levels], axis=1)
+            levels = levels.astype(np.int64)
+            cost = np.ascontiguousarray(self._cost[span][:, cells].astype(np.int64))
+            check_sizes(levels * inner[:, None, :], cost)
+            extra = np.where(primary[:, beforehand], 0, self._cost[span][:, beforehand])
+            arrays = (np.ascontiguousarray(values[:, cells]), bounds, inner, levels, cost)
+            yield span, arrays, extra.sum(axis=1).astype(np.int64)
+
+    def _check(self, begin: int, values: NDArray[np.int64], primary: NDArray[np.bool_]) -> None:
+        table = self._problem.table
+        fixed = self._problem.status == "z"
+        wrong = np.abs(values) > MAX_VALUE
+        for flags, words in (
+            (wrong | (values < table.lower) | (values > table.upper), "lies outside its bounds"),
+            (primary & fixed, "is primary and must be published"),
+        ):
+            if flags.any():
+                t, i = np.argwhere(flags)[0].tolist()
+                msg = f"cell {table.cell(i)} of table {begin + t} of the batch {words}"
+                raise InputError(msg)
+        sums = table.relations @ values.T
+        if sums.any():
+            row, t = np.argwhere(sums)[0].tolist()
+            msg = f"table {begin + t} of the batch breaks {table.relation(row)}"
+            raise InputError(msg)

@@ -1,0 +1,247 @@
+"""Small networks: the canonical pattern by compiled search.
+
+The search (`csp.solve.small.search`) is exact in integers: flows decide safety, cuts drive the
+search. Networks make the integer attacker and the rational one the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.attacker.flow import as_network
+from csp.attacker.view import View
+from csp.clock import UNLIMITED, Clock
+from csp.errors import InputError
+from csp.problem.problem import Problem
+from csp.solve.small import kernels
+from csp.solve.small import many as cases
+from csp.solve.small.flow import MOST, Net, Work
+
+__all__ = [
+    "NO_LIMIT",
+    "OUTCOMES",
+    "SLICE",
+    "SmallAnswer",
+    "SmallSearch",
+    "Structure",
+    "check_sizes",
+    "mask_of",
+    "solve_small",
+    "structure_of",
+    "unpack",
+]
+
+SLICE = 5000
+"""Nodes between two looks at the clock: some hundredths of a second."""
+
+NO_LIMIT = 2**62
+_HIGHEST_LEVEL = 2**60
+OUTCOMES = ("proven", "infeasible", "limit")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SmallAnswer:
+    """What a search found for one problem.
+
+    Attributes
+    ----------
+    outcome : {"proven", "infeasible", "limit"}
+        "proven": the pattern is the canonical one. "infeasible": some primary cell misses its
+        levels even with everything suppressed. "limit": nodes or time ran out.
+    pattern : (n,) bool or None
+        Best safe pattern found.
+    cost : int or None
+        Cost of its secondary cells.
+    bound : int
+        No safe pattern costs less.
+    nodes : int
+    """
+
+    outcome: str
+    pattern: NDArray[np.bool_] | None
+    cost: int | None
+    bound: int
+    nodes: int
+
+    def __repr__(self) -> str:
+        return f"SmallAnswer({self.outcome}, {self.nodes} nodes)"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Structure:
+    """What tables of one structure share; cells are those that may be suppressed."""
+
+    cells: NDArray[np.int64]
+    net: Net
+    may: np.uint64
+    beforehand: np.uint64
+
+
+def structure_of(problem: Problem) -> Structure:
+    """Read a problem as a small network.
+
+    Raises
+    ------
+    InputError
+        If it is none; the message says why.
+    """
+    from scipy.sparse import csr_array
+
+    if problem.alone.any() or problem.union_rule is not None:
+        what = "singletons" if problem.alone.any() else "a rule for sums of suppressed cells"
+        msg = f"method 'small' knows no {what}; use method 'cuts'"
+        raise InputError(msg)
+    cells = np.flatnonzero(problem.free | problem.forced)
+    if len(cells) > MOST:
+        msg = (
+            f"method 'small' takes up to {MOST} cells that need not be published, and here are "
+            f"{len(cells)}; use method 'cuts'"
+        )
+        raise InputError(msg)
+    part = csr_array(problem.table.relations[:, cells])
+    rows = np.flatnonzero(np.diff(part.indptr))
+    none = np.zeros(len(cells), dtype=np.int64)
+    network = as_network(View(cells, rows, csr_array(part[rows]), none, none))
+    if network is None:
+        msg = (
+            "method 'small' needs a network: every cell that need not be published in at most two "
+            "relations, with coefficients +1 and -1; use method 'cuts'"
+        )
+        raise InputError(msg)
+    star = np.zeros((2, len(rows) + 1), dtype=np.uint64)
+    ends = np.ascontiguousarray(np.stack([network.tail, network.head]))
+    for a in range(2):
+        np.bitwise_or.at(star[a], ends[a], _bits(len(cells)))
+    letters = problem.status[cells]
+    return Structure(
+        cells,
+        Net(ends, star, len(rows)),
+        mask_of(np.isin(letters, ("s", "u"))),
+        mask_of(np.isin(letters, ("x", "w"))),
+    )
+
+
+def _bits(k: int) -> NDArray[np.uint64]:
+    return np.uint64(1) << np.arange(k, dtype=np.uint64)
+
+
+def mask_of(flags: NDArray[np.bool_]) -> np.uint64:
+    """Pack flags of up to 64 cells into a mask."""
+    return np.uint64(sum(1 << i for i in np.flatnonzero(flags).tolist()))
+
+
+def unpack(masks: NDArray[np.uint64], cells: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
+    """Patterns over the whole table from masks."""
+    out = np.zeros((len(masks), n), dtype=bool)
+    out[:, cells] = (masks[:, None] & _bits(len(cells))) != 0
+    return out
+
+
+class SmallSearch:
+    """Search for the canonical pattern of one problem, a number of nodes at a time.
+
+    Raises
+    ------
+    InputError
+        If the problem is no small network, or numbers are too large.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._structure = structure = structure_of(problem)
+        table, cells = problem.table, structure.cells
+        levels = np.stack([problem.lpl, problem.upl, problem.spl])[:, cells]
+        check_sizes(levels * problem.primary[cells], problem.cost[None, cells])
+        self._case, self._work = cases.room_for_work(structure.net.star.shape[1])
+        cases.fill(
+            structure.net, self._case, table.values[cells],
+            np.stack([table.lower[cells], table.upper[cells]]),
+            problem.primary[cells], levels, problem.cost[cells],
+            structure.may, structure.beforehand,
+        )  # fmt: skip
+        cases.start(self._case, self._work)
+        self._constant = sum(problem.cost[problem.status == "x"].tolist())
+
+    def step(self, nodes: int) -> bool:
+        """Go on for up to so many nodes; True once the search is complete."""
+        search = kernels.compiled()["search"]
+        return bool(search(self._structure.net, self._case, self._work, nodes))
+
+    def answer(self) -> SmallAnswer:
+        """Return what has been found so far."""
+        state = self._work.state
+        done, found = state[0] == 0, state[1] >= 0
+        pattern = cost = None
+        if found:
+            pattern = unpack(self._work.best, self._structure.cells, self._problem.table.n_cells)[0]
+            pattern.flags.writeable = False
+            cost = int(state[1]) + self._constant
+        return SmallAnswer(
+            OUTCOMES[2 if not done else (0 if found else 1)],
+            pattern,
+            cost,
+            _bound(self._work) + self._constant,
+            int(state[2]),
+        )
+
+
+def _bound(work: Work) -> int:
+    """Least cost that an open node may lead to, or the best pattern has."""
+    bounds = work.price[: int(work.state[0]), 1].tolist()
+    if work.state[1] >= 0:
+        bounds.append(int(work.state[1]))
+    return min(bounds, default=0)
+
+
+def solve_small(
+    problem: Problem,
+    *,
+    node_limit: int | None = None,
+    clock: Clock = UNLIMITED,
+    after: Callable[[SmallAnswer], bool] | None = None,
+) -> SmallAnswer:
+    """Search for the canonical pattern of one problem.
+
+    The pattern has the least cost; among those, it is the smallest number in which cell i is
+    worth 2**i. (`csp.suppress` brings the cells into the order of their labels beforehand.)
+
+    Parameters
+    ----------
+    problem : Problem
+        Up to 64 cells that need not be published; their relations form a network.
+    node_limit : int, optional
+    clock : Clock
+        When to stop.
+    after : callable, optional
+        Called every few thousand nodes with the answer so far; True from it ends the search.
+
+    Returns
+    -------
+    SmallAnswer
+
+    Raises
+    ------
+    InputError
+        If the problem is no small network; the message says why.
+    """
+    search = SmallSearch(problem)
+    left = NO_LIMIT if node_limit is None else node_limit
+    while left > 0 and not clock.over and not search.step(min(left, SLICE)):
+        left -= SLICE
+        if after is not None and after(search.answer()):
+            break
+    return search.answer()
+
+
+def check_sizes(levels: NDArray[np.int64], cost: NDArray[np.int64]) -> None:
+    """Keep every sum of the search within int64."""
+    if levels.size and (levels.min() < 0 or levels.max() >= _HIGHEST_LEVEL):
+        msg = f"method 'small' needs levels from 0 to 2**{_HIGHEST_LEVEL.bit_length() - 1} - 1"
+        raise InputError(msg)
+    if cost.size and (cost.min() < 0 or cost.sum(axis=1, dtype=np.float64).max() >= 2.0**61):
+        msg = "method 'small' needs costs that are not negative and add up to less than 2**61"
+        raise InputError(msg)

@@ -1,0 +1,102 @@
+"""Method "small": the compiled search of one problem in slices, with clock, progress and audit."""
+
+from __future__ import annotations
+
+import time
+
+from csp.audits.audit import judge
+from csp.clock import Clock
+from csp.errors import OutOfTime, SolverError
+from csp.problem.problem import Problem
+from csp.solve.order import BINARY_UP_TO
+from csp.solve.result import Progress, ProgressCallback, Suppression
+from csp.solve.small.one import SLICE, SmallAnswer, SmallSearch
+from csp.solve.unprotectable import unprotectable
+
+__all__ = ["solve_by_search"]
+
+
+def solve_by_search(
+    problem: Problem, *, clock: Clock, gap: float, integer: bool,
+    progress: ProgressCallback | None,
+) -> Suppression:  # fmt: skip
+    """Solve a problem by the search for small networks; see `csp.suppress` for the parameters.
+
+    A compiled loop cannot be interrupted, so it runs some thousand nodes at a time; clock, gap
+    and interrupts are seen to in between.
+
+    Raises
+    ------
+    InputError
+        If the problem is no small network; the message says why.
+    Unprotectable
+        If a primary cell misses its levels even with everything suppressed.
+    OutOfTime
+        If the time ran out before any safe pattern was known.
+    SolverError
+        If the audit does not confirm the search.
+    KeyboardInterrupt
+        If interrupted before any safe pattern was known; later an interrupt ends the run with
+        the best pattern.
+    """
+    began = time.monotonic()
+    search = SmallSearch(problem)
+
+    def tell(phase: str, answer: SmallAnswer) -> None:
+        if progress is not None:
+            suppressed = None if answer.pattern is None else int(answer.pattern.sum())
+            seconds = time.monotonic() - began
+            progress(Progress(phase, answer.bound, answer.cost, seconds, suppressed))
+
+    stopped = "done"
+    try:
+        tell("protectable", search.answer())
+        while not search.step(SLICE):
+            answer = search.answer()
+            tell("search", answer)
+            # Gap 0 asks for more than the cost: the search goes on for the canonical pattern.
+            if gap and answer.cost is not None and answer.cost - answer.bound <= gap * answer.cost:
+                stopped = "gap"
+                break
+            if clock.over:
+                stopped = "time"
+                break
+    except KeyboardInterrupt:
+        if search.answer().pattern is None:
+            raise
+        stopped = "interrupt"
+    return _audited(problem, search.answer(), stopped, began, integer=integer)
+
+
+def _audited(
+    problem: Problem, answer: SmallAnswer, stopped: str, began: float, *, integer: bool
+) -> Suppression:
+    """Return the answer once the audit has passed it."""
+    if answer.outcome == "infeasible":
+        everything = judge(problem, problem.forced | problem.free)
+        if everything.safe:
+            msg = "the search found no safe pattern, but the audit passes full suppression"
+            raise SolverError(msg)
+        raise unprotectable(problem, everything)
+    if answer.pattern is None or answer.cost is None:
+        msg = "no safe pattern was found in the time given; allow more time"
+        raise OutOfTime(msg)
+    result = judge(problem, answer.pattern, integer=integer)
+    if not result.safe:
+        msg = "the audit refuses the pattern that the search found"
+        raise SolverError(msg)
+    proven = answer.bound == answer.cost
+    return Suppression(
+        pattern=answer.pattern,
+        cost=answer.cost,
+        bound=answer.bound,
+        gap=0.0 if proven else (answer.cost - answer.bound) / answer.cost,
+        proven=proven,
+        # Larger tables break ties by labels, which the search does not know.
+        canonical=answer.outcome == "proven" and problem.table.n_cells <= BINARY_UP_TO,
+        seconds=time.monotonic() - began,
+        method="small",
+        stopped=stopped,
+        stats={"nodes": answer.nodes, "audits": 1},
+        audit=result,
+    )

@@ -1,0 +1,1 @@
+"""Tables: cells bound by relations, made of arrays, frames and microdata."""

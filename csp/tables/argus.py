@@ -1,0 +1,209 @@
+"""τ-ARGUS data: the fixed-width or separated files that a record layout (.rda) describes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.formats.layout import Metadata, Variable, read_metadata
+from csp.formats.reading import read_text
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.hrc import parse_hrc
+
+__all__ = ["Metadata", "Variable", "hierarchies", "read_metadata", "read_microdata"]
+
+# Variables with one of these tags hold numbers.
+_NUMBERS = frozenset({"NUMERIC", "WEIGHT", "FREQUENCY", "MAXSCORE", "COSTVAR", "COST", "SHADOW"})
+
+
+def read_microdata(
+    data: str | PathLike[str], layout: str | PathLike[str] | Metadata
+) -> tuple[dict[str, NDArray[Any]], Metadata]:
+    """Read the file that a record layout describes.
+
+    Parameters
+    ----------
+    data : path
+        Fixed-width (.asc) or separated text, plain or compressed (.gz).
+    layout : path or Metadata
+        The .rda file.
+
+    Returns
+    -------
+    columns : dict of str to (n,) array of str objects
+        The text of every field without surrounding spaces, in the order of the layout; None
+        where it is blank. Decimal commas of numeric variables become points.
+    metadata : Metadata
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or is empty, or a record does not fit the layout (line named).
+    """
+    metadata = layout if isinstance(layout, Metadata) else read_metadata(layout)
+    lines = _records(Path(data))
+    name = Path(data).name
+    fields = _separated if metadata.separator else _fixed
+    columns = {}
+    for variable, texts in zip(metadata.variables, fields(lines, metadata, name), strict=True):
+        column = np.empty(len(texts), dtype=object)
+        column[:] = [text or None for text in texts]
+        if variable.flags & _NUMBERS or variable.decimals is not None:
+            column[:] = [text and text.replace(",", ".") for text in column]
+        columns[variable.name] = column
+    return columns, metadata
+
+
+def hierarchies(
+    metadata: Metadata,
+    columns: Mapping[str, Any],
+    names: Sequence[str] | None = None,
+    total: str = "Total",
+) -> dict[str, Hierarchy]:
+    """Hierarchies that a record layout declares, ready for `csp.Table.from_microdata`.
+
+    Parameters
+    ----------
+    metadata : Metadata
+    columns : mapping of str to column
+        The records; digits of their codes make the levels of a <HIERLEVELS> variable, and codes
+        for no answer that occur in them are put below the total.
+    names : sequence of str, optional
+        Variables wanted; all recodeable ones by default.
+    total : str
+        Code of the total where the layout gives none.
+
+    Returns
+    -------
+    dict of str to Hierarchy
+        Only for hierarchical variables and those that declare their total; any other is flat.
+
+    Raises
+    ------
+    InputError
+        If a hierarchy file is missing or malformed, or a code does not have the declared digits.
+    """
+    from csp.tables.columns import text_codes
+
+    found: dict[str, Hierarchy] = {}
+    for name in metadata.flagged("RECODEABLE") if names is None else names:
+        variable = metadata.variable(name)
+        root = variable.total or total
+        if not (variable.hierarchy_file or variable.levels or variable.total):
+            continue
+        codes = sorted(set(text_codes(np.asarray(columns[name], dtype=object))) - {"", root})
+        if variable.hierarchy_file:
+            path = _beside(metadata.folder, variable.hierarchy_file, variable)
+            parents = parse_hrc(path, lead=variable.lead, total=root)
+            unanswered = {code for code in variable.missing if code in codes}
+            parents |= dict.fromkeys(sorted(unanswered - set(parents)), root)
+        elif variable.levels:
+            parents = _digits(variable, codes, root)
+        else:
+            parents = dict.fromkeys(codes, root)
+        found[name] = Hierarchy.from_parents(parents, total=root)
+    return found
+
+
+# ---- the records ---------------------------------------------------------------------------------
+
+
+def _records(path: Path) -> list[str]:
+    """Lines of a plain or compressed file, without blank lines at its end."""
+    # Not splitlines(): a form feed or a line separator inside a field does not end the record.
+    lines = read_text(path, windows=True).split("\n")
+    while lines and not lines[-1].strip(" \t\x1a"):
+        lines.pop()
+    if not lines:
+        msg = f"{path.name} has no records"
+        raise InputError(msg)
+    return lines
+
+
+def _fixed(lines: list[str], metadata: Metadata, name: str) -> list[list[str]]:
+    """Fields of fixed-width records, one list for each variable."""
+    width = max(v.start - 1 + v.length for v in metadata.variables)
+    short = next((i for i, line in enumerate(lines) if len(line) < width), None)
+    if short is not None:
+        msg = (
+            f"{name}: line {short + 1} has {len(lines[short])} characters, but the layout needs "
+            f"{width}; pad it with spaces or check that the file is whole"
+        )
+        raise InputError(msg)
+    fields = []
+    for variable in metadata.variables:
+        start, stop = variable.start - 1, variable.start - 1 + variable.length
+        fields.append([line[start:stop].strip() for line in lines])
+    return fields
+
+
+def _separated(lines: list[str], metadata: Metadata, name: str) -> list[list[str]]:
+    """Fields of separated records, one list for each variable."""
+    count = len(metadata.variables)
+    rows = []
+    reader = csv.reader(lines, delimiter=metadata.separator, skipinitialspace=True)
+    try:
+        for row in reader:
+            if len(row) != count:
+                msg = (
+                    f"{name}: line {reader.line_num} has {len(row)} fields, but the layout names "
+                    f"{count} variables"
+                )
+                raise InputError(msg)
+            rows.append([field.strip() for field in row])
+    except csv.Error as error:
+        msg = f"{name}: line {reader.line_num} cannot be read ({error}); check its quotes"
+        raise InputError(msg) from error
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+# ---- hierarchies ---------------------------------------------------------------------------------
+
+
+def _beside(folder: Path, wanted: str, variable: Variable) -> Path:
+    """File of this name in the folder of the layout, whatever its case.
+
+    Only the last part of the name counts: layouts carry the paths of the machine they were
+    written on, and must not make us read elsewhere.
+    """
+    name = PureWindowsPath(wanted).name
+    files = [path for path in folder.iterdir() if path.is_file()]
+    exact = [path for path in files if path.name == name]
+    alike = exact or [path for path in files if path.name.casefold() == name.casefold()]
+    if len(alike) != 1:
+        what = "several files are" if alike else "no file is"
+        msg = (
+            f"variable {variable.name!r} (line {variable.line} of the layout): {what} named "
+            f"{name!r} beside the layout; put exactly one there"
+        )
+        raise InputError(msg)
+    return alike[0]
+
+
+def _digits(variable: Variable, codes: Sequence[str], root: str) -> dict[str, str]:
+    """Parents by leading digits: every level adds some digits to the code above it."""
+    width = sum(variable.levels)
+    parents: dict[str, str] = {}
+    for code in codes:
+        if code in variable.missing:
+            parents[code] = root
+            continue
+        if len(code) != width:
+            msg = (
+                f"code {code!r} of {variable.name!r} has {len(code)} characters, but its "
+                f"<HIERLEVELS> need {width}; pad the code with zeros"
+            )
+            raise InputError(msg)
+        above, stop = root, 0
+        for digits in variable.levels:
+            stop += digits
+            parents[code[:stop]] = above
+            above = code[:stop]
+    return parents

@@ -1,0 +1,447 @@
+"""Columns of a caller's data, whatever library or file they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.formats.delimited import (
+    SEPARATORS,
+    TITLE,
+    TextFile,
+    connected,
+    header,
+    is_parquet,
+    open_parquet,
+    open_text,
+    with_points,
+    without_missing,
+)
+from csp.formats.reading import encoding_name
+from csp.tables.units import is_missing, unmasked
+
+__all__ = [
+    "LIBRARIES",
+    "Columns",
+    "TextFile",
+    "check_names",
+    "column_names",
+    "file_note",
+    "is_ibis",
+    "is_relation",
+    "library_of",
+    "native_frame",
+    "numbered_codes",
+    "numbered_owners",
+    "plain_relation",
+    "read_columns",
+    "text_codes",
+]
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+"""Libraries whose frames come back to their caller."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Some columns of a data set.
+
+    Attributes
+    ----------
+    arrays : tuple of (n,) arrays
+        Integers, floats or objects (None where a value is missing), in the order asked for.
+    library : str
+        "pandas", "polars" or "pyarrow" if the data came as such a frame, otherwise "".
+    note : str
+        Sentence that says how a text file was read, where that was found from the file and is not
+        the rule (commas between the fields, decimal points, UTF-8); otherwise "".
+    """
+
+    arrays: tuple[NDArray[Any], ...]
+    library: str
+    note: str = ""
+
+
+def read_columns(
+    data: Any, names: Sequence[str], numbers: Collection[str] | None = None
+) -> Columns:
+    """Read named columns into memory, rows in their order.
+
+    Parameters
+    ----------
+    data : data frame, lazy frame, DuckDB relation, mapping, or path
+        Any frame narwhals knows (pandas, polars, pyarrow, ...), a mapping of column names to
+        sequences, the path of a .csv (also .gz) or .parquet file, or a `TextFile` that says how a
+        text file is written. The columns of a text file are text, so that no digit of a number is
+        lost.
+    names : sequence of str
+        Columns wanted.
+    numbers : collection of str, optional
+        Those of them that hold numbers: in a text file their decimal commas become points, and
+        the others hold codes, where NA is not taken for one by chance. None knows nothing of
+        either.
+
+    Raises
+    ------
+    InputError
+        If the data is of an unknown kind or has two columns of one name, a file cannot be read,
+        or a column is unknown (near names are offered).
+    """
+    if isinstance(data, (str, PathLike)):
+        data = TextFile(data)
+    if isinstance(data, TextFile):
+        arrays, note = _from_file(data, names, numbers)
+        return Columns(arrays, "", note)
+    if isinstance(data, Mapping):
+        check_names(names, list(data))
+        arrays = tuple(_object_array(data[name]) for name in names)
+        if len({len(array) for array in arrays}) > 1:
+            msg = "the columns have different lengths; every column needs one entry for each row"
+            raise InputError(msg)
+        return Columns(arrays, "")
+    if is_relation(data):
+        import duckdb
+
+        try:
+            return Columns(_from_relation(data, names), "")
+        except duckdb.Error as error:
+            msg = "the DuckDB relation cannot be read; is its connection open, its query right?"
+            raise InputError(msg) from error
+    return _from_frame(data, names)
+
+
+def column_names(data: Any) -> tuple[str, ...]:
+    """Names of all columns, in their order.
+
+    Parameters
+    ----------
+    data
+        As for `read_columns`.
+
+    Raises
+    ------
+    InputError
+        As for `read_columns`.
+    """
+    if isinstance(data, (str, PathLike)):
+        data = TextFile(data)
+    if isinstance(data, TextFile):
+        return _file_names(data)
+    if isinstance(data, Mapping):
+        return tuple(data)
+    if is_relation(data):
+        return tuple(data.columns)
+    return tuple(_frame_of(data).collect_schema().names())
+
+
+def text_codes(column: NDArray[Any]) -> list[str]:
+    """Codes of a column as text without surrounding spaces; "" where missing.
+
+    Whole floats lose their point, since a column of integers with gaps becomes floats in pandas.
+    """
+    texts, number = numbered_codes(column)
+    return [texts[i] for i in number.tolist()]
+
+
+def numbered_codes(column: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Codes of a column as `text_codes` gives them, each once in sorted order, and whose they are.
+
+    Returns
+    -------
+    texts : tuple of str
+        Sorted; "" for missing codes, if there are any.
+    number : (n,) int64
+        Position of each row's code in `texts`.
+    """
+    if column.dtype.kind in "iu":
+        found, number = _numbered_whole(column)
+        return tuple(map(str, found.tolist())), number
+    items = column.tolist()
+    first: dict[Any, int] = {}
+    if column.dtype.kind == "U":
+        for item in dict.fromkeys(items):
+            first[item] = len(first)
+        number = np.fromiter(map(first.__getitem__, items), np.int64, len(items))
+        codes = [item.strip() for item in first]
+    else:
+        number, codes = _numbered_objects(items)
+    texts = sorted(set(codes))
+    place = {text: i for i, text in enumerate(texts)}
+    rank = np.array([place[code] for code in codes], np.int64)
+    return tuple(texts), rank[number]
+
+
+def numbered_owners(column: NDArray[Any]) -> tuple[int, NDArray[np.int64], int]:
+    """Give the identifiers of a column numbers, in the sorted order of their texts.
+
+    Returns
+    -------
+    n : int
+        How many different ones there are.
+    number : (n,) int64
+    missing : int
+        First row without an identifier; -1 if every row has one.
+    """
+    if column.dtype.kind in "iu":
+        found, number = _numbered_whole(column)
+        return len(found), number, -1
+    texts, number = numbered_codes(column)
+    gap = int(np.argmax(number == 0)) if texts and not texts[0] else -1
+    return len(texts), number, gap
+
+
+def _numbered_whole(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Different whole numbers in the order of their texts, and the position of each row's."""
+    found, number = np.unique(column, return_inverse=True)
+    order = _text_order(found)
+    rank = np.empty(len(found), np.int64)
+    rank[order] = np.arange(len(found))
+    return found[order], rank[number.ravel()]
+
+
+def _numbered_objects(items: list[Any]) -> tuple[NDArray[np.int64], list[str]]:
+    """Give objects numbers; also returns the code of each number."""
+    try:
+        kinds = {type(item) for item in items}
+        if kinds <= {str, type(None)}:  # equal objects are one code then
+            seen: dict[Any, int] = {}
+            for item in dict.fromkeys(items):
+                seen[item] = len(seen)
+            number = np.fromiter(map(seen.__getitem__, items), np.int64, len(items))
+            return number, [_code(item) for item in seen]
+        # 1 and True and 1.0 are equal and not one code.
+        known: dict[tuple[type, Any], int] = {}
+        codes: list[str] = []
+        places = np.empty(len(items), np.int64)
+        for i, item in enumerate(items):
+            key = (type(item), item)
+            place = known.get(key)
+            if place is None:
+                codes.append(_code(item))
+                place = known[key] = len(known)
+            places[i] = place
+    except TypeError as error:  # bytes, or not hashable: a list, a dict, an array
+        kind = type(item).__name__
+        msg = f"row {i + 1}: a code is a {kind}; codes must be text or numbers"
+        raise InputError(msg) from error
+    return places, codes
+
+
+def _text_order(whole: NDArray[Any]) -> NDArray[np.int64]:
+    """Order of different whole numbers as texts: 10 before 9."""
+    most = int(whole.max(initial=0))
+    digits = len(str(most))
+    if int(whole.min(initial=0)) < 0 or 10**digits * (digits + 1) >= 2**62:
+        texts = list(map(str, whole.tolist()))
+        return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+    # With zeros after its digits a number sorts like its text; of equal ones the shorter is first.
+    values = whole.astype(np.int64)
+    powers = 10 ** np.arange(digits + 1, dtype=np.int64)
+    length = np.maximum(np.searchsorted(powers, values, side="right"), 1)
+    return np.argsort(values * powers[digits - length] * (digits + 1) + length)
+
+
+def _code(item: Any) -> str:
+    if is_missing(item):
+        return ""
+    if isinstance(item, (bytes, bytearray, memoryview)):
+        raise TypeError
+    if isinstance(item, float) and item.is_integer():
+        return str(int(item))
+    return str(item).strip()
+
+
+def _object_array(column: Any) -> NDArray[Any]:
+    if isinstance(column, np.ndarray) and column.ndim == 1:
+        kept: NDArray[Any] = unmasked(column)
+        if kept.dtype.kind in "iufOU":
+            return kept
+        column = kept.tolist()
+    items = list(column)
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+def check_names(names: Sequence[str], known: Sequence[str], *, title: bool = False) -> None:
+    """Refuse names that no column has.
+
+    Parameters
+    ----------
+    names, known : sequence of str
+    title : bool
+        Whether line 1 of the file looks like a title above its header.
+
+    Raises
+    ------
+    InputError
+        Naming the first, with names near to it.
+    """
+    for name in names:
+        if not isinstance(name, str):
+            msg = f"columns are named by text, not {name!r}; rename the column"
+            raise InputError(msg)
+        if name not in known:
+            near = get_close_matches(str(name), [str(k) for k in known], 3)
+            listed = ", ".join(str(k) for k in known[:10]) + (", ..." if len(known) > 10 else "")
+            hint = (
+                f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {listed}"
+            )
+            if title:
+                hint += f"; {TITLE}"
+            msg = f"there is no column {name!r}; {hint}"
+            raise InputError(msg)
+
+
+def is_relation(data: Any) -> bool:
+    """Whether data is a DuckDB relation."""
+    return library_of(data) in {"duckdb", "_duckdb"} and hasattr(data, "fetchnumpy")
+
+
+def is_ibis(data: Any) -> bool:
+    """Whether data is a table expression of Ibis."""
+    return library_of(data) == "ibis" and hasattr(data, "to_pyarrow_batches")
+
+
+def library_of(data: Any) -> str:
+    """Name of the library whose object this is."""
+    return type(data).__module__.split(".")[0]
+
+
+def native_frame(data: Any) -> Any:
+    """Frame inside a frame of narwhals; anything else as it is."""
+    if library_of(data) != "narwhals":
+        return data
+    import narwhals as nw
+
+    return nw.to_native(data, pass_through=True)
+
+
+def _frame_of(data: Any) -> Any:
+    import narwhals as nw
+
+    try:
+        return nw.from_native(data)
+    except nw.exceptions.NarwhalsError as error:
+        msg = f"the data frame cannot be read: {' '.join(str(error).split())}"
+        raise InputError(msg) from error
+    except TypeError as error:
+        msg = (
+            f"data of type {type(data).__name__} is not understood; give a pandas, polars or "
+            "pyarrow frame, a mapping of columns, or the path of a .csv or .parquet file"
+        )
+        raise InputError(msg) from error
+
+
+def _from_frame(data: Any, names: Sequence[str]) -> Columns:
+    import narwhals as nw
+
+    unreadable = nw.exceptions.NarwhalsError
+    frame = _frame_of(data)
+    try:
+        check_names(names, frame.collect_schema().names())
+        wanted = frame.select(list(dict.fromkeys(names)))
+        eager = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
+    except unreadable as error:
+        msg = f"the data frame cannot be read: {' '.join(str(error).split())}"
+        raise InputError(msg) from error
+    library = str(nw.get_native_namespace(frame).__name__)
+    arrays = tuple(_from_series(eager[name]) for name in names)
+    return Columns(arrays, library if library in LIBRARIES else "")
+
+
+def _from_series(series: Any) -> NDArray[Any]:
+    if series.dtype.is_numeric() and not series.is_null().any():
+        array: NDArray[Any] = np.asarray(series.to_numpy())
+        if array.dtype.kind in "iu" or array.dtype == np.float64:
+            return array
+        if array.dtype == np.float32:  # its own shortest text, not that of the wider float
+            return array.astype(str).astype(object)
+    return _object_array(
+        [
+            None if gap else item
+            for item, gap in zip(series.to_list(), series.is_null(), strict=True)
+        ]
+    )
+
+
+def _file_names(file: TextFile) -> tuple[str, ...]:
+    if not is_parquet(file.path):
+        return tuple(header(file))
+    with connected(file.path, "parquet") as connection:
+        return tuple(open_parquet(connection, file.path).columns)
+
+
+def _from_file(
+    file: TextFile, names: Sequence[str], numbers: Collection[str] | None
+) -> tuple[tuple[NDArray[Any], ...], str]:
+    """Columns of a file, and what was found out about how it is written."""
+    if is_parquet(file.path):
+        if not file.plain:
+            msg = (
+                f"{str(file.path)!r} is not a text file: separator, decimal mark, encoding and "
+                "missing texts (--sep, --decimal, --encoding, --na) do not apply to it"
+            )
+            raise InputError(msg)
+        with connected(file.path, "parquet") as connection:
+            return _from_relation(open_parquet(connection, file.path), names), ""
+    with (
+        connected(file.path, "csv") as connection,
+        open_text(connection, file) as opened,
+    ):
+        check_names(names, opened.names, title=opened.title)
+        places = [f"c{opened.names.index(name)}" for name in names]
+        columns = dict(zip(names, _from_relation(opened.relation, places), strict=True))
+    found = opened.file
+    if numbers is not None:
+        columns = without_missing(columns, opened, set(names) - set(numbers))
+        pointed, mark = with_points({n: columns[n] for n in names if n in numbers}, opened)
+        columns |= pointed
+        found = replace(found, decimal=mark)
+    return tuple(columns[name] for name in names), file_note(file, found)
+
+
+def file_note(asked: TextFile, found: TextFile) -> str:
+    """Sentence that says what was not declared and is not the rule."""
+    parts = []
+    if asked.separator is None and found.separator not in (None, ","):
+        parts.append(f"separated by {SEPARATORS[found.separator]}")
+    if asked.decimal is None and found.decimal == ",":
+        parts.append("with decimal commas")
+    if asked.encoding is None and found.encoding != "utf-8":
+        parts.append(f"in {encoding_name(found.encoding or '')}")
+    return f"Read {str(asked.path)!r} as text {', '.join(parts)}." if parts else ""
+
+
+def _from_relation(relation: Any, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
+    """Columns of a DuckDB relation; types numpy has no exact match for come as text."""
+    found = plain_relation(relation, names).fetchnumpy()
+    return tuple(unmasked(found[f"c{i}"]) for i in range(len(names)))
+
+
+def plain_relation(relation: Any, names: Sequence[str]) -> Any:
+    """Columns c0, c1, ... of a DuckDB relation: whole numbers, DOUBLE, and all else as text.
+
+    Raises
+    ------
+    InputError
+        If a column is unknown.
+    """
+    check_names(names, relation.columns)
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    exact = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+    terms = []
+    for i, name in enumerate(names):
+        column = '"' + name.replace('"', '""') + '"'
+        if types[name] == "BLOB":
+            column = f"decode({column})"
+        kept = types[name] in exact or types[name] == "DOUBLE"
+        terms.append(f"{column} AS c{i}" if kept else f"CAST({column} AS VARCHAR) AS c{i}")
+    return relation.project(", ".join(terms))

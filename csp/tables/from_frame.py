@@ -1,0 +1,492 @@
+"""Tables of aggregated frames: one row a cell, with or without margins; and frames of columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError, argument, phrase
+from csp.exact import MAX_VALUE, UNBOUNDED, exact, most_text
+from csp.rules.base import Number, number_text
+from csp.tables.columns import LIBRARIES, read_columns, text_codes
+from csp.tables.contributors import Contributors
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.totals import check_leaves, total_codes
+from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up
+from csp.tables.table import Table
+from csp.tables.units import NotUnits, to_units
+
+__all__ = ["columns_to_frame", "table_from_frame"]
+
+_RECORDS = "give the records themselves, without --aggregated"
+
+
+def table_from_frame(
+    data: Any,
+    by: Sequence[str],
+    value: str,
+    *,
+    count: str | None = None,
+    top: Sequence[str] = (),
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    total: str | Mapping[str, str] | None = None,
+    absent: str = "error",
+    tolerance: Number = 0,
+    decimals: int | None = None,
+    lower: str | None = None,
+    upper: str | None = None,
+) -> Table:
+    """Table of an aggregated frame, one row a cell.
+
+    The rows hold either every cell of the table, margins included, or inner cells only: then the
+    margins are computed. With margins, inner cells without a row are 0, and the margins confirm it.
+
+    Parameters
+    ----------
+    data : data frame, mapping of columns, or path to a .csv or .parquet file
+    by : sequence of str
+        Columns of the dimensions.
+    value : str
+        Column of the cell values.
+    count : str, optional
+        Column of the number of contributors. The column of the values itself says that they are
+        counts of contributors. Without `count` and `top` nothing is known of contributors, and
+        rules that need them refuse the table; with `top` alone the largest contributions are the
+        contributors.
+    top : sequence of str
+        Columns of the largest contributions, the largest first.
+    hierarchies : mapping of str to Hierarchy, optional
+        For columns of `by`. Others are flat, their codes in sorted order.
+    total : str or mapping of dimension to str, optional
+        Code of the total of dimensions without a hierarchy; "Total" by default. A dimension that
+        is named in a mapping is not searched for a category that is the sum of the others.
+    absent : {"error", "zero"}
+        Inner cells without a row, where margins are computed: refused, or taken for 0.
+    tolerance : Number
+        By how much a margin may differ from the sum of its inner cells, as a number of the
+        measure: tables of rounded numbers do not add up. Such margins are replaced by the sums,
+        which `Table.notes` says; the published table then adds up.
+    decimals : int, optional
+        Decimal places of the values; None finds the smallest number of places, at most 9.
+    lower, upper : str, optional
+        Columns of what any outsider knows of each cell; a missing entry means no bound. Without
+        them the lower bound is 0 (none, if any value is negative) and there is no upper bound.
+
+    Returns
+    -------
+    Table
+        Cells in C order of the hierarchies' postorder. With contributors, cells without a row
+        are structural.
+
+    Raises
+    ------
+    NotAdditive
+        If margins are given that are not the sum of their parts.
+    InputError
+        For unknown columns, no rows, missing or infinite values, missing or negative counts,
+        negative values with contributors, codes that are missing or not in their hierarchy,
+        cells that occur twice (rows named), a category that is the sum of all others, inner
+        cells without a row where margins must be computed, a frame with some of its margins but
+        not all, and columns of contributors or bounds when margins must be computed, since those
+        do not add up.
+    """
+    names = (by,) if isinstance(by, str) else tuple(by)
+    if not names or len(set(names)) < len(names):
+        msg = f"by must name at least one column and none twice; got {list(names)}"
+        raise InputError(msg)
+    if absent not in ("error", "zero"):
+        msg = f"absent {absent!r} is not 'error' or 'zero'"
+        raise InputError(msg)
+    given = dict(hierarchies or {})
+    for name in given:
+        if name not in names:
+            msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
+            raise InputError(msg)
+    top = (top,) if isinstance(top, str) else tuple(top)
+    extra = [name for name in (value, count, *top, lower, upper) if name is not None]
+    columns = read_columns(data, [*names, *extra], extra)
+    found = dict(zip([*names, *extra], columns.arrays, strict=True))
+    if not len(columns.arrays[0]):
+        msg = "the frame has no rows; a table needs at least one cell"
+        raise InputError(msg)
+
+    roots, told = total_codes(total, names)
+    trees, positions = _dimensions(found, names, given, roots)
+    shape = tuple(len(tree.codes) for tree in trees)
+    check_size(math.prod(shape), len(shape), len(top))
+    labels = cube_labels(trees)
+    cells = np.ravel_multi_index(tuple(positions), shape)
+    _check_duplicates(cells, names, labels)
+    measures = [value, *top]
+    units, scale = _measures(found, measures, decimals)
+    present = np.zeros(len(labels), dtype=bool)
+    present[cells] = True
+    complete = _check_complete(present, trees, shape, names, labels)
+    values = np.zeros(len(labels), np.int64)
+    values[cells] = units[value]
+    counts = count == value and not top
+    if not complete:
+        _check_absent(present, trees, names, labels, absent)
+        given_count = None if counts else count
+        per_cell = [name for name in (given_count, *top, lower, upper) if name is not None]
+        if per_cell:
+            msg = (
+                f"column {per_cell[0]!r} is given for inner cells only, and what it says of the "
+                "margins cannot be computed from them; add the rows of the margins, or "
+                + phrase("tabulate microdata with csp.Table.from_microdata", _RECORDS)
+            )
+            raise InputError(msg)
+        if float(np.abs(values).astype(np.float64).sum()) > MAX_VALUE:
+            msg = f"the margins may exceed {most_text(scale)}; use fewer decimals or a larger unit"
+            raise InputError(msg)
+        values = sum_up(values.reshape(shape), trees).ravel()
+    notes: tuple[str, ...] = ()
+    if complete and exact(tolerance) > 0:
+        values, notes = _added_up(values, present, trees, exact(tolerance), scale)
+    table = Table(
+        values=values,
+        relations=cube_relations(trees),
+        lower=_bounds(found, lower, cells, values, scale, -1),
+        upper=_bounds(found, upper, cells, values, scale, +1),
+        labels=labels,
+        scale=scale,
+        contributors=None if counts else _contributors(found, count, top, units, cells, values),
+        names=names,
+        roots=tuple(tree.root for tree in trees),
+        structural=~present if not counts and (count is not None or top) else None,
+        frame=columns.library,
+        counts=counts,
+        notes=notes,
+    )
+    if counts:
+        _check_counts(table, cells)
+    _check_nested(table, cells)
+    doubtful = [
+        name not in given and name not in told and roots[name] not in found_codes
+        for name, found_codes in ((n, set(text_codes(found[n]))) for n in names)
+    ]
+    check_leaves(table, trees, doubtful)
+    return table
+
+
+def columns_to_frame(columns: Mapping[str, Any], library: str = "") -> Any:
+    """Make a data frame of the given library.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence or (n,) array
+    library : str
+        "pandas", "polars" or "pyarrow"; "" takes the first of them that is installed.
+
+    Raises
+    ------
+    InputError
+        If the library is unknown or not installed; the message says what to install.
+    """
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    if library and library not in LIBRARIES:
+        msg = f"{library!r} is not one of {', '.join(LIBRARIES)}"
+        raise InputError(msg)
+    installed = [name for name in ([library] if library else LIBRARIES) if find_spec(name)]
+    if not installed:
+        wanted = library or "pandas"
+        msg = f"a data frame needs {library or ' or '.join(LIBRARIES)}; pip install {wanted}"
+        raise InputError(msg)
+    plain = {name: _plain(column) for name, column in columns.items()}
+    module = import_module(installed[0])
+    return module.table(plain) if installed[0] == "pyarrow" else module.DataFrame(plain)
+
+
+def _plain(column: Any) -> list[Any]:
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
+def _dimensions(
+    found: Mapping[str, NDArray[Any]],
+    names: tuple[str, ...],
+    given: Mapping[str, Hierarchy],
+    roots: Mapping[str, str],
+) -> tuple[list[Hierarchy], list[NDArray[np.int64]]]:
+    """Hierarchy of each dimension, and each row's position in it."""
+    trees, positions = [], []
+    for name in names:
+        codes = text_codes(found[name])
+        if "" in codes:
+            msg = f"row {codes.index('') + 1}: the code in column {name!r} is missing; fill it"
+            raise InputError(msg)
+        tree = given.get(name)
+        if tree is None:
+            root = roots[name]
+            inner = sorted(set(codes) - {root})
+            if not inner:
+                msg = f"column {name!r} holds only the total {root!r}; leave it out of by"
+                raise InputError(msg)
+            tree = Hierarchy.flat(inner, root)
+        place = {code: i for i, code in enumerate(tree.codes)}
+        row = next((i for i, code in enumerate(codes) if code not in place), None)
+        if row is not None:
+            msg = (
+                f"row {row + 1}: code {codes[row]!r} of column {name!r} is not in its hierarchy; "
+                "add it there or correct the row"
+            )
+            raise InputError(msg)
+        trees.append(tree)
+        positions.append(np.fromiter((place[code] for code in codes), np.int64, len(codes)))
+    return trees, positions
+
+
+def _cell(names: Sequence[str], label: Sequence[str]) -> str:
+    return "(" + ", ".join(f"{n}={c}" for n, c in zip(names, label, strict=True)) + ")"
+
+
+def _check_duplicates(
+    cells: NDArray[np.int64], names: tuple[str, ...], labels: Sequence[tuple[str, ...]]
+) -> None:
+    order = np.argsort(cells, kind="stable")
+    same = np.flatnonzero(cells[order][1:] == cells[order][:-1])
+    if len(same):
+        first, second = min((int(order[i + 1]), int(order[i])) for i in same)[::-1]
+        msg = (
+            f"rows {first + 1} and {second + 1} are both cell "
+            f"{_cell(names, labels[int(cells[first])])}; each cell may occur once"
+        )
+        raise InputError(msg)
+
+
+def _check_complete(
+    present: NDArray[np.bool_],
+    trees: Sequence[Hierarchy],
+    shape: tuple[int, ...],
+    names: tuple[str, ...],
+    labels: Sequence[tuple[str, ...]],
+) -> bool:
+    """Whether the margins are given; a cell with a row needs all of its totals then."""
+    cube = present.reshape(shape)
+    margin = np.ones(shape, dtype=bool)
+    margin[np.ix_(*(tree.leaves for tree in trees))] = False
+    if not (cube & margin).any():
+        return False
+    # A total may do without a row only if no cell below it has one.
+    lacking = np.flatnonzero((_reached(cube, trees) & ~cube).ravel())
+    if len(lacking):
+        msg = (
+            f"the frame has some margins, but not cell {_cell(names, labels[int(lacking[0])])} "
+            f"({len(lacking)} margins are missing in all); add them, or leave out all margins to "
+            "have them computed"
+        )
+        raise InputError(msg)
+    return True
+
+
+def _added_up(
+    values: NDArray[np.int64],
+    present: NDArray[np.bool_],
+    trees: Sequence[Hierarchy],
+    tolerance: Fraction,
+    scale: int,
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Margins as the sums of their inner cells, where they are off by no more than the tolerance.
+
+    Others stay as they are, for the table to name them.
+    """
+    sums = sum_up(values.reshape([len(tree.codes) for tree in trees]), trees).ravel()
+    off = np.where(present, np.abs(sums - values), 0)
+    if (off > tolerance * 10**scale).any():
+        return values, ()
+    if not off.any():
+        return values, ()
+    # Which and by how much would tell of numbers that are not published.
+    note = (
+        "margins that differed from the sum of their inner cells by no more than the tolerance of "
+        f"{number_text(tolerance)} were replaced by the sum"
+    )
+    return sums, (note,)
+
+
+def _check_absent(
+    present: NDArray[np.bool_],
+    trees: Sequence[Hierarchy],
+    names: tuple[str, ...],
+    labels: Sequence[tuple[str, ...]],
+    absent: str,
+) -> None:
+    inner = np.zeros([len(tree.codes) for tree in trees], dtype=bool)
+    inner[np.ix_(*(tree.leaves for tree in trees))] = True
+    lacking = np.flatnonzero(inner.ravel() & ~present)
+    if len(lacking) and absent == "error":
+        few = len(lacking) == 1
+        msg = (
+            f"{len(lacking)} inner {'cell has' if few else 'cells have'} no row, the first "
+            f"{_cell(names, labels[int(lacking[0])])}; add {'it' if few else 'them'}, or say that "
+            f"cells without a row are 0 with {argument('absent', 'zero', option='--absent-zero')}"
+        )
+        raise InputError(msg)
+
+
+def _check_counts(table: Table, cells: NDArray[np.int64]) -> None:
+    wrong = table.values < 0
+    if table.scale or wrong.any():
+        row = int(np.argmax(wrong[cells])) + 1
+        what = "with decimals" if table.scale else f"that is negative (row {row})"
+        msg = (
+            f"the column of the values is named as the count, and holds a number {what}; counts "
+            "are whole numbers from 0"
+        )
+        raise InputError(msg)
+
+
+def _reached(cube: NDArray[np.bool_], trees: Sequence[Hierarchy]) -> NDArray[np.bool_]:
+    """Cells above any given cell, margins among them included."""
+    reached = cube.copy()
+    for axis, tree in enumerate(trees):
+        view = np.moveaxis(reached, axis, 0)
+        for position in range(len(tree.codes)):
+            children = tree.children(position)
+            if children:
+                view[position] |= view[list(children)].any(axis=0)
+    return reached
+
+
+def _measures(
+    found: Mapping[str, NDArray[Any]], names: Sequence[str], decimals: int | None
+) -> tuple[dict[str, NDArray[np.int64]], int]:
+    """Columns in units of one common scale."""
+    parts, scales = {}, []
+    for name in names:
+        parts[name], scale = _units(found[name], name, decimals)
+        scales.append(scale)
+    common = max(scales)
+    for name, scale in zip(names, scales, strict=True):
+        if scale < common:
+            parts[name], _ = _units(found[name], name, common)
+    return parts, common
+
+
+def _units(column: NDArray[Any], name: str, decimals: int | None) -> tuple[NDArray[np.int64], int]:
+    try:
+        return to_units(column, decimals)
+    except NotUnits as error:
+        msg = f"row {error.index + 1}, column {name!r}: {error.reason}"
+        raise InputError(msg) from error
+
+
+def _bounds(
+    found: Mapping[str, NDArray[Any]],
+    name: str | None,
+    cells: NDArray[np.int64],
+    values: NDArray[np.int64],
+    scale: int,
+    side: int,
+) -> NDArray[np.int64]:
+    """Lower (side -1) or upper (+1) bounds; cells without a row are known to be empty."""
+    if name is None:
+        open_end = 0 if side < 0 and not (values < 0).any() else side * UNBOUNDED
+        return np.full(len(values), open_end, np.int64)
+    column = found[name]
+    none = np.array([code in {"", "inf", "-inf"} for code in text_codes(column)])
+    bounds = np.zeros(len(values), np.int64)
+    bounds[cells[none]] = side * UNBOUNDED
+    known = np.flatnonzero(~none)
+    try:
+        units, _ = to_units(np.asarray(column)[known], scale)
+    except NotUnits as error:
+        msg = f"row {int(known[error.index]) + 1}, column {name!r}: {error.reason}"
+        raise InputError(msg) from error
+    bounds[cells[known]] = units
+    return bounds
+
+
+def _contributors(
+    found: Mapping[str, NDArray[Any]],
+    count: str | None,
+    top: Sequence[str],
+    units: Mapping[str, NDArray[np.int64]],
+    cells: NDArray[np.int64],
+    values: NDArray[np.int64],
+) -> Contributors | None:
+    if count is None and not top:
+        return None
+    largest = np.zeros((len(values), len(top)), np.int64)
+    for k, name in enumerate(top):
+        column = units[name]
+        wrong = column < 0
+        if k:
+            wrong |= column > units[top[k - 1]]
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            what = "is negative" if column[row] < 0 else f"exceeds that of {top[k - 1]!r}"
+            msg = (
+                f"row {row + 1}: the contribution in column {name!r} {what}; put the largest first"
+            )
+            raise InputError(msg)
+        largest[cells, k] = column
+    if (values < 0).any():
+        row = int(np.argmax(values[cells] < 0)) + 1
+        msg = (
+            f"row {row}: the value is negative, so its largest contributions say too little; "
+            + phrase(
+                "tabulate microdata with csp.Table.from_microdata(..., negative=...)", _RECORDS
+            )
+        )
+        raise InputError(msg)
+    counts = np.zeros(len(values), np.int64)
+    if count is not None:
+        numbers, _ = _units(found[count], count, 0)
+        if (numbers < 0).any():
+            row = int(np.argmax(numbers < 0))
+            msg = f"row {row + 1}: the count in column {count!r} is negative; correct it"
+            raise InputError(msg)
+        counts[cells] = numbers
+    else:
+        counts = (largest > 0).sum(axis=1).astype(np.int64)
+    together = largest.sum(axis=1)
+    for wrong, what in (
+        (together > values, "its largest contributions add up to more than its value"),
+        (counts < (largest > 0).sum(axis=1), "it has fewer contributors than contributions"),
+        (
+            (counts <= len(top)) & (count is not None and len(top) > 0) & (together < values),
+            "its contributors, all of them listed, add up to less than its value",
+        ),
+    ):
+        if wrong[cells].any():
+            row = int(np.argmax(wrong[cells])) + 1
+            msg = f"row {row}: {what}; correct the columns of contributors"
+            raise InputError(msg)
+    return Contributors(count=counts, total=values.copy(), top=largest)
+
+
+def _check_nested(table: Table, cells: NDArray[np.int64]) -> None:
+    """Refuse totals with fewer contributors, or smaller ones, than one of their parts."""
+    people = table.contributors
+    if people is None:
+        return
+    row_of = {int(cell): row + 1 for row, cell in enumerate(cells)}
+    relations = table.relations
+    first = people.top[:, 0] if people.top.shape[1] else np.zeros(table.n_cells, np.int64)
+    for k in range(relations.shape[0]):
+        span = slice(relations.indptr[k], relations.indptr[k + 1])
+        members, signs = relations.indices[span], relations.data[span]
+        total, parts = int(members[signs < 0][0]), members[signs > 0]
+        few = people.count[total] < people.count[parts].max(initial=0)
+        many = people.count[total] > people.count[parts].sum()
+        small = first[total] < first[parts].max(initial=0)
+        if few or many or small:
+            what = (
+                "fewer contributors than a part of it"
+                if few
+                else "more contributors than its parts together"
+                if many
+                else "a smaller largest contribution than a part of it"
+            )
+            msg = (
+                f"row {row_of[total]}: cell {table.cell(total)} has {what}; correct the columns "
+                "of contributors"
+            )
+            raise InputError(msg)

@@ -1,0 +1,163 @@
+"""Codes of records as positions in hierarchies, and what is wrong with them in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError, argument
+from csp.tables.columns import numbered_codes
+from csp.tables.hierarchies.hierarchy import Hierarchy
+
+__all__ = [
+    "Finder",
+    "check_repeats",
+    "leaf_positions",
+    "missing_owner",
+    "negative_value",
+    "read_codes",
+    "weight_not_positive",
+]
+
+# So many records without two of one category are no table of categories.
+_MANY = 1000
+
+Finder = Callable[[NDArray[np.bool_]], tuple[int, int]]
+"""First row, from 1, that has one of some marked entries of a column, and which entry that is."""
+
+
+def _first(marked: NDArray[np.bool_]) -> tuple[int, int]:
+    entry = int(np.argmax(marked))
+    return entry + 1, entry
+
+
+def read_codes(
+    column: NDArray[Any], name: str, missing: str | None, first: Finder = _first
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Codes of a column, each once, and which of them each entry has.
+
+    Parameters
+    ----------
+    column : (n,) array
+    name : str
+    missing : str or None
+        Code in the place of missing ones.
+    first : callable
+        See `Finder`; without it the entries are the records.
+
+    Raises
+    ------
+    InputError
+        If a code is missing and there is none in its place, or that is a code already.
+    """
+    found, number = numbered_codes(column)
+    texts = list(found)
+    if "" in texts:
+        if missing is None or not missing.strip():
+            row, _ = first(number == texts.index(""))
+            msg = (
+                f"row {row}: the code in column {name!r} is missing; fill it, drop the record, or "
+                f"give {argument('missing')} a code for such records"
+            )
+            raise InputError(msg)
+        if missing.strip() in texts:
+            row, _ = first(number == texts.index(missing.strip()))
+            msg = (
+                f"column {name!r} has the code {missing.strip()!r} already (row "
+                f"{row}); give {argument('missing')} another one, or "
+                "records without a code would be counted there"
+            )
+            raise InputError(msg)
+        texts = [text or missing.strip() for text in texts]
+    return texts, number
+
+
+def leaf_positions(
+    texts: Sequence[str],
+    number: NDArray[np.int64],
+    tree: Hierarchy,
+    name: str,
+    first: Finder = _first,
+) -> NDArray[np.int64]:
+    """Position of each entry's code in a hierarchy.
+
+    Parameters
+    ----------
+    texts, number
+        See `read_codes`.
+    tree : Hierarchy
+    name : str
+    first : callable
+        See `Finder`; without it the entries are the records.
+
+    Raises
+    ------
+    InputError
+        If a code is not in the hierarchy or adds up others.
+    """
+    known: dict[str, int] = {}
+    for code in texts:
+        try:
+            known[code] = tree.position(code)
+        except InputError:
+            known[code] = -1
+    wrong = np.array([known[c] < 0 or bool(tree.children(known[c])) for c in texts], dtype=bool)
+    if wrong.any():
+        row, entry = first(wrong[number])
+        code = texts[int(number[entry])]
+        if known[code] >= 0:
+            what = (
+                "adds up other codes of the hierarchy; records need a code of its lowest level "
+                "(or leave rows that are totals out)"
+            )
+        else:
+            try:
+                tree.position(code)
+            except InputError as error:
+                hint = str(error).partition("; ")[2]
+            what = "is not in its hierarchy; add it there or correct the record"
+            what += f" ({hint})" if hint else ""
+        msg = f"row {row}: code {code!r} of column {name!r} {what}"
+        raise InputError(msg)
+    return np.array([known[code] for code in texts], np.int64)[number]
+
+
+def check_repeats(codes: int, records: int, name: str) -> None:
+    """Refuse an identifier in the place of a dimension, before a table of its size is made.
+
+    Raises
+    ------
+    InputError
+    """
+    if records >= _MANY and codes == records:
+        msg = (
+            f"column {name!r} has another code in each of the {records} records, so it tells "
+            f"records apart and makes no dimension of a table; leave it out of {argument('by')}"
+        )
+        raise InputError(msg)
+
+
+def negative_value(row: int, name: str | None) -> InputError:
+    """Return the error for a negative value where none is allowed."""
+    return InputError(
+        f"row {row}: the value in column {name!r} is negative; correct it or choose "
+        f"{argument('negative', 'abs')}, 'shift' or 'split'"
+    )
+
+
+def weight_not_positive(row: int, name: str | None) -> InputError:
+    """Return the error for a weight that is not positive."""
+    return InputError(
+        f"row {row}: the weight in column {name!r} is not positive; correct or drop the record"
+    )
+
+
+def missing_owner(row: int, name: str) -> InputError:
+    """Return the error for a record without a contributor."""
+    return InputError(
+        f"row {row}: the contributor in column {name!r} is missing; give each record the "
+        "identifier of its contributor"
+    )

@@ -1,0 +1,386 @@
+"""Linked tables as one: the union of their cells and relations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.calls import expect
+from csp.errors import InputError
+from csp.exact import MAX_VALUE, UNBOUNDED
+from csp.tables.codes import Labels
+from csp.tables.contributors import Contributors
+from csp.tables.table import Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["link"]
+
+_ENTRY = np.dtype([("cell", ">u8"), ("sign", ">u8")])
+
+
+def link(*tables: Table) -> Table:
+    """One table over the union of the cells and relations of several.
+
+    Tables over the same records share cells: region by size and region by sector share the
+    totals of each region. Protecting them one by one is unsafe, since what one hides the other
+    may give away; as one table they are protected and audited together.
+
+    Two cells are the same if their labels agree once the dimensions at their total are dropped.
+
+    Parameters
+    ----------
+    *tables : Table
+        Every dimension of the same name must have the same root.
+
+    Returns
+    -------
+    Table
+        Its dimensions are those of all tables, sorted by name; a dimension that a table lacks is
+        at its root. Cells are in sorted order of their labels, scale is the finest. Neither
+        depends on the order of the tables or of their cells. Bounds are intersected; a relation
+        that several tables have is kept once.
+
+    Raises
+    ------
+    InputError
+        If no table is given, the roots of one dimension differ, a dimension without a root is
+        lacking in a table, the hierarchies of a dimension give one code different parts (code and
+        tables named), a shared cell has different values, contributors or structure in two
+        tables (cell and tables named), or only some of the tables have contributors.
+
+    Examples
+    --------
+    >>> from csp import Table
+    >>> from csp.tables.link import link
+    >>> one = Table.from_array([[1, 2], [3, 4]], names=["region", "size"])
+    >>> two = Table.from_array([[2, 1], [4, 3]], names=["region", "sector"])
+    >>> both = link(one, two)
+    >>> both.n_cells, both.names
+    (15, ('region', 'sector', 'size'))
+    """
+    if not tables:
+        msg = "link needs at least one table"
+        raise InputError(msg)
+    for number, table in enumerate(tables, start=1):
+        expect(table, Table, f"table {number}")
+    roots = _roots(tables)
+    names = tuple(sorted(roots))
+    _check_hierarchies(tables)
+    scale = max(table.scale for table in tables)
+    scaled = [_rescale(table, scale, number) for number, table in enumerate(tables, start=1)]
+    placed = [_labels(table, names, roots, number) for number, table in enumerate(scaled, start=1)]
+    labels = Labels.union(placed)
+    places = [labels.places(part) for part in placed]
+    owners = _owners(places, len(labels))
+    shown = _Shown(names, labels)
+
+    values = _merge([t.values for t in scaled], places, owners, shown, "value")
+    lower = np.full(len(labels), -UNBOUNDED, np.int64)
+    upper = np.full(len(labels), UNBOUNDED, np.int64)
+    for table, place in zip(scaled, places, strict=True):
+        lower[place] = np.maximum(lower[place], table.lower)
+        upper[place] = np.minimum(upper[place], table.upper)
+    structural = None
+    if any(table.structural is not None for table in tables):
+        flags = [
+            np.zeros(t.n_cells, bool) if t.structural is None else t.structural for t in scaled
+        ]
+        structural = _merge(flags, places, owners, shown, "structure (known to be empty or not)")
+    if len({table.counts for table in tables if table.contributors is None}) > 1:
+        msg = (
+            "one table holds counts and another values without contributors; link tables of one "
+            "kind"
+        )
+        raise InputError(msg)
+    frames = {table.frame for table in tables}
+    return Table(
+        values=values,
+        relations=_relations(scaled, places, len(labels)),
+        lower=lower,
+        upper=upper,
+        labels=labels,
+        scale=scale,
+        contributors=_contributors([t.contributors for t in scaled], places, owners, shown),
+        names=names,
+        roots=tuple(roots[name] for name in names),
+        structural=structural,
+        frame=frames.pop() if len(frames) == 1 else "",
+        counts=all(table.counts for table in tables),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Names of the union's cells, for messages."""
+
+    names: tuple[str, ...]
+    labels: Labels
+
+    def __call__(self, index: int) -> str:
+        codes = zip(self.names, self.labels[index], strict=True)
+        return "(" + ", ".join(f"{name}={code}" for name, code in codes) + ")"
+
+
+def _roots(tables: Sequence[Table]) -> dict[str, str]:
+    """Root of every dimension, the same in all tables that have it."""
+    roots: dict[str, str] = {}
+    first: dict[str, int] = {}
+    for number, table in enumerate(tables, start=1):
+        for name, root in zip(table.names, table.roots, strict=True):
+            first.setdefault(name, number)
+            if roots.setdefault(name, root) != root:
+                msg = (
+                    f"the total of dimension {name!r} is {roots[name]!r} in table {first[name]} "
+                    f"and {root!r} in table {number}; give both the same code if they are totals "
+                    "of the same records. A table of a part is no second table: let the hierarchy "
+                    "of the whole hold its codes"
+                )
+                raise InputError(msg)
+    return roots
+
+
+def _check_hierarchies(tables: Sequence[Table]) -> None:
+    """Refuse a code that stands for other codes in one table than in another.
+
+    Several hierarchies over one dimension may add up the same codes in different ways, and one may
+    end where another goes on. But a code that two of them break down to codes they share must come
+    to the same ones.
+    """
+    parts: dict[str, dict[str, list[tuple[int, frozenset[str]]]]] = {}
+    ends: dict[tuple[int, str], frozenset[str]] = {}
+    for number, table in enumerate(tables, start=1):
+        used = Labels.of(table.labels).unused_dropped()
+        for name, children in _children(table).items():
+            codes = used.categories[table.names.index(name)]
+            ends[number, name] = frozenset(codes) - children.keys()
+            for code, below in children.items():
+                parts.setdefault(name, {}).setdefault(code, []).append((number, below))
+    for name, known in parts.items():
+        for code, given in known.items():
+            first, below = given[0]
+            for number, other in given[1:]:
+                one, two = _ground(below, known), _ground(other, known)
+                # A code that a table lacks altogether is empty there.
+                odds = [
+                    (odd, has, lacks)
+                    for mine, theirs, has, lacks in (
+                        (one, two, first, number),
+                        (two, one, number, first),
+                    )
+                    for odd in mine - theirs
+                    if odd in _ground(ends[lacks, name], known)
+                ]
+                if odds and one & two:
+                    odd, has, lacks = min(odds)
+                    msg = (
+                        f"the hierarchies of dimension {name!r} do not agree: code {code!r} holds "
+                        f"{odd!r} in table {has} and not in table {lacks}; use one hierarchy for "
+                        f"both tables, or give {code!r} another name in one of them if it means "
+                        "something else there"
+                    )
+                    raise InputError(msg)
+
+
+def _ground(
+    codes: frozenset[str], known: Mapping[str, Sequence[tuple[int, frozenset[str]]]]
+) -> frozenset[str]:
+    """Codes that no table breaks down, to which some codes come in the end."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    stack = list(codes)
+    while stack:
+        code = stack.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        if code in known:
+            stack.extend(known[code][0][1])
+        else:
+            found.add(code)
+    return frozenset(found)
+
+
+def _children(table: Table) -> dict[str, dict[str, frozenset[str]]]:
+    """For each dimension, the parts of its codes that relations along it show."""
+    labels, matrix = Labels.of(table.labels), table.relations
+    m = matrix.shape[0]
+    row = np.repeat(np.arange(m), np.diff(matrix.indptr))
+    total = matrix.data < 0
+    plain = np.bincount(row[total], minlength=m) == 1
+    whole = np.zeros(m, np.int64)
+    whole[row[total]] = matrix.indices[total]
+    varies = np.zeros((m, len(table.names)), dtype=bool)
+    for k in range(len(table.names)):
+        code = labels.codes[:, k]
+        varies[row[code[matrix.indices] != code[whole[row]]], k] = True
+    plain &= varies.sum(axis=1) == 1
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for k, name in enumerate(table.names):
+        texts, size = labels.categories[k], len(labels.categories[k])
+        inside = ~total & plain[row] & varies[row, k]
+        above = labels.codes[whole[row[inside]], k].astype(np.int64)
+        pairs = np.unique(above * size + labels.codes[matrix.indices[inside], k])
+        below: dict[str, set[str]] = {}
+        for pair in pairs.tolist():
+            below.setdefault(texts[pair // size], set()).add(texts[pair % size])
+        found[name] = {code: frozenset(codes) for code, codes in below.items()}
+    return found
+
+
+def _labels(table: Table, names: tuple[str, ...], roots: dict[str, str], number: int) -> Labels:
+    """Labels over the union's dimensions; a dimension the table lacks is at its root."""
+    lacking = [name for name in names if name not in table.names and not roots[name]]
+    if lacking:
+        msg = (
+            f"table {number} has no dimension {lacking[0]!r}, and the other tables name no total "
+            "of it; set roots when making those tables"
+        )
+        raise InputError(msg)
+    given = Labels.of(table.labels)
+    codes = np.zeros((len(given), len(names)), np.int32, order="F")
+    categories: list[tuple[str, ...]] = []
+    for k, name in enumerate(names):
+        if name in table.names:
+            codes[:, k] = given.codes[:, table.names.index(name)]
+            categories.append(given.categories[table.names.index(name)])
+        else:
+            categories.append((roots[name],))
+    return Labels(codes, categories)
+
+
+def _rescale(table: Table, scale: int, number: int) -> Table:
+    factor = 10 ** (scale - table.scale)
+    if factor == 1:
+        return table
+    limit = MAX_VALUE // factor
+    lower, upper = table.lower > -UNBOUNDED, table.upper < UNBOUNDED
+    for array, used in ((table.values, ...), (table.lower, lower), (table.upper, upper)):
+        if (np.abs(array[used]) > limit).any():
+            msg = (
+                f"table {number} has {table.scale} decimal places and does not fit into 2**53 "
+                f"units at {scale} places, the finest of the tables; use fewer decimals there"
+            )
+            raise InputError(msg)
+    return table.replace(
+        values=table.values * factor,
+        lower=np.where(lower, np.where(lower, table.lower, 0) * factor, table.lower),
+        upper=np.where(upper, np.where(upper, table.upper, 0) * factor, table.upper),
+        scale=scale,
+        contributors=_scaled(table.contributors, factor, number),
+    )
+
+
+def _scaled(side: Contributors | None, factor: int, number: int) -> Contributors | None:
+    if side is None:
+        return None
+    limit = UNBOUNDED // factor
+    if (np.abs(side.total) > limit).any() or (side.top > limit).any():
+        msg = f"the contributions of table {number} do not fit into int64 at the finest scale"
+        raise InputError(msg)
+    return replace(
+        side,
+        total=side.total * factor,
+        top=side.top * factor,
+        opposite=_scaled(side.opposite, factor, number),
+    )
+
+
+def _owners(places: Sequence[NDArray[np.int64]], n: int) -> NDArray[np.int64]:
+    """First table of each cell, from 0."""
+    owners = np.full(n, -1, np.int64)
+    for number, place in reversed(list(enumerate(places))):
+        owners[place] = number
+    return owners
+
+
+def _merge(
+    parts: Sequence[NDArray[Any]],
+    places: Sequence[NDArray[np.int64]],
+    owners: NDArray[np.int64],
+    shown: _Shown,
+    what: str,
+) -> NDArray[Any]:
+    """One array over the union of the cells; shared cells must agree."""
+    merged = np.zeros((len(owners), *parts[0].shape[1:]), parts[0].dtype)
+    for part, place in reversed(list(zip(parts, places, strict=True))):
+        merged[place] = part
+    for number, (part, place) in enumerate(zip(parts, places, strict=True)):
+        differ = (merged[place] != part).reshape(len(place), -1).any(axis=1)
+        if differ.any():
+            cell = int(place[differ].min())
+            msg = (
+                f"cell {shown(cell)} differs between table {int(owners[cell]) + 1} and table "
+                f"{number + 1} in its {what}; linked tables must come from the same records"
+            )
+            raise InputError(msg)
+    return merged
+
+
+def _contributors(
+    sides: Sequence[Contributors | None],
+    places: Sequence[NDArray[np.int64]],
+    owners: NDArray[np.int64],
+    shown: _Shown,
+) -> Contributors | None:
+    known = [side for side in sides if side is not None]
+    if not known:
+        return None
+    _check_all([side is not None for side in sides], "contributors")
+    _check_all([side.ids is not None for side in known], "identified contributors (ids)")
+    _check_all([side.opposite is not None for side in known], "negative contributions apart")
+    _check_all([side.weighted is not None for side in known], "sampling weights")
+
+    def merge(parts: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
+        return _merge(parts, places, owners, shown, what)
+
+    # Tables may know more of the largest contributions than others: keep what all of them know.
+    k = min(side.top.shape[1] for side in known)
+    ids = [side.ids[:, :k] for side in known if side.ids is not None]
+    weighted = [side.weighted for side in known if side.weighted is not None]
+    return Contributors(
+        count=merge([side.count for side in known], "number of contributors"),
+        total=merge([side.total for side in known], "sum of contributions"),
+        top=merge([side.top[:, :k] for side in known], "largest contributions"),
+        ids=merge(ids, "largest contributors") if ids else None,
+        opposite=_contributors([side.opposite for side in known], places, owners, shown),
+        weighted=merge(weighted, "weighted number of contributors") if weighted else None,
+    )
+
+
+def _check_all(flags: Sequence[bool], what: str) -> None:
+    if any(flags) and not all(flags):
+        have, lack = flags.index(True) + 1, flags.index(False) + 1
+        msg = f"table {have} has {what} and table {lack} has not; link tables of one kind"
+        raise InputError(msg)
+
+
+def _relations(tables: Sequence[Table], places: Sequence[NDArray[np.int64]], n: int) -> csr_array:
+    """Relations of all tables over the union's cells, each once, in an order of their own."""
+    from scipy.sparse import csr_array
+
+    # Bytes of big-endian numbers compare like the numbers, so rows are told apart and sorted as
+    # bytes: the cells of each ascend.
+    rows: set[bytes] = set()
+    for table, place in zip(tables, places, strict=True):
+        matrix = table.relations
+        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        cells = place[matrix.indices]
+        order = np.lexsort((cells, row))
+        entries = np.empty(len(order), _ENTRY)
+        entries["cell"] = cells[order]
+        entries["sign"] = matrix.data[order].astype(np.uint64) + np.uint64(2**63)
+        text, ends = entries.tobytes(), (matrix.indptr * _ENTRY.itemsize).tolist()
+        rows.update(text[a:b] for a, b in pairwise(ends))
+    ordered = sorted(rows)
+    found = np.frombuffer(b"".join(ordered), _ENTRY)
+    lengths = [len(row) // _ENTRY.itemsize for row in ordered]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    signs = (found["sign"].astype(np.uint64) - np.uint64(2**63)).astype(np.int64)
+    return csr_array((signs, found["cell"].astype(np.int64), indptr), shape=(len(ordered), n))

@@ -1,0 +1,195 @@
+"""The cross product of hierarchies: labels and relations of an n-dimensional table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.memory import check_memory
+from csp.tables.codes import Labels
+from csp.tables.hierarchies.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = [
+    "MAX_CELLS",
+    "check_size",
+    "cube_labels",
+    "cube_relations",
+    "sparse_labels",
+    "sparse_relations",
+    "sum_up",
+]
+
+MAX_CELLS = 20_000_000
+"""Most cells of one table, whatever the memory."""
+
+_FEWER = "use fewer codes or dimensions, or codes of a coarser level of a hierarchy"
+
+
+def check_size(cells: int, dimensions: int = 1, top: int = 0, *, mend: str = "") -> None:
+    """Refuse a table of too many cells before it takes any memory.
+
+    Parameters
+    ----------
+    cells : int
+    dimensions : int
+    top : int
+        How many of the largest contributions each cell keeps; 0 without contributors.
+    mend : str
+        What else can be done than to use fewer codes.
+
+    Raises
+    ------
+    InputError
+        If the cells are more than `MAX_CELLS`, or need more memory than there is.
+    """
+    what = f"the table would have {cells} cells"
+    if cells > MAX_CELLS:
+        msg = f"{what}, more than {MAX_CELLS}; {_FEWER}{mend}"
+        raise InputError(msg)
+    # Bounds and values; labels and relations, of which there are two copies while they are made;
+    # contributors, likewise.
+    each = 64 + 64 * dimensions + (32 + 40 * top if top else 0)
+    check_memory(cells * each, what, f"{_FEWER}{mend}")
+
+
+def cube_labels(hierarchies: Sequence[Hierarchy]) -> Labels:
+    """Labels of all cells, in C order of the code positions."""
+    return Labels.product([h.codes for h in hierarchies])
+
+
+def cube_relations(hierarchies: Sequence[Hierarchy]) -> csr_array:
+    """All margins of a cube: children sum to their parent along every dimension.
+
+    Parameters
+    ----------
+    hierarchies : sequence of Hierarchy
+        One for each dimension.
+
+    Returns
+    -------
+    (m, n) csr_array of int64
+        One row for each inner code of a dimension and combination of codes of the others:
+        +1 at the children, -1 at the parent.
+    """
+    from scipy.sparse import csr_array
+
+    shape = tuple(len(h.codes) for h in hierarchies)
+    n = int(np.prod(shape, dtype=np.int64))
+    cell = np.arange(n).reshape(shape)
+    columns, signs, lengths = [], [], []
+    for axis, hierarchy in enumerate(hierarchies):
+        for position in range(len(hierarchy.codes)):
+            children = hierarchy.children(position)
+            if not children:
+                continue
+            members = np.moveaxis(cell.take([*children, position], axis=axis), axis, -1)
+            members = members.reshape(-1, len(children) + 1)
+            columns.append(members.ravel())
+            signs.append(np.tile(np.array([1] * len(children) + [-1], np.int64), len(members)))
+            lengths.append(np.full(len(members), len(children) + 1))
+    if not columns:
+        return csr_array((0, n), dtype=np.int64)
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    relations = csr_array(
+        (np.concatenate(signs), np.concatenate(columns), indptr), shape=(len(indptr) - 1, n)
+    )
+    relations.sort_indices()
+    return relations
+
+
+def sparse_labels(places: NDArray[np.int64], hierarchies: Sequence[Hierarchy]) -> Labels:
+    """Labels of some cells of a cube, which are numbered in C order."""
+    shape = tuple(len(h.codes) for h in hierarchies)
+    codes = np.empty((len(places), len(shape)), np.int32, order="F")
+    for k, column in enumerate(np.unravel_index(places, shape)):
+        codes[:, k] = column
+    return Labels(codes, [h.codes for h in hierarchies])
+
+
+def sparse_relations(places: NDArray[np.int64], hierarchies: Sequence[Hierarchy]) -> csr_array:
+    """All margins of a cube among some of its cells; the other cells are 0.
+
+    Parameters
+    ----------
+    places : (n,) int64
+        Number of each cell in C order of the whole cube, ascending. With a cell there are all cells
+        that it adds up into.
+    hierarchies : sequence of Hierarchy
+        One for each dimension.
+
+    Returns
+    -------
+    (m, n) csr_array of int64
+        The rows of `cube_relations` that have a cell, in their order, without the missing cells.
+    """
+    from scipy.sparse import csr_array
+
+    shape = [len(h.codes) for h in hierarchies]
+    n, total = len(places), prod(shape)
+    columns, signs, lengths = [], [], []
+    for axis, hierarchy in enumerate(hierarchies):
+        stride = prod(shape[axis + 1 :])
+        parent = np.array(hierarchy.parent, np.int64)
+        code = places // stride % shape[axis]
+        parts = np.flatnonzero(parent[code] >= 0)
+        above = places[parts] + (parent[code[parts]] - code[parts]) * stride
+        above = np.searchsorted(places, above)
+        is_total = np.zeros(n, dtype=bool)
+        is_total[above] = True
+        totals = np.flatnonzero(is_total)
+        # A relation is numbered by its total: first by the code in this dimension, then the others.
+        whole = places[totals]
+        turned = whole // stride % shape[axis] * (total // shape[axis])
+        turned += whole // (stride * shape[axis]) * stride + whole % stride
+        rank = np.empty(n, np.int64)
+        rank[totals[np.argsort(turned)]] = np.arange(len(totals))
+        # Cells of one relation ascend, and its total, which comes after its parts, is the last.
+        keys = np.concatenate([rank[above] * n + parts, rank[totals] * n + totals])
+        keys.sort()
+        row, cell = np.divmod(keys, n)
+        length = np.bincount(row, minlength=len(totals))
+        sign = np.ones(len(cell), np.int64)
+        sign[np.cumsum(length) - 1] = -1
+        columns.append(cell)
+        signs.append(sign)
+        lengths.append(length)
+    if not columns:
+        return csr_array((0, n), dtype=np.int64)
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    return csr_array(
+        (np.concatenate(signs), np.concatenate(columns), indptr), shape=(len(indptr) - 1, n)
+    )
+
+
+def sum_up(leaves: np.ndarray, hierarchies: Sequence[Hierarchy]) -> np.ndarray:
+    """Fill every inner cell of a cube from its leaf cells.
+
+    Parameters
+    ----------
+    leaves : array
+        Array of the cube's full shape; only cells whose codes are all leaves are read.
+    hierarchies : sequence of Hierarchy
+        One for each dimension.
+
+    Returns
+    -------
+    array
+        Same shape and dtype, every inner cell the sum of its children. Postorder makes one sweep
+        for each dimension enough.
+    """
+    cube = leaves.copy()
+    for axis, hierarchy in enumerate(hierarchies):
+        view = np.moveaxis(cube, axis, 0)
+        for position in range(len(hierarchy.codes)):
+            children = hierarchy.children(position)
+            if children:
+                view[position] = view[list(children)].sum(axis=0)
+    return cube

@@ -1,0 +1,371 @@
+"""Tables of microdata: counts, sums and largest contributions of every cell, from the records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError, argument
+from csp.exact import UNBOUNDED
+from csp.memory import memory_size
+from csp.tables.columns import Columns, is_ibis, is_relation, native_frame, read_columns
+from csp.tables.contributors import Contributors
+from csp.tables.hierarchies.coding import check_repeats, leaf_positions, read_codes
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.totals import check_leaves, total_codes
+from csp.tables.margins import (
+    check_size,
+    cube_labels,
+    cube_relations,
+    sparse_labels,
+    sparse_relations,
+)
+from csp.tables.microdata.aggregation import Found, Stage, Wanted, aggregated, numbers_of
+from csp.tables.microdata.grouping import Records, check_combinations, group
+from csp.tables.microdata.workers import aggregated_by_workers, has_workers
+from csp.tables.table import Table
+
+__all__ = ["NEGATIVE", "tabulate"]
+
+_FEW = 2**20
+"""Combinations of codes up to which empty ones are cells of a table of values by default."""
+
+NEGATIVE = ("error", "abs", "shift", "split")
+"""Modes for negative contributions."""
+
+
+def tabulate(
+    data: Any,
+    by: Sequence[str],
+    value: str | None = None,
+    *,
+    contributor: str | None = None,
+    weight: str | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    negative: str = "error",
+    top: int | None = None,
+    decimals: int | None = None,
+    total: str | Mapping[str, str] | None = None,
+    missing: str | None = None,
+    empty: str | None = None,
+    memory: str | int | None = None,
+    progress: Callable[[Stage], None] | None = None,
+) -> Table:
+    """Tabulate microdata, one record a row.
+
+    Parameters
+    ----------
+    data : data frame, mapping of columns, path, or pair
+        Any frame narwhals knows, a DuckDB relation, a mapping of column names to sequences, the
+        path of a .csv or .parquet file, or what `csp.tables.argus.read_microdata` returns (then
+        the layout gives hierarchies and decimals where the call does not). Records of a DuckDB
+        relation, a frame of Dask or PySpark, or an Ibis expression are added up where they lie.
+    by : sequence of str
+        Columns of the table's dimensions.
+    value : str, optional
+        Column to sum. Without it the table counts records.
+    contributor : str, optional
+        Column that tells who a record belongs to (enterprise, holding). Contributions of one
+        contributor are summed within each cell, also of a margin, and those of two equal records
+        as well: nothing tells a copy from a second contribution. Without it every record is a
+        contributor of its own.
+    weight : str, optional
+        Column of sampling weights, positive. The cell is the exact sum of weight times value (its
+        scale is that of the values plus that of the weights); in the largest contributions each
+        one stands as often as its weight, rounded half up, but at least once. Frequency rules
+        count respondents, unless they say ``weighted``.
+    hierarchies : mapping of str to Hierarchy, optional
+        For columns of `by`. Others are flat, their codes in sorted order.
+    negative : {"error", "abs", "shift", "split"}
+        Negative values: refused, or allowed. Cells are always sums of the values as they are;
+        the rules see absolute contributions ("abs"), contributions less the smallest one of the
+        whole table ("shift"), or the two signs apart ("split", see `csp.Contributors`).
+    top : int, optional
+        How many of the largest contributions to keep; 5 by default.
+    decimals : int, optional
+        Decimal places of the values. None finds the smallest number of places, at most 9, at
+        which all values are whole.
+    total : str or mapping of dimension to str, optional
+        Code of the total of dimensions without a hierarchy; "Total" by default. A dimension that
+        is named in a mapping is not searched for a category that is the sum of the others.
+    missing : str, optional
+        Code for records whose code is missing; without it they are refused.
+    empty : {"keep", "drop"}, optional
+        Whether combinations of codes without any record are cells of the table. "drop" leaves them
+        out, so that the table costs memory for the cells that exist; relations run over these only,
+        and everybody knows that a cell that is not shown is 0. In a table of values this changes no
+        pattern, since cells without records are structural. In a table of counts a zero may
+        otherwise be suppressed, or be sensitive, so there "drop" is for you to choose. By default
+        empty cells are kept, unless a table of values has more than a million combinations of which
+        fewer than one in four has a record; `Table.notes` says so.
+    memory : str or int, optional
+        Memory that the whole process may take, such as "2GB" or a number of bytes, for records that
+        do not fit into it: those of a .csv or .parquet file or a DuckDB relation are then added up
+        by DuckDB batch by batch, with copies of the columns on disk in the folder for temporary
+        files, which are deleted at the end. The table is the same.
+    progress : callable, optional
+        Called with a `csp.tables.microdata.aggregation.Stage` while records are added up within
+        `memory`, or where they lie.
+
+    Returns
+    -------
+    Table
+        One cell for each combination of codes, in C order of the hierarchies' postorder. Lower
+        bounds are 0, or ``-UNBOUNDED`` if negative values are allowed. In a table of values the
+        cells without any record are structural. `contributors` is None for plain counts. The
+        result does not depend on the order of the rows.
+
+    Raises
+    ------
+    InputError
+        For unknown columns, no records, missing or infinite values (row and column named; rows
+        count from 1, without a header), negative values where they are refused, weights that
+        are not positive or differ within a contributor, codes that are missing, not in their
+        hierarchy, or not at its lowest level, a category that is the sum of all others,
+        values beyond 2**53 units, and a table that needs more memory than there is.
+
+    Examples
+    --------
+    >>> from csp import Table
+    >>> data = {"region": ["a", "b", "a"], "turnover": [1.5, 2, 4]}
+    >>> table = Table.from_microdata(data, ["region"], "turnover")
+    >>> table.labels, table.values.tolist(), table.scale
+    ((('a',), ('b',), ('Total',)), [55, 20, 75], 1)
+    """
+    names = (by,) if isinstance(by, str) else tuple(by)
+    keep = _check_options(names, negative, top, empty)
+    roots, told = total_codes(total, names)
+    notes = _unused(data, contributor, weight)
+    data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
+    data = native_frame(data)
+    for name in hierarchies:
+        if name not in names:
+            msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
+            raise InputError(msg)
+    if contributor in names:
+        msg = (
+            f"the contributor {contributor!r} is a dimension too, so every inner cell would have "
+            f"one contributor; leave it out of {argument('by')}, or leave "
+            f"{argument('contributor')} out"
+        )
+        raise InputError(msg)
+    wanted = Wanted(
+        names, value, contributor, weight, hierarchies, roots, negative, keep, decimals, missing,
+        lambda trees, top: _check_combinations(trees, value, top, empty),
+    )  # fmt: skip
+    limit = None if memory is None else memory_size(memory)
+    if has_workers(data):
+        found = aggregated_by_workers(data, wanted, limit, progress)
+    elif memory is not None or is_relation(data) or is_ibis(data):
+        found = aggregated(data, wanted, limit, progress)
+    else:
+        found = _in_memory(data, wanted)
+    table = assemble(
+        found, names, value=value, signed=negative != "error", empty=empty, notes=notes
+    )
+    doubtful = [name not in hierarchies and name not in told for name in names]
+    check_leaves(table, found.trees, doubtful)
+    return table
+
+
+def _in_memory(data: Any, wanted: Wanted) -> Found:
+    """Cells of records that are read as a whole."""
+    names, value = wanted.names, wanted.value
+    columns = read_columns(data, wanted.columns, [n for n in (value, wanted.weight) if n])
+    found = dict(zip(wanted.columns, columns.arrays, strict=True))
+    n = _check_length(columns)
+
+    positions, trees = [], []
+    for name in names:
+        texts, number = read_codes(found[name], name, wanted.missing)
+        check_repeats(len(texts), n, name)
+        tree = wanted.tree(name, texts)
+        positions.append(leaf_positions(texts, number, tree, name))
+        trees.append(tree)
+    known = numbers_of(found, wanted)
+    weights = known.weight
+    records = Records(tuple(positions), known.amount, weights, known.weight_scale, known.owner)
+    plain = value is None and known.owner is None and known.weight_scale == 0
+    counts = plain and bool((weights == 1).all())
+    top = 0 if counts else wanted.top
+    wanted.check(trees, top)
+    grouped = group(records, trees, negative=wanted.negative, top=top)
+    return Found(grouped, tuple(trees), known.scale + known.weight_scale, columns.library)
+
+
+def _check_combinations(
+    trees: Sequence[Hierarchy], value: str | None, top: int, empty: str | None
+) -> None:
+    """Refuse a table of all combinations that is too large, before anything is summed."""
+    combinations = check_combinations(trees)
+    if empty == "keep" or (empty is None and (value is None or combinations <= _FEW)):
+        check_size(combinations, len(trees), top, mend=_mend(empty))
+
+
+def _mend(empty: str | None) -> str:
+    if empty == "drop":
+        return ""
+    return (
+        f", or leave cells without records out ({argument('empty', 'drop', option='--drop-empty')})"
+    )
+
+
+def assemble(
+    found: Found,
+    names: tuple[str, ...],
+    *,
+    value: str | None,
+    signed: bool,
+    empty: str | None,
+    notes: tuple[str, ...],
+) -> Table:
+    """Table of cells with records; see `tabulate` for what is not said here.
+
+    Parameters
+    ----------
+    found : Found
+    names : tuple of str
+    value : str or None
+    signed : bool
+        Whether negative values are allowed.
+    empty : {"keep", "drop"} or None
+    notes : tuple of str
+    """
+    grouped, trees = found.grouped, found.trees
+    combinations, n = check_combinations(trees), len(grouped.places)
+    people = grouped.contributors
+    top = people.top.shape[1] if people is not None else 0
+    few = value is not None and combinations > _FEW and 4 * n < combinations
+    drop = empty == "drop" or (empty is None and few)
+    cells = n if drop else combinations
+    check_size(cells, len(trees), top, mend="" if drop else _mend(empty))
+    if drop and empty is None:
+        notes = (
+            *notes,
+            f"of {combinations} combinations of codes {n} have records and are cells of the table; "
+            "all others are empty, are not shown and are known to be 0",
+        )
+    if drop or n == combinations:
+        values, rows = grouped.values, grouped.rows
+    else:
+        values, rows = (_spread(a, grouped.places, cells) for a in (grouped.values, grouped.rows))
+        people = _spread_people(people, grouped.places, cells)
+    whole = not drop or n == combinations
+    return Table(
+        values=values,
+        relations=cube_relations(trees) if whole else sparse_relations(grouped.places, trees),
+        lower=np.full(cells, -UNBOUNDED if signed and value is not None else 0, np.int64),
+        upper=np.full(cells, UNBOUNDED, np.int64),
+        labels=cube_labels(trees) if whole else sparse_labels(grouped.places, trees),
+        scale=found.scale,
+        contributors=people,
+        names=names,
+        roots=tuple(tree.root for tree in trees),
+        structural=None if value is None else rows == 0,
+        frame=found.library,
+        notes=notes,
+    )
+
+
+def _spread(
+    array: NDArray[np.int64], places: NDArray[np.int64], cells: int, fill: int = 0
+) -> NDArray[np.int64]:
+    """Put numbers of some cells in their places among all cells."""
+    found = np.full((cells, *array.shape[1:]), fill, np.int64)
+    found[places] = array
+    return found
+
+
+def _spread_people(
+    people: Contributors | None, places: NDArray[np.int64], cells: int
+) -> Contributors | None:
+    if people is None:
+        return None
+    return Contributors(
+        count=_spread(people.count, places, cells),
+        total=_spread(people.total, places, cells),
+        top=_spread(people.top, places, cells),
+        ids=None if people.ids is None else _spread(people.ids, places, cells, -1),
+        opposite=_spread_people(people.opposite, places, cells),
+        weighted=None if people.weighted is None else _spread(people.weighted, places, cells),
+    )
+
+
+def _check_options(
+    names: tuple[str, ...], negative: str, top: int | None, empty: str | None
+) -> int:
+    if not names or len(set(names)) < len(names):
+        msg = f"by must name at least one column and none twice; got {list(names)}"
+        raise InputError(msg)
+    if negative not in NEGATIVE:
+        msg = f"negative must be one of {', '.join(NEGATIVE)}; got {negative!r}"
+        raise InputError(msg)
+    if empty not in (None, "keep", "drop"):
+        msg = f"empty must be 'keep' or 'drop'; got {empty!r}"
+        raise InputError(msg)
+    keep = 5 if top is None else top
+    if keep < 1:
+        msg = f"top must be at least 1, not {keep}; the rules need the largest contributions"
+        raise InputError(msg)
+    return keep
+
+
+def _from_layout(
+    data: Any,
+    names: tuple[str, ...],
+    value: str | None,
+    hierarchies: Mapping[str, Hierarchy] | None,
+    decimals: int | None,
+    roots: Mapping[str, str],
+) -> tuple[Any, dict[str, Hierarchy], int | None]:
+    """Take hierarchies and decimals from a τ-ARGUS layout where the call gives none."""
+    given = dict(hierarchies or {})
+    for name, tree in given.items():
+        if not isinstance(tree, Hierarchy):
+            msg = (
+                f"the hierarchy of {name!r} is a {type(tree).__name__}; make one with "
+                "csp.Hierarchy.from_hrc, from_columns, from_parents or from_dict"
+            )
+            raise InputError(msg)
+    if not (isinstance(data, tuple) and len(data) == 2):
+        return data, given, decimals
+    from csp.tables.argus import Metadata
+    from csp.tables.argus import hierarchies as declared
+
+    columns, metadata = data
+    if not isinstance(metadata, Metadata):
+        msg = "a pair of data must be what csp.tables.argus.read_microdata returns"
+        raise InputError(msg)
+    open_names = [name for name in names if name not in given]
+    if decimals is None and value is not None:
+        decimals = metadata.variable(value).decimals
+    for name in open_names:
+        given |= declared(metadata, columns, [name], roots[name])
+    return columns, given, decimals
+
+
+def _unused(data: Any, contributor: str | None, weight: str | None) -> tuple[str, ...]:
+    """Say which variables of a τ-ARGUS layout take no part, though its flags ask for it."""
+    flagged = getattr(data[1], "flagged", None) if isinstance(data, tuple) and data[1:] else None
+    if flagged is None:
+        return ()
+    found = []
+    for flag, given, role, what in (
+        ("HOLDING", contributor, "contributor", "each record is a contributor of its own"),
+        ("WEIGHT", weight, "weight", "each record counts once"),
+    ):
+        if given is None and flagged(flag):
+            marked = ", ".join(map(repr, flagged(flag)))
+            found.append(f"the layout marks {marked} as <{flag}>, but no {role} was named: {what}")
+    return tuple(found)
+
+
+def _check_length(columns: Columns) -> int:
+    n = len(columns.arrays[0])
+    if n == 0:
+        msg = "the data has no records; a table needs at least one"
+        raise InputError(msg)
+    return n

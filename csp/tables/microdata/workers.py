@@ -1,0 +1,474 @@
+"""Microdata added up by the workers that hold them: frames of Dask and Spark.
+
+The frame is read twice. First every partition tells its codes, how many decimals its numbers have
+and what is wrong with them. Then the records of every contributor are brought together, in ranges
+of contributors that follow each other in the order of their identifiers, and every range is added
+up where it lies, as a batch of `csp.tables.microdata.grouping`. Workers join the cells of several
+ranges. What comes back are cells with their sums, counts and largest contributions, all of them
+integers, so that it is the table of the same records in memory.
+"""
+
+from __future__ import annotations
+
+import pickle
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError, argument
+from csp.exact import MAX_VALUE
+from csp.tables.columns import (
+    check_names,
+    library_of,
+    numbered_codes,
+    numbered_owners,
+    read_columns,
+)
+from csp.tables.contributors import Contributors
+from csp.tables.hierarchies.coding import (
+    check_repeats,
+    leaf_positions,
+    read_codes,
+)
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.microdata.aggregation import (
+    Found,
+    Stage,
+    Wanted,
+    check_weights,
+    found_of,
+    numbers_of,
+)
+from csp.tables.microdata.grouping import MAX_BATCH, Partial, Records, Tally, batches
+from csp.tables.units import NotUnits, to_units
+
+__all__ = ["aggregated_by_workers", "has_workers"]
+
+_STEP = 4096
+"""Of so many records in the order of their contributors one says where ranges may end."""
+
+_FEW = 8
+"""So many answers of partitions are joined to one."""
+
+_MOST = 2**32
+"""More contributors than a range has: the number of the range times this is added to theirs."""
+
+_COLUMNS = ("part", "leaf", "amount", "weight", "owner")
+"""Records on their way to the others of their contributor."""
+
+
+def has_workers(data: Any) -> bool:
+    """Whether data is a frame of Dask or Spark."""
+    _, method = _ENGINES.get(library_of(data), (None, ""))
+    return type(data).__name__ == "DataFrame" and hasattr(data, method)
+
+
+def aggregated_by_workers(
+    data: Any,
+    wanted: Wanted,
+    memory: int | None = None,
+    progress: Callable[[Stage], None] | None = None,
+) -> Found:
+    """Cells of the records of a Dask or Spark frame, which stay where they are.
+
+    Parameters
+    ----------
+    data : Dask or Spark frame
+    wanted : Wanted
+    memory : None
+    progress : callable, optional
+
+    Raises
+    ------
+    InputError
+        As for `csp.tables.microdata.from_microdata.tabulate`; also if memory is limited, which is
+        for the workers to do, or the frame gives other records when it is read again.
+    """
+    if memory is not None:
+        msg = (
+            f"{argument('memory')} is for a .csv or .parquet file or a DuckDB relation; the "
+            f"workers of {library_of(data)} have limits of their own, so leave it out"
+        )
+        raise InputError(msg)
+    frame: _Frame = _ENGINES[library_of(data)][0].of(data, wanted.columns)
+    say = progress or (lambda stage: None)
+    say(Stage("reading codes"))
+    # What may not travel to a worker, or has no business there, stays here.
+    asked = replace(wanted, hierarchies={}, check=_unchecked)
+    looks: list[_Look] = []
+    for k, look in enumerate(frame.each(partial(_look, asked))):
+        if isinstance(look, str):
+            msg = f"partition {k + 1} of the frame, {look}"
+            raise InputError(msg)
+        looks.append(look)
+    firsts = [0, *accumulate(look.n for look in looks)]
+    n = firsts.pop()
+    if not n:
+        msg = "the data has no records; a table needs at least one"
+        raise InputError(msg)
+    trees, places = [], []
+    for k, name in enumerate(wanted.names):
+        rows: dict[str, int] = {}
+        for look, first in zip(looks, firsts, strict=True):
+            for text, row in look.codes[k].items():
+                rows.setdefault(text, first + row)
+        entries = np.array(list(rows), dtype=object)
+        finder = partial(_first, list(rows.values()))
+        texts, number = read_codes(entries, name, wanted.missing, finder)
+        check_repeats(len(texts), n, name)
+        tree = wanted.tree(name, texts)
+        position = leaf_positions(texts, number, tree, name, finder)
+        places.append(dict(zip(rows, position.tolist(), strict=True)))
+        trees.append(tree)
+    counted = wanted.value is None and wanted.contributor is None and wanted.weight is None
+    top = 0 if counted else wanted.top
+    scale = _scale([look.amount for look in looks], wanted.value)
+    weight_scale = _scale([look.weight for look in looks], wanted.weight)
+    wanted.check(trees, top)
+    sample = sorted(owner for look in looks for owner in look.sample)
+    ranges = min(max(len(looks), -(-n // MAX_BATCH)), len(sample))
+    ends = tuple(sorted({sample[len(sample) * k // ranges] for k in range(1, ranges)}))
+    plan = _Plan(asked, tuple(trees), tuple(places), scale, weight_scale, top, ends)
+    say(Stage("adding up"))
+    if wanted.contributor is not None:
+        frame = frame.shuffled(partial(_ranged, plan), len(ends) + 1)
+    answers = frame.each(partial(_added_up, plan), partial(_joined, plan), len(looks))
+    found = _refusing(partial(_joined, plan), answers)
+    if isinstance(found, str):
+        raise InputError(found)
+    if found.n != n:
+        msg = (
+            "the frame gave other records when it was read again; keep them first, with "
+            ".persist() of Dask or .cache() of Spark"
+        )
+        raise InputError(msg)
+    tally = Tally(trees, wanted.negative, top)
+    tally.join(found.cells)
+    cells = found_of(tally, wanted, trees, scale, weight_scale)
+    people = _numbered(cells.grouped.contributors, found.owners)
+    return replace(cells, grouped=replace(cells.grouped, contributors=people))
+
+
+def _numbered(people: Contributors | None, owners: Mapping[int, int]) -> Contributors | None:
+    """Give contributors the numbers that they have among all, not within their range."""
+    if people is None or people.ids is None:
+        return people
+    first = np.zeros(max(owners) + 1, np.int64)
+    first[sorted(owners)[1:]] = np.cumsum([owners[part] for part in sorted(owners)])[:-1]
+    part, number = np.divmod(people.ids, _MOST)
+    ids = np.where(people.ids < 0, -1, first[part] + number)
+    return replace(people, ids=ids, opposite=_numbered(people.opposite, owners))
+
+
+def _unchecked(trees: Sequence[Hierarchy], top: int) -> None:
+    del trees, top
+
+
+def _first(rows: Sequence[int], marked: NDArray[np.bool_]) -> tuple[int, int]:
+    """First row, from 1, with one of some codes; see `csp.tables.hierarchies.coding.Finder`."""
+    return min((rows[i] + 1, i) for i in np.flatnonzero(marked).tolist())
+
+
+def _scale(found: Sequence[tuple[int, int]], name: str | None) -> int:
+    """Decimals at which the numbers of all partitions are whole."""
+    scale = max(places for places, _ in found)
+    if any(most * 10 ** (scale - places) > MAX_VALUE for places, most in found):
+        msg = (
+            f"column {name!r} has numbers beyond 2**53 units of 10**-{scale}; use fewer decimals "
+            "or a larger unit"
+        )
+        raise InputError(msg)
+    return scale
+
+
+# ---- on the workers ------------------------------------------------------------------------------
+
+
+class _Look(NamedTuple):
+    """What is to be known of a partition before it is added up.
+
+    Attributes
+    ----------
+    n : int
+        Number of records.
+    codes : tuple of dict
+        For each dimension, the first row of each code, from 0.
+    amount, weight : (int, int)
+        Decimals, and the largest number in units of these.
+    sample : tuple of str
+        Contributors of some records.
+    """
+
+    n: int
+    codes: tuple[dict[str, int], ...]
+    amount: tuple[int, int] = (0, 1)
+    weight: tuple[int, int] = (0, 1)
+    sample: tuple[str, ...] = ()
+
+
+class _Plan(NamedTuple):
+    """What workers need to add up; see `aggregation.Wanted` and `grouping.Tally`.
+
+    Attributes
+    ----------
+    wanted : Wanted
+    trees : tuple of Hierarchy
+    places : tuple of dict
+        For each dimension, the position of every code.
+    scale, weight_scale, top : int
+    ends : tuple of str
+        First contributor of every range but the first.
+    """
+
+    wanted: Wanted
+    trees: tuple[Hierarchy, ...]
+    places: tuple[dict[str, int], ...]
+    scale: int
+    weight_scale: int
+    top: int
+    ends: tuple[str, ...]
+
+
+class _Cells(NamedTuple):
+    """Cells of some ranges, how many contributors each of these has, and all their records."""
+
+    owners: dict[int, int]
+    n: int
+    cells: Partial
+
+
+def _refusing(function: Callable[[Any], Any], frame: Any) -> Any:
+    """Return errors as texts: engines wrap an exception in pages of their own."""
+    try:
+        return function(frame)
+    except InputError as error:
+        return error.template
+
+
+def _columns(wanted: Wanted, frame: Any) -> dict[str, NDArray[Any]]:
+    """Columns of a partition, by their names in the data."""
+    arrays = read_columns(frame, [f"c{i}" for i in range(len(wanted.columns))]).arrays
+    return dict(zip(wanted.columns, arrays, strict=True))
+
+
+def _look(wanted: Wanted, frame: Any) -> _Look:
+    """Look at a partition."""
+    columns = _columns(wanted, frame)
+    n, codes = len(columns[wanted.names[0]]), []
+    for name in wanted.names:
+        texts, number = numbered_codes(columns[name])
+        _, rows = np.unique(number, return_index=True)
+        codes.append(dict(zip(texts, rows.tolist(), strict=True)))
+    if not n:
+        return _Look(0, tuple(codes))
+    found = numbers_of(columns, wanted)
+    sample: list[str] = []
+    if wanted.contributor is not None:
+        texts, number = numbered_codes(columns[wanted.contributor])
+        upto = np.cumsum(np.bincount(number))
+        sample = [texts[i] for i in np.searchsorted(upto, np.arange(0, n, _STEP), "right").tolist()]
+    return _Look(
+        n,
+        tuple(codes),
+        (found.scale, int(np.abs(found.amount).max())),
+        (found.weight_scale, int(found.weight.max())),
+        tuple(sample),
+    )
+
+
+def _placed(plan: _Plan, frame: Any) -> dict[str, NDArray[Any]]:
+    """Make numbers of records, without those that were not there at the first reading."""
+    wanted, columns = plan.wanted, _columns(plan.wanted, frame)
+    n = len(columns[wanted.names[0]])
+    leaf, known = np.zeros(n, np.int64), np.ones(n, dtype=bool)
+    for name, places, tree in zip(wanted.names, plan.places, plan.trees, strict=True):
+        texts, number = numbered_codes(columns[name])
+        place = np.array([places.get(text, -1) for text in texts], np.int64)[number]
+        known &= place >= 0
+        leaf = leaf * len(tree.codes) + place
+    found: dict[str, NDArray[Any]] = {"leaf": leaf}
+    for what, column, scale in (
+        ("amount", wanted.value, plan.scale),
+        ("weight", wanted.weight, plan.weight_scale),
+    ):
+        found[what] = np.ones(n, np.int64)
+        try:
+            if column is not None:
+                found[what], _ = to_units(columns[column], scale)
+        except NotUnits:
+            known[:] = False
+    if wanted.contributor is not None:
+        texts, number = numbered_codes(columns[wanted.contributor])
+        part = np.array([bisect_right(plan.ends, text) for text in texts], np.int64)
+        found |= {"part": part[number], "owner": np.array(texts, dtype=object)[number]}
+    return {what: array[known] for what, array in found.items()}
+
+
+def _ranged(plan: _Plan, frame: Any) -> dict[str, NDArray[Any]]:
+    """Find the range of every record's contributor."""
+    found = _placed(plan, frame)
+    return {name: found[name] for name in _COLUMNS}
+
+
+def _added_up(plan: _Plan, frame: Any) -> _Cells:
+    """Cells of the records of a partition, one range of contributors after the other."""
+    if plan.wanted.contributor is None:
+        return _range(plan, 0, _placed(plan, frame))
+    arrays = dict(zip(_COLUMNS, read_columns(frame, _COLUMNS).arrays, strict=True))
+    parts = np.unique(arrays["part"]).tolist()
+    of_part = ({name: a[arrays["part"] == part] for name, a in arrays.items()} for part in parts)
+    return _joined(plan, [_range(plan, p, a) for p, a in zip(parts, of_part, strict=True)])
+
+
+def _range(plan: _Plan, part: int, found: dict[str, NDArray[Any]]) -> _Cells:
+    leaf, amount, weight = found["leaf"], found["amount"], found["weight"]
+    owners, owner = 0, None
+    if plan.wanted.contributor is not None:
+        owners, owner, _ = numbered_owners(found["owner"])
+        check_weights(owner, weight, plan.wanted)
+    tally = Tally(plan.trees, plan.wanted.negative, plan.top)
+    positions = np.unravel_index(leaf, [len(tree.codes) for tree in plan.trees])
+    if len(leaf):
+        for batch in batches(Records(tuple(positions), amount, weight, plan.weight_scale, owner)):
+            tally.add(batch)
+    return _Cells({part: owners}, len(leaf), tally.partial(part * _MOST))
+
+
+def _joined(plan: _Plan, found: Sequence[_Cells | str]) -> _Cells:
+    """Cells of several partitions."""
+    tally = Tally(plan.trees, plan.wanted.negative, plan.top)
+    owners: dict[int, int] = {}
+    n = 0
+    for one in found:
+        if isinstance(one, str):
+            raise InputError(one)
+        if one.n:
+            tally.join(one.cells)
+            owners |= one.owners
+            n += one.n
+    return _Cells(owners, n, tally.partial())
+
+
+# ---- engines -------------------------------------------------------------------------------------
+
+
+class _Frame(Protocol):
+    """A frame in partitions, its columns c0, c1, ... or `_COLUMNS`."""
+
+    def each(
+        self, function: Callable[[Any], Any], join: Callable[[Any], Any] | None = None, n: int = 0
+    ) -> list[Any]:
+        """Ask each of n partitions, in their order; an error is a text.
+
+        With `join`, which makes one answer of several, few answers come back.
+        """
+
+    def shuffled(self, function: Callable[[Any], dict[str, NDArray[Any]]], parts: int) -> _Frame:
+        """Bring records that a function makes of each partition together by their part."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Dask:
+    frame: Any
+
+    @classmethod
+    def of(cls, data: Any, names: Sequence[str]) -> _Dask:
+        """Take some columns of a frame."""
+        places = _columns_of(names, data.columns)
+        return cls(data[list(names)].rename(columns=dict(zip(names, places, strict=True))))
+
+    def each(
+        self, function: Callable[[Any], Any], join: Callable[[Any], Any] | None = None, n: int = 0
+    ) -> list[Any]:
+        import dask
+
+        asked = dask.delayed(partial(_refusing, function))
+        found = [asked(part) for part in self.frame.to_delayed()]
+        while join is not None and len(found) > 1:
+            asked = dask.delayed(partial(_refusing, join))
+            found = [asked(found[k : k + _FEW]) for k in range(0, len(found), _FEW)]
+        return list(dask.compute(*found))
+
+    def shuffled(self, function: Callable[[Any], dict[str, NDArray[Any]]], parts: int) -> _Dask:
+        kinds = {name: "string" if name == "owner" else "int64" for name in _COLUMNS}
+        made = self.frame.map_partitions(partial(_pandas, function), meta=kinds)
+        return _Dask(made.shuffle("part", npartitions=parts))
+
+
+def _pandas(function: Callable[[Any], dict[str, NDArray[Any]]], frame: Any) -> Any:
+    import pandas
+
+    return pandas.DataFrame(function(frame)).astype({"owner": "string"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Spark:
+    frame: Any
+
+    @classmethod
+    def of(cls, data: Any, names: Sequence[str]) -> _Spark:
+        """Take some columns of a frame."""
+        places = _columns_of(names, data.columns)
+        # By their place, since Spark takes names that differ in case only for one.
+        renamed = data.toDF(*[f"x{i}" for i in range(len(data.columns))])
+        kept = [f"x{data.columns.index(name)}" for name in names]
+        return cls(renamed.select(*kept).toDF(*places))
+
+    def each(
+        self, function: Callable[[Any], Any], join: Callable[[Any], Any] | None = None, n: int = 0
+    ) -> list[Any]:
+        def asked(frame: Any) -> dict[str, Any]:
+            return {"found": [pickle.dumps(_refusing(function, frame))]}
+
+        def joined(frame: Any) -> dict[str, Any]:
+            assert join is not None
+            found = [pickle.loads(one) for one in frame["found"].to_pylist()]
+            return {"found": [pickle.dumps(_refusing(join, found))]}
+
+        found = self.frame.mapInArrow(_arrow(asked), "found binary")
+        while join is not None and n > 1:
+            n = -(-n // _FEW)
+            found = found.repartition(n).mapInArrow(_arrow(joined), "found binary")
+        return [pickle.loads(row[0]) for row in found.collect()]
+
+    def shuffled(self, function: Callable[[Any], dict[str, NDArray[Any]]], parts: int) -> _Spark:
+        kinds = [f"{name} {'string' if name == 'owner' else 'bigint'}" for name in _COLUMNS]
+        made = self.frame.mapInArrow(_arrow(function), ", ".join(kinds))
+        return _Spark(made.repartition(parts, "part"))
+
+
+def _arrow(function: Callable[[Any], Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Take a partition as Spark gives it, in batches, all of these at once."""
+
+    def asked(taken: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        found = list(taken)
+        if found:  # an empty partition has not even columns
+            yield pyarrow.RecordBatch.from_pydict(function(pyarrow.Table.from_batches(found)))
+
+    return asked
+
+
+def _columns_of(names: Sequence[str], known: Sequence[Any]) -> list[str]:
+    """Check names of columns; returns what the columns are called on the workers."""
+    check_names(names, known)
+    for name in names:
+        if list(known).count(name) > 1:
+            msg = f"the frame has two columns {name!r}; rename one of them"
+            raise InputError(msg)
+    return [f"c{i}" for i in range(len(names))]
+
+
+_ENGINES: dict[str, tuple[Any, str]] = {
+    "dask": (_Dask, "to_delayed"),
+    "dask_expr": (_Dask, "to_delayed"),  # where it was for a while
+    "pyspark": (_Spark, "mapInArrow"),
+}
+"""By library: what a frame becomes, and the method by which it is recognised."""

@@ -1,0 +1,356 @@
+"""The table: integer cells bound by linear relations.
+
+Everything this project protects or attacks is a ``Table``: margins, hierarchies, linked tables,
+attribute identities and cluster totals are all relations ``M a = 0`` over one vector of cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from csp.calls import named_errors
+from csp.errors import InputError, NotAdditive, phrase
+from csp.exact import MAX_VALUE, UNBOUNDED, most_text, units_text
+from csp.tables.codes import Labels
+from csp.tables.contributors import Contributors
+from csp.tables.patterns import as_flags
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from csp.rules.base import Number
+    from csp.tables.hierarchies.hierarchy import Hierarchy
+    from csp.tables.microdata.aggregation import Stage
+
+__all__ = ["Table"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Table:
+    """Integer cells ``a`` with relations ``M a = 0`` and what any outsider knows of them.
+
+    Attributes
+    ----------
+    values : (n,) int64
+        Cell values in units of ``10**-scale``.
+    relations : (m, n) csr_array of int64
+        Every row sums to zero over the cells. In a margin the total carries -1, its parts +1.
+    lower, upper : (n,) int64
+        What any outsider knows of each cell beforehand; `csp.UNBOUNDED` stands for no bound.
+    labels : sequence of tuple of str
+        One tuple of codes for each cell; unique. Kept as `csp.tables.codes.Labels`, integer columns
+        that equal a tuple of tuples: a label is made when it is asked for.
+    scale : int
+        Decimal places of the unit: value 1234 with scale 2 means 12.34.
+    contributors : Contributors or None
+        Who stands behind each cell. None means a table of counts, in which each unit is a
+        contributor, or, with ``counts=False``, that nothing is known of them.
+    names : tuple of str
+        Names of the dimensions, one for each position of a label.
+    roots : tuple of str
+        Code of the total in each dimension; "" where a dimension has none.
+    structural : (n,) bool or None
+        Cells that are known to everybody to be empty; they are always published.
+    frame : str
+        Library of the caller's data frame ("pandas", "polars", "pyarrow"); "" if there was none.
+    counts : bool
+        Whether the cells of a table without contributors are counts of contributors. Rules that
+        need contributors refuse a table where they are not.
+    notes : tuple of str
+        What was done to the data on the way, in words, for reports.
+
+    Raises
+    ------
+    NotAdditive
+        If a relation does not hold; the message names its cells.
+    InputError
+        If shapes do not match, a label occurs twice, or a value lies outside its bounds.
+    """
+
+    values: NDArray[np.int64]
+    relations: csr_array
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    labels: Sequence[tuple[str, ...]]
+    scale: int = 0
+    contributors: Contributors | None = None
+    names: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    structural: NDArray[np.bool_] | None = None
+    frame: str = ""
+    counts: bool = True
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.values)
+        if n == 0:
+            msg = "the table has no cells; give at least one record or one cell"
+            raise InputError(msg)
+        object.__setattr__(self, "labels", Labels.of(self.labels))
+        for name in ("values", "lower", "upper"):
+            given = np.asarray(getattr(self, name))
+            if given.dtype.kind == "f" and not np.isfinite(given).all():
+                i = int(np.argmax(~np.isfinite(given)))
+                msg = f"{name} of cell {self.labels[i]} is missing or infinite; give a number"
+                raise InputError(msg)
+            array = given.astype(np.int64)
+            if given.dtype.kind not in "biu" and np.any(array != given):
+                msg = f"{name} must be whole numbers of units; Table.from_array takes decimals="
+                raise InputError(msg)
+            if array.shape != (n,):
+                msg = f"{name} has shape {array.shape}; {n} cells need ({n},)"
+                raise InputError(msg)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        if self.structural is not None:
+            flags = as_flags(self.structural, n, "structural")
+            flags.flags.writeable = False
+            object.__setattr__(self, "structural", flags)
+        if self.relations.shape[1] != n:
+            msg = f"relations have {self.relations.shape[1]} columns for {n} cells"
+            raise InputError(msg)
+        object.__setattr__(self, "relations", _canonical(self.relations))
+        if not self.names:
+            width = len(self.labels[0]) if self.labels else 0
+            object.__setattr__(self, "names", tuple(f"d{i + 1}" for i in range(width)))
+        if not self.roots:
+            object.__setattr__(self, "roots", ("",) * len(self.names))
+        _check_labels(self)
+        _check_bounds(self)
+        _check_additive(self)
+
+    def __repr__(self) -> str:
+        dims = " x ".join(self.names)
+        return f"Table({dims}: {self.n_cells} cells, {self.relations.shape[0]} relations)"
+
+    # ---- facts ---------------------------------------------------------------------------------
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, margins included."""
+        return len(self.values)
+
+    @property
+    def margins(self) -> NDArray[np.bool_]:
+        """Cells that are the total of some relation (they carry a negative coefficient)."""
+        flags = np.zeros(self.n_cells, dtype=bool)
+        flags[self.relations.indices[self.relations.data < 0]] = True
+        return flags
+
+    def cell(self, index: int) -> str:
+        """Name of a cell for messages: its dimensions and codes."""
+        return _cell_name(self.names, self.labels[index])
+
+    def relation(self, row: int) -> str:
+        """Describe a relation in words: its total and how many cells add up to it."""
+        start, stop = self.relations.indptr[row : row + 2]
+        cells = self.relations.indices[start:stop]
+        signs = self.relations.data[start:stop]
+        totals = [self.cell(int(c)) for c in cells[signs < 0]]
+        parts = [self.cell(int(c)) for c in cells[signs > 0]]
+        shown = ", ".join(parts[:3]) + (f", ... ({len(parts)} cells)" if len(parts) > 3 else "")
+        return f"{' + '.join(totals) or '0'} = sum of {shown or 'nothing'}"
+
+    def position(self, label: Sequence[str]) -> int:
+        """Index of the cell with this label.
+
+        Raises
+        ------
+        InputError
+            If no cell has the label.
+        """
+        wanted = tuple(str(code) for code in label)
+        found = Labels.of(self.labels).find(wanted)
+        if found < 0:
+            msg = f"no cell {_cell_name(self.names, wanted)}; codes are compared as text"
+            raise InputError(msg)
+        return found
+
+    def replace(self, **changes: Any) -> Table:
+        """Return a copy with some attributes changed, checked like a new table."""
+        return replace(self, **changes)
+
+    # ---- constructors --------------------------------------------------------------------------
+
+    @classmethod
+    @named_errors
+    def from_array(
+        cls,
+        a: ArrayLike,
+        *,
+        margins: bool | None = None,
+        decimals: int | None = None,
+        contributors: Contributors | None = None,
+        names: Sequence[str] | None = None,
+        codes: Sequence[Sequence[str]] | None = None,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+    ) -> Table:
+        """Table of an n-dimensional array.
+
+        Parameters
+        ----------
+        a : array of shape (d1, d2, ...)
+            Inner cells unless ``margins=False``; then the array already ends with its margins along
+            every axis (or, with `hierarchies`, holds every code in the hierarchy's order), and
+            they are checked. Integers, or decimals with `decimals` places.
+        margins : bool, optional
+            Whether to add the margins. By default they are added, unless the last entries along
+            an axis are the sums of the others: then the array is refused until you say which.
+        decimals : int, optional
+            Decimal places of the values; None takes whole numbers only.
+        contributors : Contributors, optional
+            For the cells of the result (margins included), in its order. Without it the table
+            is one of counts.
+        names : sequence of str, optional
+            Names of the axes; d1, d2, ... by default.
+        codes : sequence of sequence of str, optional
+            Codes along each axis, without the total; "1", "2", ... by default.
+        hierarchies : mapping of str to Hierarchy, optional
+            A hierarchy for an axis by its name, in place of one total. Its leaves, in order, are
+            the codes along that axis.
+
+        Returns
+        -------
+        Table
+            Cells in C order of the array with its margins last.
+
+        Raises
+        ------
+        InputError
+            For NaN, infinite, fractional or too large values (position named), or shapes that do
+            not match the codes.
+
+        Examples
+        --------
+        >>> from csp import Table
+        >>> table = Table.from_array([[1, 2], [3, 4]])
+        >>> table.labels[2], int(table.values[2])
+        (('1', 'Total'), 3)
+        """
+        from csp.tables.from_array import table_from_array
+
+        return table_from_array(
+            a,
+            margins=margins,
+            decimals=decimals,
+            contributors=contributors,
+            names=names,
+            codes=codes,
+            hierarchies=hierarchies,
+        )
+
+    @classmethod
+    @named_errors
+    def from_microdata(
+        cls, data: Any, by: Sequence[str], value: str | None = None, *,
+        contributor: str | None = None, weight: str | None = None,
+        hierarchies: Mapping[str, Hierarchy] | None = None, negative: str = "error",
+        top: int | None = None, decimals: int | None = None,
+        total: str | Mapping[str, str] | None = None, missing: str | None = None,
+        empty: str | None = None, memory: str | int | None = None,
+        progress: Callable[[Stage], None] | None = None,
+    ) -> Table:  # fmt: skip
+        """Table of microdata; parameters as in `csp.tables.microdata.from_microdata.tabulate`."""
+        from csp.tables.microdata.from_microdata import tabulate
+
+        return tabulate(
+            data, by, value, contributor=contributor, weight=weight, hierarchies=hierarchies,
+            negative=negative, top=top, decimals=decimals, total=total, missing=missing,
+            empty=empty, memory=memory, progress=progress,
+        )  # fmt: skip
+
+    @classmethod
+    @named_errors
+    def from_frame(
+        cls, data: Any, by: Sequence[str], value: str, *,
+        count: str | None = None, top: Sequence[str] = (),
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        total: str | Mapping[str, str] | None = None, absent: str = "error",
+        tolerance: Number = 0,
+        decimals: int | None = None, lower: str | None = None, upper: str | None = None,
+    ) -> Table:  # fmt: skip
+        """Table of aggregates; parameters as in `csp.tables.from_frame.table_from_frame`."""
+        from csp.tables.from_frame import table_from_frame
+
+        return table_from_frame(
+            data, by, value, count=count, top=top, hierarchies=hierarchies, total=total,
+            absent=absent, tolerance=tolerance, decimals=decimals, lower=lower, upper=upper,
+        )  # fmt: skip
+
+
+def _canonical(relations: csr_array) -> csr_array:
+    """Relations as whole numbers without stored zeros or duplicates, in an own frozen copy."""
+    from scipy.sparse import csr_array
+
+    whole = csr_array(relations.astype(np.int64))
+    if relations.dtype.kind not in "biu" and np.any(whole.data != csr_array(relations).data):
+        msg = "relations must have whole coefficients; multiply each by a common denominator"
+        raise InputError(msg)
+    whole = whole.copy()
+    whole.sum_duplicates()
+    whole.eliminate_zeros()
+    for array in (whole.data, whole.indices, whole.indptr):
+        array.flags.writeable = False
+    return whole
+
+
+def _cell_name(names: Sequence[str], label: Sequence[str]) -> str:
+    return "(" + ", ".join(f"{n}={c}" for n, c in zip(names, label, strict=False)) + ")"
+
+
+def _check_labels(table: Table) -> None:
+    if len(table.labels) != table.n_cells:
+        msg = f"{len(table.labels)} labels for {table.n_cells} cells"
+        raise InputError(msg)
+    again = Labels.of(table.labels).repeated()
+    if again >= 0:
+        msg = f"cell {table.cell(again)} occurs twice; each cell may occur once"
+        raise InputError(msg)
+
+
+def _check_bounds(table: Table) -> None:
+    if np.any(np.abs(table.values) > MAX_VALUE):
+        i = int(np.argmax(np.abs(table.values)))
+        msg = (
+            f"cell {table.cell(i)} is beyond {most_text(table.scale)}; "
+            "use fewer decimals or a larger unit"
+        )
+        raise InputError(msg)
+    wrong = (table.values < table.lower) | (table.values > table.upper)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        side = "below its lower" if table.values[i] < table.lower[i] else "above its upper"
+        msg = f"cell {table.cell(i)} lies {side} bound; the bounds must hold for the true value"
+        raise InputError(msg)
+    too_far = (table.upper > MAX_VALUE) & (table.upper < UNBOUNDED)
+    too_far |= (table.lower < -MAX_VALUE) & (table.lower > -UNBOUNDED)
+    if too_far.any():
+        i = int(np.argmax(too_far))
+        msg = f"a bound of cell {table.cell(i)} is beyond {MAX_VALUE}; use csp.UNBOUNDED for none"
+        raise InputError(msg)
+
+
+def _check_additive(table: Table) -> None:
+    # Values stay below 2**53, so sums of fewer than 2**9 of them cannot overflow int64; beyond
+    # that the float sum tells a gross failure and the integer sum a small one.
+    off = table.relations @ table.values
+    gross = np.abs(table.relations @ table.values.astype(np.float64)) > 2.0**60
+    bad = np.flatnonzero((off != 0) | gross)
+    if len(bad):
+        row = int(bad[0])
+        more = f" ({len(bad) - 1} more relations fail)" if len(bad) > 1 else ""
+        mend = phrase(
+            " (by how much: attribute difference of this error); mend the cells, leave out the "
+            "relation, or give Table.from_frame a tolerance= if the numbers are rounded",
+            "; mend the cells, or say with --tolerance how far sums of rounded numbers may be off",
+        )
+        msg = (
+            f"relation {row + 1} does not hold: {table.relation(row)}; the parts and the total "
+            f"differ{more}{mend}"
+        )
+        raise NotAdditive(msg, difference=units_text(int(off[row]), table.scale))

@@ -1,0 +1,241 @@
+"""Numbers of any kind as integers of one decimal unit, exactly or not at all."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError, argument
+from csp.exact import MAX_DIGITS, MAX_VALUE, read_decimal
+
+__all__ = ["MAX_DECIMALS", "NotUnits", "is_missing", "to_units", "unmasked"]
+
+MAX_DECIMALS = 9
+"""Most decimal places that are looked for when the caller names none."""
+
+# Up to 15 significant digits a decimal and the float nearest to it determine each other, so the
+# scaled float rounds to the digits of the shortest decimal text of that float.
+_SAFE = 10**15
+
+_ULPS = 4
+"""Units in the last place by which a few sums and products of floats go wrong."""
+
+_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_PLAIN = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?")
+
+
+class NotUnits(InputError):
+    """A number that cannot become units; callers say in which row or cell it stands.
+
+    Attributes
+    ----------
+    index : int
+        Position of the number in the flat input, from 0.
+    reason : str
+        What is wrong with it and what to do, without its value.
+    """
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(f"position {index + 1}: {reason}")
+        self.index = index
+        self.reason = reason
+
+
+def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArray[np.int64], int]:
+    """Integers of ``10**-scale`` that equal the given numbers exactly.
+
+    A float stands for its shortest decimal text: 0.1 is one tenth. Text is read as a decimal
+    number with a point. With `decimals` given, the error of computed floats is taken off: a float
+    (or its text) that lies within four units in its last place of a number with so many decimals
+    is that number, as 0.1 + 0.2 is 0.3 at ``decimals=2``.
+
+    Parameters
+    ----------
+    numbers : (n,) array
+        Integers, floats, or objects: Python numbers, Decimal, text; None and NaN are missing.
+    decimals : int, optional
+        Decimal places of the unit. None finds the smallest number of places, at most
+        `MAX_DECIMALS`, at which every number is whole.
+
+    Returns
+    -------
+    units : (n,) int64
+    scale : int
+        `decimals`, or the places found.
+
+    Raises
+    ------
+    NotUnits
+        At the first number that is missing, not finite, not a number, not whole at the unit, or
+        beyond 2**53 units.
+    """
+    if decimals is not None and not 0 <= decimals <= 15:
+        msg = f"decimals must be from 0 to 15, not {decimals}"
+        raise InputError(msg)
+    array = unmasked(numbers).ravel()
+    if array.dtype.kind in "biu":
+        whole, places = array, np.zeros(len(array), np.int64)
+        beyond = (whole > MAX_VALUE) | (whole < -MAX_VALUE) if array.dtype.kind != "b" else None
+        if beyond is not None and beyond.any():
+            raise _too_large(int(np.argmax(beyond)), 0)
+        mantissa = whole.astype(np.int64)
+    elif array.dtype == np.float64:
+        mantissa, places = _from_floats(array, decimals)
+    else:
+        mantissa, places = _from_objects(array, decimals)
+    scale = int(places.max(initial=0)) if decimals is None else decimals
+    return _rescale(mantissa, places, scale), scale
+
+
+def unmasked(array: Any) -> NDArray[Any]:
+    """Array with None where a masked array hides an entry, which numpy would forget."""
+    if isinstance(array, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(array)
+        if not hidden.any():
+            return np.asarray(array.data)
+        plain = np.array(array.data, dtype=object)
+        plain[hidden] = None
+        return plain
+    return np.asarray(array)
+
+
+def is_missing(item: Any) -> bool:
+    """Whether an object stands for no value: None, NaN, and the gaps of pandas."""
+    if isinstance(item, str):
+        return False
+    return item is None or str(item) in {"nan", "NaT", "<NA>"}
+
+
+def _from_floats(
+    array: NDArray[np.float64], decimals: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    finite = np.isfinite(array)
+    if not finite.all():
+        raise _missing(int(np.argmin(finite)))
+    mantissa = np.zeros(len(array), np.int64)
+    places = np.full(len(array), -1, np.int64)
+    left = np.arange(len(array))
+    for d in range((MAX_DECIMALS if decimals is None else decimals) + 1):
+        x = array[left]
+        scaled = np.rint(x * 10.0**d)
+        back = scaled / 10.0**d
+        # The last place of all is the stated one: there a few units of rounding are taken off.
+        near = _ULPS * np.spacing(np.abs(x)) if d == decimals else 0.0
+        fits = (np.abs(scaled) < _SAFE) & (np.abs(back - x) <= near)
+        mantissa[left[fits]] = scaled[fits].astype(np.int64)
+        places[left[fits]] = d
+        left = left[~fits]
+        if not len(left):
+            break
+    for i in left:  # long or fractional beyond the places: decide on the decimal text
+        mantissa[i], places[i] = _parse(repr(float(array[i])), int(i), decimals)
+    return mantissa, places
+
+
+def _from_objects(
+    array: NDArray[Any], decimals: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    mantissa = np.zeros(len(array), np.int64)
+    places = np.zeros(len(array), np.int64)
+    known: dict[str, tuple[int, int]] = {}
+    for i, item in enumerate(array):
+        if is_missing(item):
+            raise _missing(i)
+        text = item if isinstance(item, str) else _text(item)
+        found = known.get(text)
+        if found is None:
+            found = known[text] = _parse(text, i, decimals)
+        mantissa[i], places[i] = found
+    return mantissa, places
+
+
+def _text(item: Any) -> str:
+    return str(int(item)) if isinstance(item, (bool, np.bool_)) else str(item)
+
+
+def _parse(text: str, index: int, decimals: int | None) -> tuple[int, int]:
+    """Digits and decimal places of a decimal text, trailing zeros dropped."""
+    text = text.strip()
+    match = _PLAIN.fullmatch(text) if len(text) <= MAX_DIGITS else None
+    if match and (match[2] or match[3]):
+        fraction = (match[3] or "").rstrip("0")
+        digits, places = int((match[2] + fraction) or "0"), len(fraction)
+        digits = -digits if match[1] == "-" else digits
+    else:
+        digits, places = _parse_slow(text, index)
+    limit = MAX_DECIMALS if decimals is None else decimals
+    if places > limit:
+        rounded = None if decimals is None else _without_error(digits, places, decimals)
+        if rounded is not None:
+            return rounded, decimals or 0
+        fix = f"round the data or raise {argument('decimals')}"
+        if decimals is None:
+            fix = (
+                "if it is a computed number such as 0.1 + 0.2, state the decimals of the data "
+                f"({argument('decimals', 2)}), which takes the error of computing off; otherwise "
+                "round the data"
+            )
+        raise NotUnits(index, f"the number has more than {limit} decimal places; {fix}")
+    if abs(digits) > MAX_VALUE:
+        raise _too_large(index, places)
+    return digits, places
+
+
+def _without_error(digits: int, places: int, decimals: int) -> int | None:
+    """Units of a number that is the text of a float a few units in the last place off."""
+    if not 10**15 <= abs(digits) < 10**17 or places > 2 * MAX_DECIMALS:
+        return None  # not the text of a computed float, which has 16 or 17 digits
+    x = digits / 10**places
+    units = round(x * 10.0**decimals)
+    near = abs(units / 10.0**decimals - x) <= _ULPS * math.ulp(x)
+    return units if near and abs(units) < _SAFE else None
+
+
+def _parse_slow(text: str, index: int) -> tuple[int, int]:
+    """Numbers with an exponent, and everything that is no number."""
+    if text.lower() in {"", "na", "nan", "null", "none", "<na>", "inf", "-inf", "infinity"}:
+        raise _missing(index)
+    try:
+        number = read_decimal(text)
+    except InputError:
+        reason = "the text is not a decimal number; write it with a point, like 12.34"
+        if _COMMA.fullmatch(text):
+            reason += f", or declare the comma ({argument('decimal', ',')})"
+        elif len(text) > MAX_DIGITS:
+            reason = f"the number has more than {MAX_DIGITS} digits; shorten it"
+        raise NotUnits(index, reason) from None
+    sign, digits, exponent = number.as_tuple()
+    exponent = int(exponent)  # a finite number has no letter there
+    mantissa = int("".join(map(str, digits)))
+    if mantissa == 0:
+        return 0, 0
+    if exponent > 20:
+        raise _too_large(index, 0)
+    while exponent < 0 and mantissa % 10 == 0:
+        mantissa, exponent = mantissa // 10, exponent + 1
+    mantissa *= 10 ** max(exponent, 0)
+    return -mantissa if sign else mantissa, max(-exponent, 0)
+
+
+def _rescale(
+    mantissa: NDArray[np.int64], places: NDArray[np.int64], scale: int
+) -> NDArray[np.int64]:
+    factor = np.power(np.int64(10), scale - places)
+    beyond = np.abs(mantissa) > MAX_VALUE // factor
+    if beyond.any():
+        raise _too_large(int(np.argmax(beyond)), scale)
+    return mantissa * factor
+
+
+def _missing(index: int) -> NotUnits:
+    return NotUnits(index, "the number is missing (empty, NaN or infinite); fill it or drop it")
+
+
+def _too_large(index: int, scale: int) -> NotUnits:
+    unit = f" units of 10**-{scale}" if scale else ""
+    reason = f"the number is beyond 2**53{unit}; use fewer decimals or a larger unit"
+    return NotUnits(index, reason)
