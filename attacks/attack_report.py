@@ -25,10 +25,11 @@ from attacks.release_alone.insider_knowledge import Insight, Knowledge, insiders
 from attacks.release_alone.several_releases import differencing
 from csp.clock import Clock
 from csp.errors import CertificateError, InputError, OutOfTime
+from csp.exact import Number
 from csp.mechanism import Mechanism
 from csp.release.completion import complete
 from csp.release.release import Release
-from csp.rules.base import Number, as_rule
+from csp.rules.base import as_rule
 
 __all__ = ["CUT_SHORT", "NOT_RUN", "RAN", "AttackReport", "Finding", "report"]
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     )
     from csp.exact import UNBOUNDED
     from csp.formats.delimited import TextFile
-    from csp.mechanism import Mechanism
+    from csp.mechanism import Mechanism, protect
     from csp.problem.jj import read_jj, write_jj
     from csp.problem.problem import Problem
-    from csp.protection import Protected, protect
+    from csp.protection import Protected
     from csp.release.release import Release
     from csp.rules import (
         PQ,
@@ -73,10 +73,10 @@ _HOMES = {
     "csp.tables.hierarchies.hierarchy": ("Hierarchy",),
     "csp.decoys.key": ("Key",),
     "csp.tables.link": ("link",),
-    "csp.mechanism": ("Mechanism",),
+    "csp.mechanism": ("Mechanism", "protect"),
     "csp.exact": ("UNBOUNDED",),
     "csp.problem.problem": ("Problem",),
-    "csp.protection": ("Protected", "protect"),
+    "csp.protection": ("Protected",),
     "csp.release.release": ("Release",),
     "csp.rules": (
         "PQ",

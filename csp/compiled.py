@@ -52,7 +52,8 @@ def compile_together(
         space |= vars(module)
     plain = {name: space[name] for name in names}
     space |= given
-    sources = [getsource(module) for module in (*modules, sys.modules[__name__])]
+    parts = (*modules, sys.modules[__name__])
+    sources = [module.__name__ + getsource(module) for module in parts]
     sources += [f"{name} {_stamp_of(f)}" for name, f in sorted(given.items())]
     stamp = hashlib.blake2b("\0".join(sources).encode()).hexdigest()
     for name, f in plain.items():
@@ -60,6 +61,9 @@ def compile_together(
         code = f.__code__.replace(co_freevars=("stamp",))
         copy = FunctionType(code, space, name, f.__defaults__, (CellType(stamp),))
         copy.__module__ = f.__module__
+        # What is on disk names modules by where they were: after an upgrade that moved one, numba
+        # cannot even read it. So every version has files of its own.
+        copy.__qualname__ = f"{name}_{stamp[:12]}"
         space[name] = numba.njit(cache=True, **options)(copy)
         _stamps[id(space[name])] = space[name], stamp
     return {name: space[name] for name in names}

@@ -16,15 +16,20 @@ __all__ = [
     "MAX_DIGITS",
     "MAX_VALUE",
     "UNBOUNDED",
+    "Number",
     "ceil_fraction",
     "exact",
     "most_text",
+    "number_text",
     "read_decimal",
     "read_fraction",
     "read_whole",
     "units_text",
     "units_to_numbers",
 ]
+
+Number = int | float | str | Decimal | Fraction
+"""A parameter: read as the decimal number it shows, 0.1 as one tenth."""
 
 UNBOUNDED = 2**62
 """Stands for "no upper bound" (negated: no lower bound) in integer bound arrays."""
@@ -134,3 +139,21 @@ def units_text(units: int, scale: int) -> str:
 def units_to_numbers(units: NDArray[np.int64], scale: int) -> NDArray[Any]:
     """Values as numbers for people: int64 for scale 0, otherwise float64."""
     return units if scale == 0 else units / 10.0**scale
+
+
+def number_text(number: Number) -> str:
+    """Decimal text of an exact number, or a fraction where it has no finite decimals."""
+    value = exact(number)
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest > 1:
+        return f"{value.numerator}/{value.denominator}"
+    places = 0
+    while value.denominator != 1:
+        value *= 10
+        places += 1
+    digits = str(abs(value.numerator)).zfill(places + 1)
+    text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    return f"-{text}" if value < 0 else text

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from csp.calls import expect, named_errors, named_init
 from csp.decoys.decoys import Decoys, number_of
 from csp.errors import InputError, argument
-from csp.exact import MAX_VALUE, ceil_fraction, exact
+from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
 from csp.formats.reading import as_object
 from csp.problem.problem import Problem
 from csp.rules import Rule, Sensitivity, as_rule
-from csp.rules.base import Number, counts_of, is_count_table, number_text
+from csp.rules.base import counts_of, is_count_table
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
     from csp.protection import Protected
     from csp.release.release import Release
 
-__all__ = ["Mechanism"]
+__all__ = ["Mechanism", "protect"]
 
 _KEYS = dict.fromkeys(
     ("rules", "width", "strict", "cost", "margins", "singletons", "unions", "integer", "defence"),
@@ -376,3 +376,45 @@ class Mechanism:
 
 def _singletons(table: Table) -> NDArray[np.bool_]:
     return np.asarray(counts_of(table) == 1)
+
+
+@named_errors
+def protect(
+    table: Table, rules: Rule | str | Callable[[Table], Any], *,
+    width: Number | None = None, strict: bool = False, cost: str | Callable[[Table], Any] = "unit",
+    margins: str = "suppress", singletons: bool | None = None, unions: bool = False,
+    integer: bool | None = None, defence: Decoys | None = None, keep: Release | None = None,
+    method: str = "auto", time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
+    progress: Callable[[Any], None] | None = None,
+) -> Protected:  # fmt: skip
+    """Protect a table in one call: ``Mechanism(rules, ...).protect(table, ...)``.
+
+    Parameters
+    ----------
+    table : Table
+    rules : Rule, str or callable
+        Such as ``"P(10,1)|FREQ(3,10)"``.
+    width, strict, cost, margins, singletons, unions, integer, defence
+        See `Mechanism`.
+    keep : Release, optional
+        An earlier release, whose suppressed cells stay suppressed.
+    method, time_limit, gap, seed, progress
+        See `csp.suppress`.
+
+    Returns
+    -------
+    Protected
+
+    Raises
+    ------
+    InputError
+        For an argument that does not exist, and as for `Mechanism`.
+    Unprotectable
+        If a primary cell misses its levels even with everything suppressed.
+    """
+    expect(table, Table, "table")
+    mechanism = Mechanism(rules, width, strict, cost, margins, singletons, unions, integer, defence)
+    return mechanism.protect(
+        table, keep=keep, method=method, time_limit=time_limit, gap=gap, seed=seed,
+        progress=progress,
+    )  # fmt: skip

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, follow, judge
-from csp.calls import expect, named_errors
 from csp.clock import Clock
-from csp.decoys.decoys import Decoys
 from csp.decoys.guarantee import Guarantee
 from csp.decoys.suppress import Defended, defend
 from csp.errors import CertificateError, InputError, argument
 from csp.exact import units_to_numbers
 from csp.formats.files import Together
-from csp.mechanism import Mechanism
 from csp.problem.problem import Problem
 from csp.release.release import Release
-from csp.rules import Rule
-from csp.rules.base import Number
 from csp.solve import Progress, Suppression, suppress
 from csp.tables.codes import Labels
 from csp.tables.table import Table
 
-__all__ = ["Protected", "defended_facts", "protect", "protect_table", "run_facts"]
+if TYPE_CHECKING:
+    from csp.mechanism import Mechanism
+
+__all__ = ["Protected", "defended_facts", "protect_table", "run_facts"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -284,48 +281,6 @@ def run_facts(run: Suppression, problem: Problem, *, reveal: bool = False) -> di
             "notes": list(run.notes),
         }
     return facts
-
-
-@named_errors
-def protect(
-    table: Table, rules: Rule | str | Callable[[Table], Any], *,
-    width: Number | None = None, strict: bool = False, cost: str | Callable[[Table], Any] = "unit",
-    margins: str = "suppress", singletons: bool | None = None, unions: bool = False,
-    integer: bool | None = None, defence: Decoys | None = None, keep: Release | None = None,
-    method: str = "auto", time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
-    progress: Callable[[Any], None] | None = None,
-) -> Protected:  # fmt: skip
-    """Protect a table in one call: ``Mechanism(rules, ...).protect(table, ...)``.
-
-    Parameters
-    ----------
-    table : Table
-    rules : Rule, str or callable
-        Such as ``"P(10,1)|FREQ(3,10)"``.
-    width, strict, cost, margins, singletons, unions, integer, defence
-        See `Mechanism`.
-    keep : Release, optional
-        An earlier release, whose suppressed cells stay suppressed.
-    method, time_limit, gap, seed, progress
-        See `csp.suppress`.
-
-    Returns
-    -------
-    Protected
-
-    Raises
-    ------
-    InputError
-        For an argument that does not exist, and as for `Mechanism`.
-    Unprotectable
-        If a primary cell misses its levels even with everything suppressed.
-    """
-    expect(table, Table, "table")
-    mechanism = Mechanism(rules, width, strict, cost, margins, singletons, unions, integer, defence)
-    return mechanism.protect(
-        table, keep=keep, method=method, time_limit=time_limit, gap=gap, seed=seed,
-        progress=progress,
-    )  # fmt: skip
 
 
 # Share of a time limit that the search leaves to the last audit.

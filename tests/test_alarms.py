@@ -29,7 +29,7 @@ from csp import (
 from csp.audits.audit import follow, judge
 from csp.clock import UNLIMITED, Clock
 from csp.highs import Model, Status, retries
-from csp.solve.exact.cuts import Cutter
+from csp.solve.cuts import Cutter
 from csp.solve.exact.master import Master
 from csp.solve.exact.state import Run
 from csp.solve.general.separate import Separator

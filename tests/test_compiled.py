@@ -66,6 +66,38 @@ def test_a_change_in_another_file_is_seen(changed: str, tmp_path: Path) -> None:
     assert run(**amounts) == (2050 if changed == "callee" else 5020)
 
 
+def test_what_was_compiled_before_a_module_moved_is_left_alone(tmp_path: Path) -> None:
+    """An upgrade may move the type of an argument; numba cannot read what it kept of it then."""
+
+    def run(home: str) -> int:
+        (tmp_path / f"{home}.py").write_text(
+            "from typing import NamedTuple\nclass Pair(NamedTuple):\n    a: int\n    b: int\n"
+        )
+        code = (
+            f"import sys, caller\nfrom {home} import Pair\n"
+            "from csp.compiled import compile_together\n"
+            f"import {home}\n"
+            f"found = compile_together((caller, {home}), ('total',))\n"
+            "print(found['total'](Pair(1, 2)))\n"
+        )
+        environment = {
+            **os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+            "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parent.parent)]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+            env=environment, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+    (tmp_path / "caller.py").write_text("def total(pair):\n    return pair.a + pair.b\n")
+    assert run("before") == 3
+    (tmp_path / "before.py").unlink()
+    assert run("after") == 3
+
+
 def test_numba_is_compiled_through_one_door() -> None:
     root = Path(__file__).parent.parent
     for package in ("csp", "attacks", "microagg"):

@@ -16,7 +16,7 @@ from csp.attacker.flow import FlowEngine, as_network
 from csp.attacker.lp import LpEngine
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
-from csp.solve.exact.cuts import Cut, Cutter
+from csp.solve.cuts import Cut, Cutter
 from csp.solve.exact.state import Run, _cuts_of
 from csp.solve.general.separate import Miss, Separator
 from csp.solve.network import network

@@ -13,9 +13,9 @@ from csp import Problem, suppress
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED
 from csp.errors import Unprotectable
+from csp.solve.cuts import Cut, Cutter
 from csp.solve.exact import master, pricing
 from csp.solve.exact import state as run
-from csp.solve.exact.cuts import Cut, Cutter
 from csp.solve.exact.linear import entries
 from csp.solve.exact.master import Master
 from csp.solve.exact.pricing import PricedRelaxation

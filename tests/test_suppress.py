@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import csp
 import instances
 from csp import InputError, MinFrequency, Problem, Table, Unprotectable, audit
-from csp.solve import suppress, tiebreak
+from csp.solve import suppress
 from csp.solve.compact import interval_ilp
+from csp.solve.exact import tiebreak
 from instances import synthetic
 from tests import oracles
 from tests.shared import shared_data

@@ -21,8 +21,8 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, Unprotectable
 from csp.problem.problem import Problem
 from csp.solve import suppress
+from csp.solve.exact.tiebreak import prefers
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
-from csp.solve.tiebreak import prefers
 
 __all__ = ["DecoyTest", "MatchTest", "NetworkTest", "SolverTest", "published_as"]
 

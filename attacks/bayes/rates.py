@@ -14,8 +14,8 @@ from attacks.bayes.risk import CellRisk, risk_of, unsafe_shares
 from attacks.bayes.rule_table import RuleTable
 from csp.clock import Clock
 from csp.errors import InputError
+from csp.exact import Number
 from csp.mechanism import Mechanism
-from csp.rules.base import Number
 from csp.tables.table import Table
 
 __all__ = ["RATES", "RateChoice", "RatePoint", "choose_rate"]

@@ -20,10 +20,9 @@ from attacks.descriptions import cell_name, position
 from attacks.release_alone.insider_knowledge import Knowledge, fitting, heads_of, interval, view_of
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError
-from csp.exact import exact
+from csp.exact import Number, exact
 from csp.highs import Model, Status
 from csp.release.release import Release
-from csp.rules.base import Number
 from csp.tables.table import Table
 
 __all__ = ["Coalition", "smallest_coalition"]

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from csp.decoys.key import Key
 from csp.decoys.proportional_fitting import predicted
 from csp.errors import InputError
-from csp.exact import ceil_fraction, exact, read_fraction
+from csp.exact import Number, ceil_fraction, exact, number_text, read_fraction
 from csp.formats.reading import as_object
-from csp.rules.base import Number, number_text
 from csp.tables.table import Table
 
 __all__ = ["Decoys"]

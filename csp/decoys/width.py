@@ -14,9 +14,8 @@ from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
 from csp.decoys.decoys import Decoys
 from csp.errors import InputError, phrase
-from csp.exact import ceil_fraction, exact, units_text
+from csp.exact import ceil_fraction, exact, number_text, units_text
 from csp.problem.problem import Problem
-from csp.rules.base import number_text
 from csp.tables.table import Table
 
 __all__ = ["Wide"]

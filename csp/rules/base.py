@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from decimal import Decimal
 from fractions import Fraction
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, NoContributors, argument, phrase
-from csp.exact import ceil_fraction, exact
+from csp.exact import Number, ceil_fraction, exact, number_text
 from csp.rules.sensitivity import Sensitivity
 from csp.tables.contributors import Contributors
 
@@ -23,20 +23,15 @@ if TYPE_CHECKING:
 __all__ = [
     "AnyOf",
     "Custom",
-    "Number",
     "Rule",
     "as_rule",
     "counts_of",
     "is_count_table",
-    "number_text",
     "percent_of_value",
     "set_parameter",
     "sides_of",
     "whole_units",
 ]
-
-Number = int | float | str | Decimal | Fraction
-"""A parameter: read as the decimal number it shows, 0.1 as one tenth."""
 
 
 class Rule(ABC):
@@ -81,8 +76,15 @@ class Rule(ABC):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def as_rule(rule: Rule | str | Callable[[Table], Any]) -> Rule:
+@singledispatch
+def as_rule(rule: Any) -> Rule:
     """Return a rule for a rule, a text in τ-ARGUS's words, or a callable.
+
+    Text is read by `csp.rules.parse`, which knows all rules.
+
+    Parameters
+    ----------
+    rule : Rule, str or callable
 
     Raises
     ------
@@ -91,10 +93,6 @@ def as_rule(rule: Rule | str | Callable[[Table], Any]) -> Rule:
     """
     if isinstance(rule, Rule):
         return rule
-    if isinstance(rule, str):
-        from csp.rules.parse import parse_rules
-
-        return parse_rules(rule)
     if callable(rule) and not isinstance(rule, type):
         return Custom(rule)
     name = getattr(rule, "__name__", type(rule).__name__)
@@ -284,24 +282,6 @@ def set_parameter(
         msg = f"{type(rule).__name__} needs a whole number {name}, got {number_text(number)}"
         raise InputError(msg)
     object.__setattr__(rule, name, int(number) if whole else number)
-
-
-def number_text(number: Number) -> str:
-    """Decimal text of an exact number, or a fraction where it has no finite decimals."""
-    value = exact(number)
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    if rest > 1:
-        return f"{value.numerator}/{value.denominator}"
-    places = 0
-    while value.denominator != 1:
-        value *= 10
-        places += 1
-    digits = str(abs(value.numerator)).zfill(places + 1)
-    text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
-    return f"-{text}" if value < 0 else text
 
 
 def percent_text(number: Number) -> str:

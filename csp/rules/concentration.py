@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, NoContributors, phrase
-from csp.exact import exact
-from csp.rules.base import Number, Rule, number_text, percent_text, set_parameter, sides_of
+from csp.exact import Number, exact, number_text
+from csp.rules.base import Rule, percent_text, set_parameter, sides_of
 from csp.rules.sensitivity import Sensitivity
 from csp.tables.contributors import Contributors
 

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Number, number_text
 from csp.rules.base import (
-    Number,
     Rule,
     counts_of,
     is_count_table,
-    number_text,
     percent_of_value,
     set_parameter,
     whole_units,

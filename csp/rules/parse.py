@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from csp.errors import InputError, argument, phrase
-from csp.exact import MAX_VALUE, read_fraction
-from csp.rules.base import AnyOf, Rule, number_text
+from csp.exact import MAX_VALUE, number_text, read_fraction
+from csp.rules.base import AnyOf, Rule, as_rule
 from csp.rules.concentration import PQ, Dominance, PPercent
 from csp.rules.frequency import Manual, MinFrequency, Zero
 
@@ -255,3 +255,8 @@ def _rule(term: _Term, manual: Sequence[Any]) -> Rule | None:
                 )
     except InputError as error:
         raise term.fail(str(error)) from error
+
+
+@as_rule.register(str)
+def _(rule: str) -> Rule:
+    return parse_rules(rule)

@@ -25,7 +25,7 @@ from csp.errors import InputError, OutOfTime, SolverError, Unprotectable
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.problem.singletons import insiders
-from csp.solve.exact.cuts import Cut, no_good, round_up, smallest_step
+from csp.solve.cuts import Cut, no_good, round_up, smallest_step
 from csp.solve.exact.unions import union_cut
 from csp.solve.order import BINARY_UP_TO
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of

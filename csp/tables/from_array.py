@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +15,16 @@ from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import unnoticed_totals
 from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up
-from csp.tables.table import Table
 from csp.tables.units import NotUnits, to_units, unmasked
+
+if TYPE_CHECKING:
+    from csp.tables.table import Table
 
 __all__ = ["table_from_array"]
 
 
 def table_from_array(
+    make: type[Table],
     a: ArrayLike,
     *,
     margins: bool | None = None,
@@ -31,6 +35,13 @@ def table_from_array(
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Table:
     """Table of an n-dimensional array; `csp.Table.from_array` documents the parameters.
+
+    Parameters
+    ----------
+    make : type of Table
+        Makes the table of its fields: `csp.Table`, which is above the ways to fill it.
+    a, margins, decimals, contributors, names, codes, hierarchies
+        See there.
 
     Returns
     -------
@@ -73,7 +84,7 @@ def table_from_array(
         units = sum_up(cube, trees)
     values = units.ravel()
     lower = -UNBOUNDED if (values < 0).any() else 0
-    return Table(
+    return make(
         values=values,
         relations=cube_relations(trees),
         lower=np.full(len(values), lower, np.int64),

@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument, phrase
-from csp.exact import MAX_VALUE, UNBOUNDED, exact, most_text
-from csp.rules.base import Number, number_text
+from csp.exact import MAX_VALUE, UNBOUNDED, Number, exact, most_text, number_text
 from csp.tables.columns import LIBRARIES, read_columns, text_codes
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import check_leaves, total_codes
 from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up
-from csp.tables.table import Table
 from csp.tables.units import NotUnits, to_units
+
+if TYPE_CHECKING:
+    from csp.tables.table import Table
 
 __all__ = ["columns_to_frame", "table_from_frame"]
 
@@ -27,6 +28,7 @@ _RECORDS = "give the records themselves, without --aggregated"
 
 
 def table_from_frame(
+    make: type[Table],
     data: Any,
     by: Sequence[str],
     value: str,
@@ -48,6 +50,8 @@ def table_from_frame(
 
     Parameters
     ----------
+    make : type of Table
+        Makes the table of its fields: `csp.Table`, which is above the ways to fill it.
     data : data frame, mapping of columns, or path to a .csv or .parquet file
     by : sequence of str
         Columns of the dimensions.
@@ -148,7 +152,7 @@ def table_from_frame(
     notes: tuple[str, ...] = ()
     if complete and exact(tolerance) > 0:
         values, notes = _added_up(values, present, trees, exact(tolerance), scale)
-    table = Table(
+    table = make(
         values=values,
         relations=cube_relations(trees),
         lower=_bounds(found, lower, cells, values, scale, -1),

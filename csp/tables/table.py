@@ -23,7 +23,7 @@ from csp.tables.patterns import as_flags
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from csp.rules.base import Number
+    from csp.exact import Number
     from csp.tables.hierarchies.hierarchy import Hierarchy
     from csp.tables.microdata.aggregation import Stage
 
@@ -235,6 +235,7 @@ class Table:
         from csp.tables.from_array import table_from_array
 
         return table_from_array(
+            cls,
             a,
             margins=margins,
             decimals=decimals,
@@ -259,7 +260,7 @@ class Table:
         from csp.tables.microdata.from_microdata import tabulate
 
         return tabulate(
-            data, by, value, contributor=contributor, weight=weight, hierarchies=hierarchies,
+            cls, data, by, value, contributor=contributor, weight=weight, hierarchies=hierarchies,
             negative=negative, top=top, decimals=decimals, total=total, missing=missing,
             empty=empty, memory=memory, progress=progress,
         )  # fmt: skip
@@ -278,7 +279,7 @@ class Table:
         from csp.tables.from_frame import table_from_frame
 
         return table_from_frame(
-            data, by, value, count=count, top=top, hierarchies=hierarchies, total=total,
+            cls, data, by, value, count=count, top=top, hierarchies=hierarchies, total=total,
             absent=absent, tolerance=tolerance, decimals=decimals, lower=lower, upper=upper,
         )  # fmt: skip
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, Unprotectable, argument
+from csp.exact import Number
 from csp.rules import Rule
-from csp.rules.base import AnyOf, Number, as_rule
+from csp.rules.base import AnyOf, as_rule
 from microagg.compliance.result import Compliant, certified
 from microagg.compliance.search import (
     Interrupted,

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import exact
-from csp.rules.base import Number
+from csp.exact import Number, exact
 from microagg.aggregates.functions import Aggregate, Linear, read_aggregates
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.verify import candidate_counts

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, exact
-from csp.rules.base import Number, number_text
+from csp.exact import UNBOUNDED, Number, exact, number_text
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Records
 from microagg.tables.contributions import largest

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.rules.base import Number, number_text
+from csp.exact import Number, number_text
 from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
 
 __all__ = ["Homogeneity", "homogeneity"]

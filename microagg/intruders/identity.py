@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.clock import Clock
 from csp.errors import InputError
-from csp.exact import exact
+from csp.exact import Number, exact, number_text
 from csp.release.release import Release
-from csp.rules.base import Number, number_text
 from csp.tables.patterns import as_flags
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.exact import exact
-from csp.rules.base import Number, number_text
+from csp.exact import Number, exact, number_text
 from microagg.intruders.linkage import published_records, record_rows
 from microagg.records import read_records
 

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, exact
-from csp.rules.base import Number
+from csp.exact import UNBOUNDED, Number, exact
 from csp.tables.contributors import Contributors
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Records

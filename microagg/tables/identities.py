@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import exact
-from csp.rules.base import Number, number_text
+from csp.exact import Number, exact, number_text
 from microagg.records import Records
 
 __all__ = ["Identity", "stated_identities"]

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import exact
-from csp.rules.base import Number
+from csp.exact import Number, exact
 from microagg.records import Records, read_records
 from microagg.tables.identities import Identity, stated_identities
 

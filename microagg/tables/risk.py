@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, exact
+from csp.exact import UNBOUNDED, Number, exact
 from csp.rules import Dominance
-from csp.rules.base import AnyOf, Number, as_rule
+from csp.rules.base import AnyOf, as_rule
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Records
 from microagg.tables.contributions import NEGATIVE, contributions, largest

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
-from csp.exact import exact
+from csp.exact import Number, exact, number_text
 from csp.mechanism import Mechanism
-from csp.rules.base import Number, number_text
 from csp.tables.table import Table
 from studies.publishing.pattern_table import PatternTable, parts
 

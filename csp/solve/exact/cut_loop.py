@@ -28,6 +28,7 @@ from csp.solve.exact.guide import (
 )
 from csp.solve.exact.root_cuts import tighten
 from csp.solve.exact.state import Run, answer_pattern, contenders, drive
+from csp.solve.exact.tiebreak import break_ties
 from csp.solve.exact.tree import branch
 from csp.solve.exact.unions import union_cuts_beforehand
 from csp.solve.fallback import grace
@@ -36,7 +37,6 @@ from csp.solve.large.engine import begins, solve_large
 from csp.solve.large.field import Field
 from csp.solve.large.relaxation import relax
 from csp.solve.result import ProgressCallback, Suppression
-from csp.solve.tiebreak import break_ties
 from csp.solve.unprotectable import no_union_safe_pattern, unprotectable
 
 __all__ = ["solve_by_cuts"]

@@ -13,7 +13,7 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.problem.problem import Problem
-from csp.solve.exact.cuts import Cut
+from csp.solve.cuts import Cut
 from csp.solve.exact.linear import WholeRelaxation, entries
 from csp.solve.exact.pricing import PricedRelaxation
 

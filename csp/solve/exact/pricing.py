@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.highs import Model, Status
-from csp.solve.exact.cuts import Cut
+from csp.solve.cuts import Cut
 from csp.solve.exact.linear import Relaxed, entries
 from csp.solve.network.node_cuts import FlowCut, subtract_prices
 

@@ -12,7 +12,7 @@ from csp.clock import Clock
 from csp.errors import OutOfTime
 from csp.highs import Model, Status
 from csp.problem.problem import Problem
-from csp.solve.exact.cuts import Cut
+from csp.solve.cuts import Cut
 
 __all__ = ["Point", "Relaxation"]
 

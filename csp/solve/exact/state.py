@@ -16,7 +16,7 @@ from csp.audits.certificate import Claim
 from csp.clock import Clock
 from csp.errors import CertificateError, InputError, SolverError
 from csp.problem.problem import Problem
-from csp.solve.exact.cuts import (
+from csp.solve.cuts import (
     Cut,
     Cutter,
     no_good,

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
 from csp.errors import SolverError
-from csp.solve.exact.cuts import all_but, broken, round_up
+from csp.solve.cuts import all_but, broken, round_up
 from csp.solve.exact.guide import completed
 from csp.solve.exact.relaxation import Point, Relaxation
 from csp.solve.exact.state import Run, answer_pattern
+from csp.solve.exact.tiebreak import prefers
 from csp.solve.general.separate import Miss
 from csp.solve.network.separate import FlowSeparator
-from csp.solve.tiebreak import prefers
 from csp.solve.unprotectable import no_union_safe_pattern
 
 __all__ = ["branch"]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from csp.audits.violations import Violation
 from csp.problem.problem import Problem
 from csp.rules import every_union_sensitive
-from csp.solve.exact.cuts import Cut, needy
+from csp.solve.cuts import Cut, needy
 
 __all__ = ["union_cut", "union_cuts_beforehand"]
 

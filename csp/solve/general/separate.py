@@ -20,7 +20,7 @@ from csp.errors import OutOfTime, SolverError
 from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
 from csp.problem.problem import Problem
-from csp.solve.exact.cuts import Cut, Cutter
+from csp.solve.cuts import Cut, Cutter
 
 __all__ = ["Miss", "Separator"]
 

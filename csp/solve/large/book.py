@@ -17,6 +17,9 @@ __all__ = ["Book"]
 
 Pair = tuple[Claim, Claim]
 
+# What claims without a proof share.
+_NONE = np.empty(0, np.int64)
+
 # Pairs of claims about one cell that are made at most.
 _PAIRS = 64
 
@@ -184,6 +187,8 @@ class _Claims:
         if int(np.abs(steps).max()) * max(self._fn, self._bn) >= 2**62:
             steps = steps.astype(object)
         self._ahead, self._behind = steps * self._fn, steps * -self._bn
+        # Most cells of a witness move equally far: they share the fraction that says so.
+        self._reaches: dict[tuple[int, int], Fraction] = {}
 
     def pair(self, p: int, upper: int, made: dict[int, _Claims]) -> Pair:
         """Claims that a cell falls by this witness, and rises by another."""
@@ -195,8 +200,10 @@ class _Claims:
         at = int(np.searchsorted(cells, p))
         ahead = (int(self._witness.steps[at]) > 0) == (sign > 0)
         steps, scale = (self._ahead, self._fd) if ahead else (self._behind, self._bd)
-        none = np.empty(0, np.int64)
+        far = sign * int(steps[at]), scale
+        if far not in self._reaches:
+            self._reaches[far] = Fraction(*far)
         return Claim(
-            p, sign, (), Fraction(sign * int(steps[at]), scale), cells, steps, scale, none, none, 1,
+            p, sign, (), self._reaches[far], cells, steps, scale, _NONE, _NONE, 1,
             exact=False, integer=self._integer,
         )  # fmt: skip

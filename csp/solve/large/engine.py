@@ -16,7 +16,7 @@ from csp.clock import Clock
 from csp.errors import CertificateError, InputError, OutOfTime, SolverError
 from csp.problem.problem import Problem
 from csp.problem.singletons import Attackers
-from csp.solve.exact.cuts import round_up, smallest_step
+from csp.solve.cuts import round_up, smallest_step
 from csp.solve.fallback import everything_suppressed, grace
 from csp.solve.large.axes import Axes
 from csp.solve.large.book import Book
@@ -55,6 +55,9 @@ _SPARSE = 0.1
 _RELAX = 0.3
 _AUDIT = 0.3
 
+# Time kept for an audit, in times of the last one.
+_AS_LONG = 1.2
+
 
 def begins(problem: Problem, *, integer: bool) -> bool:
     """Whether this engine finds first patterns that other searches are not likely to better.
@@ -84,6 +87,7 @@ class _Search:
     cost: int | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     audits: int = 0
+    audit_seconds: float = 0.0
     rescued: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -108,6 +112,7 @@ class _Search:
             return
         self.audits += 1
         pattern.flags.writeable = False
+        began = time.monotonic()
         try:
             result = judge(
                 self.problem, pattern, integer=self.integer, clock=clock, shown=book.claims()
@@ -115,6 +120,7 @@ class _Search:
         except (CertificateError, InputError) as error:
             self.notes.append(f"a pattern was left aside ({type(error).__name__})")
             return
+        self.audit_seconds = time.monotonic() - began
         if result.safe:
             self.take(result)
 
@@ -278,7 +284,9 @@ def _slice(search: _Search) -> tuple[Clock, Clock]:
     """Time of a part of the search after which what it has found is audited, and of all parts."""
     if search.clock.end == np.inf:
         return search.clock, search.clock
-    whole = search.clock.part(1 - _AUDIT)
+    # Of millions of cells an audit takes minutes, and the next one takes as long as the last.
+    audited = Clock(search.clock.end - _AS_LONG * search.audit_seconds)
+    whole = min(search.clock.part(1 - _AUDIT), audited, key=lambda clock: clock.end)
     return whole.within(_stretch(search)), whole
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.solve.exact.cuts import least_weight
+from csp.solve.cuts import least_weight
 from csp.solve.network.network import HiddenNetwork
 
 __all__ = ["Arcs", "FlowCut", "subtract_prices"]
@@ -119,7 +119,7 @@ class Arcs:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FlowCut:
-    """A capacity cut over all free cells of a network; used like `csp.solve.exact.cuts.Cut`.
+    """A capacity cut over all free cells of a network; used like `csp.solve.cuts.Cut`.
 
     Attributes
     ----------

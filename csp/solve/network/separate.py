@@ -16,7 +16,7 @@ from csp.attacker.flow import Network, half_arcs
 from csp.attacker.maxflow import compiled, push_plain
 from csp.clock import Clock
 from csp.problem.requirements import DOWN, SLIDE, UP
-from csp.solve.exact.cuts import Cutter, Side
+from csp.solve.cuts import Cutter, Side
 from csp.solve.general.separate import Miss
 from csp.solve.network.network import HiddenNetwork
 from csp.solve.network.node_cuts import Arcs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,9 @@ from csp.tables.margins import (
 from csp.tables.microdata.aggregation import Found, Stage, Wanted, aggregated, numbers_of
 from csp.tables.microdata.grouping import Records, check_combinations, group
 from csp.tables.microdata.workers import aggregated_by_workers, has_workers
-from csp.tables.table import Table
+
+if TYPE_CHECKING:
+    from csp.tables.table import Table
 
 __all__ = ["NEGATIVE", "tabulate"]
 
@@ -38,6 +40,7 @@ NEGATIVE = ("error", "abs", "shift", "split")
 
 
 def tabulate(
+    make: type[Table],
     data: Any,
     by: Sequence[str],
     value: str | None = None,
@@ -58,6 +61,8 @@ def tabulate(
 
     Parameters
     ----------
+    make : type of Table
+        Makes the table of its fields: `csp.Table`, which is above the ways to fill it.
     data : data frame, mapping of columns, path, or pair
         Any frame narwhals knows, a DuckDB relation, a mapping of column names to sequences, the
         path of a .csv or .parquet file, or what `csp.tables.argus.read_microdata` returns (then
@@ -164,7 +169,7 @@ def tabulate(
     else:
         found = _in_memory(data, wanted)
     table = assemble(
-        found, names, value=value, signed=negative != "error", empty=empty, notes=notes
+        make, found, names, value=value, signed=negative != "error", empty=empty, notes=notes
     )
     doubtful = [name not in hierarchies and name not in told for name in names]
     check_leaves(table, found.trees, doubtful)
@@ -214,6 +219,7 @@ def _mend(empty: str | None) -> str:
 
 
 def assemble(
+    make: type[Table],
     found: Found,
     names: tuple[str, ...],
     *,
@@ -226,6 +232,7 @@ def assemble(
 
     Parameters
     ----------
+    make : type of Table
     found : Found
     names : tuple of str
     value : str or None
@@ -254,7 +261,7 @@ def assemble(
         values, rows = (_spread(a, grouped.places, cells) for a in (grouped.values, grouped.rows))
         people = _spread_people(people, grouped.places, cells)
     whole = not drop or n == combinations
-    return Table(
+    return make(
         values=values,
         relations=cube_relations(trees) if whole else sparse_relations(grouped.places, trees),
         lower=np.full(cells, -UNBOUNDED if signed and value is not None else 0, np.int64),
