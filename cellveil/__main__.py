@@ -15,7 +15,7 @@ def main() -> None:
 
 
 def _program() -> Any:
-    from cellveil.cli import app
+    from cellveil.cli.app import app
 
     return app
 

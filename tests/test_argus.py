@@ -11,7 +11,7 @@ from decimal import Decimal
 import pytest
 from typer.testing import CliRunner
 
-from cellveil.cli import app
+from cellveil.cli.app import app
 from csp import InputError, NotAdditive, Table
 from csp.tables.argus import hierarchies, read_metadata, read_microdata
 from tests.shared import shared_data

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from attacks.algorithm_known.matching_attack import matching
-from cellveil.cli import app
+from cellveil.cli.app import app
 from csp import Mechanism, MinFrequency, Table
 from csp.release_file import read_release, write_release
 

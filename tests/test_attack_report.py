@@ -29,7 +29,7 @@ from attacks import (
     smallest_coalition,
 )
 from attacks.attack_report import CUT_SHORT, NOT_RUN, RAN
-from cellveil.cli import app
+from cellveil.cli.app import app
 from csp import Decoys, InputError, Mechanism, MinFrequency, PPercent, Table
 from csp.release.release import Release
 from csp.release_file import write_release

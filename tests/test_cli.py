@@ -21,9 +21,9 @@ from typer.testing import CliRunner
 
 import csp
 import instances
-from cellveil.cli import app
-from cellveil.doctor import checks
-from cellveil.show import outline
+from cellveil.cli.app import app
+from cellveil.cli.doctor import checks
+from cellveil.output.tables import outline
 from csp import read_jj, write_jj
 from csp.tables.argus import read_microdata
 from tests.shared import shared_data
@@ -267,7 +267,7 @@ def test_rules_that_look_far_get_the_contributions_they_need(folder):
 
 
 def test_an_interrupt_keeps_the_best_pattern(folder, monkeypatch):
-    from cellveil import progress
+    from cellveil.output import progress
 
     def interrupt(meter, state):
         if state.best is not None:
@@ -280,7 +280,7 @@ def test_an_interrupt_keeps_the_best_pattern(folder, monkeypatch):
 
 
 def test_an_interrupt_before_any_pattern_writes_nothing(folder, monkeypatch):
-    from cellveil import inputs
+    from cellveil.cli import inputs
 
     def interrupt(source, progress):
         raise KeyboardInterrupt
@@ -519,7 +519,7 @@ def test_malformed_jj(folder, old, new, what):
 
 
 def test_results_that_cannot_be_written_are_refused_before_any_work(folder, monkeypatch):
-    from cellveil import inputs
+    from cellveil.cli import inputs
 
     def never(source, progress):
         raise AssertionError
@@ -559,7 +559,7 @@ def test_debug_shows_where(folder):
 
 
 def test_an_unforeseen_error_does_not_quote_data(folder, monkeypatch):
-    from cellveil import inputs
+    from cellveil.cli import inputs
 
     kinds = ((KeyError, "KeyError", 1), (csp.CertificateError, "nothing is released", 3))
     for kind, words, code in kinds:
@@ -813,7 +813,7 @@ def test_doctor_finds_another_csp(tmp_path):
 
 
 def test_doctor_names_a_library_for_frames_where_there_is_none(monkeypatch):
-    from cellveil import doctor
+    from cellveil.cli import doctor
 
     real = doctor.metadata.version
 
@@ -829,7 +829,7 @@ def test_doctor_names_a_library_for_frames_where_there_is_none(monkeypatch):
 
 
 def test_doctor_warns_of_wrong_optima(monkeypatch):
-    from cellveil import doctor
+    from cellveil.cli import doctor
 
     real = doctor.metadata.version
     monkeypatch.setattr(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cellveil.cli import app
+from cellveil.cli.app import app
 from csp.errors import InputError, argument, phrase
 from csp.release_file import read_release
 
@@ -95,7 +95,7 @@ from cellveil import signals
 if sys.argv[1] == "import":
     real = __builtins__.__import__
     def slow(name, *words, **options):
-        if name.startswith("cellveil.cli"):
+        if name.startswith("cellveil.cli.app"):
             print("ready", flush=True)
             time.sleep(60)
         return real(name, *words, **options)
@@ -163,7 +163,7 @@ def test_an_interrupt_in_the_last_audit_keeps_the_pattern(folder, monkeypatch):
 
 
 def test_the_time_limit_is_that_of_the_whole_command(folder, monkeypatch):
-    from cellveil import inputs
+    from cellveil.cli import inputs
 
     real = inputs.read_table
 
@@ -192,7 +192,7 @@ def test_files_of_one_run_name_each_other(folder):
 
 
 def test_a_file_that_cannot_be_written_leaves_none_of_the_others(folder, monkeypatch):
-    from cellveil import outputs
+    from cellveil.output import files as outputs
 
     def full(*words, **options):
         raise OSError(28, "No space left on device")
@@ -357,7 +357,7 @@ def test_cells_of_another_release_are_not_overwritten(folder):
 
 
 def test_an_interrupt_after_the_files_says_what_was_written(folder, monkeypatch):
-    from cellveil import cli
+    from cellveil.cli import app as cli
 
     def interrupted(*words, **options):
         raise KeyboardInterrupt

@@ -8,8 +8,8 @@ import stat
 import pytest
 from typer.testing import CliRunner
 
-from cellveil.cli import app
-from cellveil.defence import posterior_words
+from cellveil.cli.app import app
+from cellveil.cli.defence import posterior_words
 from csp import Key, Mechanism, Problem, Table
 from csp.problem.jj import read_jj, write_jj
 from csp.release_file import read_release
@@ -70,7 +70,7 @@ def test_protect_with_decoys_tells_its_promise_and_no_secret(folder):
     assert key not in out.output
     attacked = run("attack matching public.json")
     assert attacked.exit_code == 0, attacked.output
-    assert "Decoys exclude no table" in attacked.output
+    assert "Decoys exclude no consistent table" in attacked.output
     again = run(PROTECT, "--defence decoys:0.3 --key-file office.key --table-id persons -o b.csv")
     assert again.exit_code == 0
     assert (folder / "b.csv").read_text() == (folder / "out.csv").read_text()

@@ -10,13 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 import benchmarks.command
-import cellveil.cli
+import cellveil.cli.app
 import studies.command
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROGRAMS = {
-    "$ cellveil ": cellveil.cli.app,
+    "$ cellveil ": cellveil.cli.app.app,
     "$ python -m benchmarks ": benchmarks.command.app,
     "$ python -m studies ": studies.command.app,
 }

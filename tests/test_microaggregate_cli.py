@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import microagg
-from cellveil.cli import app
+from cellveil.cli.app import app
 
 HEAD = ["total", "wage", "other", "name"]
 ROWS = [

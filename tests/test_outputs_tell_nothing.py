@@ -22,9 +22,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import microagg
-from cellveil.answers import cost_words
-from cellveil.options import Cost
-from cellveil.show import guarantee, quality, sizes
+from cellveil.cli.answers import cost_words
+from cellveil.cli.options import Cost
+from cellveil.output.tables import guarantee, quality, sizes
 from csp import (
     Mechanism,
     MinFrequency,

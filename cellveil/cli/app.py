@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cellveil.answers import (
+from cellveil.cli.answers import (
     cost_words,
     ends,
     hashes,
@@ -21,10 +21,9 @@ from cellveil.answers import (
     say_written,
     terminal,
 )
-from cellveil.attack.command import attack
-from cellveil.front import SAFE, UNSAFE, Front, explained, options_of, say
-from cellveil.microdata.command import microaggregate
-from cellveil.options import (
+from cellveil.cli.attack import attack
+from cellveil.cli.microaggregate import microaggregate
+from cellveil.cli.options import (
     JJ,
     RESULTS,
     TIME_LIMIT,
@@ -54,7 +53,8 @@ from cellveil.options import (
     Totals,
     Workers,
 )
-from cellveil.problems import audit, suppress
+from cellveil.cli.problems import audit, suppress
+from cellveil.front import SAFE, UNSAFE, Front, explained, options_of, say
 
 __all__ = ["app"]
 
@@ -239,12 +239,12 @@ def protect(
     of -o under their names. Tables of the same records that share cells must not be: an attacker
     reads them together. Link them (csp.link in Python).
     """
-    from cellveil.defence import defence_words, measured, posterior_words, read_defence
-    from cellveil.inputs import Source, read_rules, read_table, split_names, text_file
-    from cellveil.outputs import check_outputs, result_columns, write_columns, write_json
-    from cellveil.progress import Meter
-    from cellveil.several import on_cores, places_for, protect_each
-    from cellveil.show import guarantee, quality, sizes
+    from cellveil.cli.defence import defence_words, measured, posterior_words, read_defence
+    from cellveil.cli.inputs import Source, read_rules, read_table, split_names, text_file
+    from cellveil.cli.several import on_cores, places_for, protect_each
+    from cellveil.output.files import check_outputs, result_columns, write_columns, write_json
+    from cellveil.output.progress import Meter
+    from cellveil.output.tables import guarantee, quality, sizes
     from csp.clock import Clock
     from csp.formats.files import written_together
     from csp.mechanism import Mechanism
@@ -371,7 +371,7 @@ app.add_typer(attack)
 @app.command()
 def demo() -> None:
     """Protect and audit a bundled table, and show what that means."""
-    from cellveil.demo import run_demo
+    from cellveil.cli.demo import run_demo
 
     run_demo(terminal())
 
@@ -379,6 +379,6 @@ def demo() -> None:
 @app.command()
 def doctor() -> None:
     """Check that this installation works: versions, name clashes, solvers, caches."""
-    from cellveil.doctor import run_doctor
+    from cellveil.cli.doctor import run_doctor
 
     raise typer.Exit(SAFE if run_doctor() else UNSAFE)

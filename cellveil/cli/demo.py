@@ -7,7 +7,14 @@ from rich.rule import Rule as Line
 from rich.text import Text
 
 import instances
-from cellveil.show import cross_for, guarantee, intervals_grid, published_grid, quality, sizes
+from cellveil.output.tables import (
+    cross_for,
+    guarantee,
+    intervals_grid,
+    published_grid,
+    quality,
+    sizes,
+)
 from csp.mechanism import Mechanism
 from csp.tables.table import Table
 

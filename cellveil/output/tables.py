@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from cellveil.outputs import end_text
-from cellveil.screen import printable
+from cellveil.output.files import end_text
+from cellveil.output.screen import printable
 from csp.audits.audit import Audit
 from csp.audits.violations import Violation
 from csp.exact import units_text

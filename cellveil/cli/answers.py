@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from cellveil.cli.options import Cost
 from cellveil.front import say
-from cellveil.options import Cost
 from cellveil.signals import exit_code
 
 if TYPE_CHECKING:
@@ -76,11 +76,11 @@ def cost_words(cost: Cost) -> str:
 def print_result(result: Any, columns: Any, *, reveal: bool, intervals: bool) -> None:
     """Table for the eye on a terminal, comma-separated text for a pipe."""
     if not sys.stdout.isatty():
-        from cellveil.outputs import write_csv
+        from cellveil.output.files import write_csv
 
         write_csv(sys.stdout, columns)
         return
-    from cellveil.show import intervals_grid, published_grid
+    from cellveil.output.tables import intervals_grid, published_grid
 
     console = terminal()
     console.print(published_grid(result, console, reveal=reveal))

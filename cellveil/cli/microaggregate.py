@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellveil.cli.options import (
+    RESULTS,
+    Cost,
+    Decimal,
+    Encoding,
+    Missing,
+    Negative,
+    Separator,
+    Summary,
+)
 from cellveil.front import SAFE, UNSAFE, say
-from cellveil.options import RESULTS, Cost, Decimal, Encoding, Missing, Negative, Separator, Summary
 
 if TYPE_CHECKING:
     from csp.clock import Clock
@@ -145,8 +154,8 @@ def microaggregate(
     With --rules the means are judged like cells of a table; with --comply they are made to pass,
     and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
     """
-    from cellveil.inputs import split_names, text_file
-    from cellveil.outputs import check_outputs, write_columns, write_json
+    from cellveil.cli.inputs import split_names, text_file
+    from cellveil.output.files import check_outputs, write_columns, write_json
     from csp.clock import Clock
     from csp.errors import InputError
     from csp.rules import parse_rules
@@ -246,7 +255,7 @@ class _Work:
     def partition(self) -> Partition:
         """Make the clusters."""
         import microagg
-        from cellveil.progress import Bar
+        from cellveil.output.progress import Bar
 
         options: dict[str, Any] = {"scale": self.scale, "constant": self.constant}
         if self.clusters == "mondrian":
@@ -268,7 +277,7 @@ class _Work:
     def compliant(self, rule: Any, method: str) -> Compliant:
         """Cluster so that the rule is obeyed."""
         import microagg
-        from cellveil.progress import Meter
+        from cellveil.output.progress import Meter
         from csp.errors import Unprotectable
 
         start = None if method == "grow" else self.partition()

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cellveil.answers import ends, hashes, needs_reveal, say_written
-from cellveil.front import SAFE, UNSAFE, explained, say, tell
-from cellveil.options import (
+from cellveil.cli.answers import ends, hashes, needs_reveal, say_written
+from cellveil.cli.options import (
     JJ,
     RESULTS,
     TEXTS,
@@ -25,6 +24,7 @@ from cellveil.options import (
     TableId,
     TimeLimit,
 )
+from cellveil.front import SAFE, UNSAFE, explained, say, tell
 
 __all__ = ["audit", "suppress"]
 
@@ -56,17 +56,17 @@ def suppress(
 
     import numpy as np
 
-    from cellveil.defence import defence_words, needs_width, read_defence
-    from cellveil.inputs import is_jj
-    from cellveil.outputs import (
+    from cellveil.cli.defence import defence_words, needs_width, read_defence
+    from cellveil.cli.inputs import is_jj
+    from cellveil.output.files import (
         check_outputs,
         pattern_columns,
         write_columns,
         write_csv,
         write_json,
     )
-    from cellveil.progress import Meter
-    from cellveil.show import quality, sizes
+    from cellveil.output.progress import Meter
+    from cellveil.output.tables import quality, sizes
     from csp.clock import Clock
     from csp.decoys.suppress import defend
     from csp.formats.files import written_together
@@ -152,16 +152,16 @@ def audit(
     reveal: Reveal = False,
 ) -> None:
     """Check what an outsider can infer from a pattern: exit code 0 safe, 1 unsafe."""
-    from cellveil.inputs import read_pattern
-    from cellveil.outputs import (
+    from cellveil.cli.inputs import read_pattern
+    from cellveil.output.files import (
         check_outputs,
         interval_columns,
         pattern_columns,
         write_columns,
         write_json,
     )
-    from cellveil.progress import Meter
-    from cellveil.show import guarantee, violation_words
+    from cellveil.output.progress import Meter
+    from cellveil.output.tables import guarantee, violation_words
     from csp.audits.audit import audit as check
     from csp.clock import Clock
     from csp.formats.files import written_together

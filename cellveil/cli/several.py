@@ -10,14 +10,20 @@ from typing import Any, NoReturn
 
 import typer
 
-from cellveil.answers import hashes, terminal
+from cellveil.cli.answers import hashes, terminal
+from cellveil.cli.inputs import Source, read_table
+from cellveil.cli.options import RESULTS
 from cellveil.front import SAFE, explained, folder_for, message_of, say
-from cellveil.inputs import Source, read_table
-from cellveil.options import RESULTS
-from cellveil.outputs import check_outputs, result_columns, write_columns, write_csv, write_json
-from cellveil.progress import Bar, Meter
-from cellveil.screen import printable
-from cellveil.show import guarantee
+from cellveil.output.files import (
+    check_outputs,
+    result_columns,
+    write_columns,
+    write_csv,
+    write_json,
+)
+from cellveil.output.progress import Bar, Meter
+from cellveil.output.screen import printable
+from cellveil.output.tables import guarantee
 from cellveil.signals import exit_code
 from csp.batch import protect_many
 from csp.errors import CellveilError, InputError

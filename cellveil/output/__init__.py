@@ -1,0 +1,1 @@
+"""What people see: tables and progress in a terminal, results in files."""
