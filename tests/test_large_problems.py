@@ -32,7 +32,7 @@ from csp.solve.large.field import Field, Witness
 from csp.solve.large.relaxation import conditions, relax
 from instances import synthetic
 from tests import oracles
-from tests.independent_audit import unmet
+from tests.independent_audit import unmet, unproved
 from tests.shared import examples
 from tests.strategies import problems
 from tests.test_agree import STRUCTURES
@@ -149,6 +149,25 @@ def test_the_independent_audit_finds_what_is_unsafe() -> None:
                   if not moves_as_far_as_required(problem, pattern, int(i))}  # fmt: skip
         assert set(unmet(problem, pattern)) == unsafe
         assert bool(unsafe) != audit(problem, pattern, only_primary=True).safe
+
+
+def test_claims_put_in_by_hand_show_what_a_certificate_shows() -> None:
+    problem = office(singletons=False)
+    found = suppress(problem, method="large", time_limit=2, gap=0.5)
+    assert found.audit is not None
+    claims = list(found.audit.certificate)
+    assert unproved(problem, found.pattern, claims) == []
+    broken = np.random.default_rng(2).integers(len(claims))
+    cell = claims[broken].cell
+    others = [claim for claim in claims if claim.cell != cell]
+    steps = claims[broken].steps.copy()
+    steps[0] += 1
+    forged = replace(claims[broken], steps=steps)
+    assert unproved(problem, found.pattern, [*others, forged]) == [cell]
+    hidden = int(claims[broken].cells[0])
+    pattern = found.pattern.copy()
+    pattern[hidden] = False
+    assert unproved(problem, pattern, claims) != []
 
 
 def test_a_table_of_many_thousand_cells_is_safe_by_the_independent_audit() -> None:
