@@ -126,7 +126,7 @@ def test_an_attribute_that_is_mostly_zero_is_no_identity():
     ("text", "words"),
     [
         ("all = a + c", "cannot be read at 'c'"),
-        ("all = a + b = 0", "no equation"),
+        ("all = a + b = 0", "not an equation"),
         ("all = ", "empty side"),
         ("all = all", "says nothing"),
         ("all a = b", "cannot be read"),

@@ -204,7 +204,7 @@ def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 if moment == "pattern":
-    from cellveil import progress
+    from cellveil.output import progress
     def once(meter, state):
         if state.best is not None:
             die()

@@ -43,7 +43,7 @@ def posed(problem: Problem) -> tuple[Problem, Field, Book, Builder] | None:
         return None
     field = Field(problem)
     book, builder = Book(field), Builder(field, axes)
-    if builder.serve(book, builder.order(), field.price.copy()):
+    if builder.serve(book, builder.order(np.arange(len(field.cell))), field.price.copy()):
         return None
     return problem, field, book, builder
 

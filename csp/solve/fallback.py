@@ -63,7 +63,8 @@ def everything_suppressed(
         return None
     cost, bound = cost_of(problem, pattern), cost_of(problem, problem.forced)
     return Suppression(
-        pattern, cost, bound, (cost - bound) / cost if cost else 0.0, proven=False, canonical=False,
+        pattern, cost, bound, (cost - bound) / cost if cost else 0.0, proven=cost == bound,
+        canonical=False,
         seconds=time.monotonic() - began, method=method, stopped=stopped,
         stats={"audits": 1}, audit=result,
         notes=(EVERYTHING,),
