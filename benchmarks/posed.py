@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 _SMALL_COUNT = 5
-"""Counts below this are primary, as in paper 003."""
+"""Counts below this are primary, as in Minami and Abe (2019)."""
 
 
 def frequency(rows: int, cols: int, *, sliding: bool = False) -> Problem:

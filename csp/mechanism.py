@@ -57,8 +57,8 @@ class Mechanism:
         Every primary feasibility interval is at least this wide (a number of the measure, so 10
         means 10.00 where cells have two decimals), on top of the levels that the rules require.
     strict : bool
-        Wider than `width`, by at least one unit of the table (paper 003, Definition 3, in place
-        of Definition 4).
+        Wider than `width`, by at least one unit of the table (Minami and Abe 2019, Definition 3, in
+        place of Definition 4).
     cost : {"unit", "value"} or callable
         Cost of a secondary cell: 1, its value (at least one unit), or a function of the table
         that returns a whole number for each cell. A function with a true attribute ``cellwise``

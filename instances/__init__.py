@@ -38,11 +38,11 @@ def load(name: str) -> Table | Problem:
     ----------
     name : str
         ``"demo"``: Table; turnover by region (two levels) and sector, with contributors.
-        ``"figure2"``: Problem; Figure 2 of paper 003; one primary cell, width 10.
+        ``"figure2"``: Problem; Figure 2 of Minami and Abe (2019); one primary cell, width 10.
         ``"linked"``: Problem; two linked tables that protecting by turns leaves unsafe.
         ``"ones"``: Problem; every cell is known to be at least 1, so two ones that sum to two
         are known.
-        ``"table1"``: Table; Table 1 and Example 2 of paper 003.
+        ``"table1"``: Table; Table 1 and Example 2 of Minami and Abe (2019).
         ``"three_singletons"``: Problem; contributors know their own cells.
         ``"union"``: Problem; the sum of two suppressed cells is itself sensitive.
         ``"zeros_and_ones"``: Problem; zeros under a small total are known because no count is

@@ -1,7 +1,7 @@
 """Tables and microdata by seed: frequency, magnitude, hierarchical and linked.
 
 The same arguments give the same table. Counts are ``round(|N(mean, sd)|)``, as in the experiments
-of paper 003; contributions are lognormal, as turnover is.
+of Minami and Abe (2019); contributions are lognormal, as turnover is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Brute force for small tables, written from the papers alone.
 
 Nothing here is shared with the package: plain Python integers and fractions decide what an
-attacker can infer (paper 003, equations 1 to 9) and which pattern is the cheapest safe one
-(Definitions 2 to 4). Only the attributes of tables and problems are read.
+attacker can infer (Minami and Abe 2019, equations 1 to 9) and which pattern is the cheapest safe
+one (Definitions 2 to 4). Only the attributes of tables and problems are read.
 """
 
 from __future__ import annotations

@@ -10,7 +10,10 @@ import numpy as np
 
 
 def sensitive(values: Sequence[int], rule: tuple) -> bool:
-    """Paper 001, equations (1) and (2), and their kin; `rule` is (name, parameters)."""
+    """Equations 1 and 2 of Torra and Navarro-Arribas (2023), and their kin.
+
+    `rule` is (name, parameters).
+    """
     name, *numbers = rule
     c = sorted(values, reverse=True)
     if name == "NK":

@@ -24,7 +24,7 @@ from csp.errors import CertificateError
 from tests import oracles
 from tests.strategies import frequency_2d, frequency_3d, problems, small_tables
 
-FIGURE_2 = [[7, 11, 60], [10, 60, 11], [60, 12, 60]]  # paper 003, Figure 2
+FIGURE_2 = [[7, 11, 60], [10, 60, 11], [60, 12, 60]]  # Minami and Abe 2019, Figure 2
 
 
 def patterns(table: Table) -> st.SearchStrategy[np.ndarray]:

@@ -1,4 +1,4 @@
-"""Decoys on the tables of paper 003's experiments and others: all tables that fit, listed.
+"""Decoys on the tables of Minami and Abe (2019) and others: all tables that fit, listed.
 
 Nothing is taken from the procedure but its pattern: sensitivity, hulls and widths are computed
 from the listed tables; that each of them can be published so is tried with coins that show the

@@ -141,7 +141,8 @@ def test_correspondence_of_figure_1():
         microagg.corresponding_p(0)
 
 
-# Paper 001, Table 2. Its heads are swapped (the left block is iris), its "dominance rule" is
+# Table 2 of Torra and Navarro-Arribas (2023). Its heads are swapped (the left block is iris), its
+# "dominance rule" is
 # (2, 0.6), and for k = 1 it prints 0 for the p% rule.
 IRIS = [750, 375, 250, 10, 4, 1, 1, 0, 0], [0, 375, 13, 0, 1, 0, 1, 0, 0]
 ABALONE = [37591, 18791, 12519, 473, 44, 6, 5, 5, 5], [0, 18782, 909, 10, 6, 5, 5, 4, 4]

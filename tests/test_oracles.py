@@ -14,7 +14,7 @@ from csp.problem.problem import Problem
 from tests import oracles
 from tests.strategies import cube, frequency_2d, problems, small_tables
 
-FIGURE = [[7, 11, 60], [10, 60, 11], [60, 12, 60]]  # paper 003, Figure 2
+FIGURE = [[7, 11, 60], [10, 60, 11], [60, 12, 60]]  # Minami and Abe 2019, Figure 2
 
 
 def figure_pattern() -> np.ndarray:

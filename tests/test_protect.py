@@ -29,7 +29,8 @@ from instances import synthetic
 from tests import oracles
 from tests.strategies import frequency_2d, magnitude_tables
 
-FIGURE_2 = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])  # paper 003, Figure 2
+# Figure 2 of Minami and Abe (2019).
+FIGURE_2 = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
 
 
 # ---- the problem a mechanism poses -------------------------------------------------------------

@@ -203,7 +203,7 @@ def _guarded(what: str, check: Callable[[], Check]) -> Check:
 
 
 def _solvers() -> Check:
-    """Figure 2 of paper 003, whose only optimum has four cells, by two roads."""
+    """Figure 2 of Minami and Abe (2019), whose only optimum has four cells, by two roads."""
     import instances
     from csp import Problem, suppress
 

@@ -130,7 +130,7 @@ def audit(
 
     Notes
     -----
-    Definitions 2 and 3 of paper 003, with levels on either side as in the handbook on
+    Definitions 2 and 3 of Minami and Abe (2019), with levels on either side as in the handbook on
     statistical disclosure control. All comparisons are between integers and fractions.
     """
     expect(problem, Problem, "problem")

@@ -85,7 +85,7 @@ def intervals(
     cells: ArrayLike | None = None,
     time_limit: float | None = None,
 ) -> Intervals:
-    """Feasibility interval of every cell (paper 003, Definition 2).
+    """Feasibility interval of every cell (Minami and Abe 2019, Definition 2).
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def intervals(
 
     Examples
     --------
-    Figure 2 of paper 003: four suppressed cells, the first is between 0 and 17.
+    Figure 2 of Minami and Abe (2019): four suppressed cells, the first is between 0 and 17.
 
     >>> import numpy as np
     >>> from csp import Table, intervals

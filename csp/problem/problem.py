@@ -21,7 +21,7 @@ __all__ = ["STATUS", "Problem"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Problem:
-    """A table with protection requirements (paper 003, Definitions 1 to 4).
+    """A table with protection requirements (Minami and Abe 2019, Definitions 1 to 4).
 
     Attributes
     ----------

@@ -1,8 +1,9 @@
 """Sensitivity rules: which cells must not be published, and how wide each must stay.
 
 Thresholds and levels are those of Hundepool et al., *Handbook on Statistical Disclosure Control*,
-and of paper 001, section 2.3. Everything is computed in whole numbers, so a cell exactly on a
-threshold never flips by rounding. Rules combine with ``|``; any function of a table joins in.
+and of Torra and Navarro-Arribas (2023), section 2.3. Everything is computed in whole numbers, so a
+cell exactly on a threshold never flips by rounding. Rules combine with ``|``; any function of a
+table joins in.
 
 Examples
 --------

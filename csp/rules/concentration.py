@@ -28,7 +28,9 @@ __all__ = ["PQ", "Dominance", "PPercent"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Dominance(Rule):
-    """The n largest contributors have more than k percent of the total (paper 001, equation 1).
+    """The n largest contributors have more than k percent of the total.
+
+    Equation 1 of Torra and Navarro-Arribas (2023).
 
     Sensitive if ``100*(x1+..+xn) > k*T``; the upper level is ``100*(x1+..+xn)/k - T``.
 
@@ -70,7 +72,9 @@ class Dominance(Rule):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PPercent(Rule):
-    """Some contributors can estimate the largest within p percent (paper 001, equation 2).
+    """Some contributors can estimate the largest within p percent.
+
+    Equation 2 of Torra and Navarro-Arribas (2023).
 
     Sensitive if ``T - x1 - (x2+..+x[n+1]) < p/100 * x1``; the upper level is the difference.
 

@@ -29,7 +29,7 @@ __all__ = ["Manual", "MinFrequency", "Zero"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MinFrequency(Rule):
-    """Fewer than n contributors (paper 003, section 2.2).
+    """Fewer than n contributors (Minami and Abe 2019, section 2.2).
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ _LATE = "the time limit passed before the compact program was solved; use method
 def interval_ilp(
     table: Table, pattern: ArrayLike, cell: int, *, integer: bool = True, solver: Any = None
 ) -> tuple[int | float | None, int | float | None]:
-    """Feasibility interval of one suppressed cell (paper 003, equations 5 to 9).
+    """Feasibility interval of one suppressed cell (Minami and Abe 2019, equations 5 to 9).
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def solve_compact(
     solver: Any = None,
     progress: ProgressCallback | None = None,
 ) -> Suppression:
-    """Cheapest safe pattern by one integer program (paper 003, Definition 4).
+    """Cheapest safe pattern by one integer program (Minami and Abe 2019, Definition 4).
 
     Each primary cell has one deviation table that shows it high and one that shows it low; both
     may leave the true table in suppressed cells only. With singletons, each pair of primary cell

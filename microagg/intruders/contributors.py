@@ -1,4 +1,4 @@
-"""The insider of papers 000 and 001: who knows its own value and the mean of its cluster."""
+"""An insider who knows its own value and the mean of its cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attribute disclosure of a partition: which cluster means tell a value (papers 000 and 001)."""
+"""Attribute disclosure of a partition: which cluster means disclose a value."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Cuts first drive the linear relaxation; then the integer program proposes patterns, the attacker
 answers with the cuts they violate, until a proposal survives the exact audit (Benders
-decomposition; Fischetti and Salazar-Gonzalez 2000; paper 003, Definition 4).
+decomposition; Fischetti and Salazar-Gonzalez 2000; Minami and Abe 2019, Definition 4).
 """
 
 from __future__ import annotations
