@@ -48,7 +48,7 @@ def test_plain_masking_writes_means_and_says_that_nothing_was_judged(data, tmp_p
     out = tmp_path / "masked.csv"
     result = run(data, "-k", 3, "--attributes", "total,wage,other", "-o", out)
     assert result.exit_code == 0, result.output
-    assert "not judged" in result.output
+    assert "not tested" in result.output
     rows = read(out)
     assert len(rows) == 12
     means = {tuple(row[name] for name in HEAD[:3]) for row in rows}

@@ -149,7 +149,7 @@ def microaggregate(
     ] = None,
     summary: Summary = None,
 ) -> None:
-    """Replace records by the means of clusters of at least k, with no mean that tells too much.
+    """Replace records by the means of clusters of at least k, with no sensitive mean.
 
     With --rules the means are judged like cells of a table; with --comply they are made to pass,
     and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
@@ -231,7 +231,10 @@ def microaggregate(
     for line in lines:
         say(line)
     if output is not None and not safe:
-        say(f"{output} was not written: its means tell too much. Add --comply merge (or another).")
+        say(
+            f"{output} was not written: some cluster means are sensitive. Add --comply merge (or "
+            "another)."
+        )
     wrote = [str(path) for path in (output if safe else None, summary) if path is not None]
     if wrote:
         say(f"Wrote {', '.join(wrote)}.")
@@ -447,16 +450,19 @@ def _plain_words(partition: Partition, judged: Disclosure | None) -> list[str]:
         f"{partition.information_loss:.4f} %."
     ]
     if judged is None:
-        lines.append("The means were not judged; --rules says what they must not tell.")
+        lines.append("The means were not tested; give --rules to find sensitive ones.")
     elif judged.count:
         worst = sorted(judged.by_attribute.items(), key=lambda item: -item[1])[:3]
         named = ", ".join(f"{name} {count}" for name, count in worst if count)
         lines.append(
-            f"Unsafe: {judged.count} of {judged.cells} means tell too much by {judged.rule} "
+            f"Unsafe: {judged.count} of {judged.cells} cluster means are sensitive under "
+            f"{judged.rule} "
             f"({named}{', ...' if sum(c > 0 for c in judged.by_attribute.values()) > 3 else ''})."
         )
     else:
-        lines.append(f"Safe: none of {judged.cells} means tells too much by {judged.rule}.")
+        lines.append(
+            f"Safe: none of {judged.cells} cluster means is sensitive under {judged.rule}."
+        )
     if judged is not None and judged.vacuous:
         lines.append(
             f"No cluster of {judged.k} can pass {judged.rule}, even with equal values; a larger k "
@@ -488,7 +494,7 @@ def _compliant_words(found: Compliant) -> list[str]:
         lines.append(f"{len(found.dropped)} records left out.")
     if found.bound is not None:
         lines.append(_bound_words(found.bound))
-    lines.append(f"Safe: no published mean tells too much by {found.rule}.")
+    lines.append(f"Safe: no published cluster mean is sensitive under {found.rule}.")
     return lines
 
 

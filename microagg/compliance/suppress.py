@@ -1,4 +1,4 @@
-"""Suppressing the cells of clusters by attributes that would tell too much.
+"""Suppressing the sensitive cells of clusters by attributes.
 
 Sensitive cells alone are not enough: totals of attributes are known, since microaggregation keeps
 them, and identities tie the attributes of a cluster. So secondary cells are chosen by the engine

@@ -128,7 +128,7 @@ def _shares(found: Sequence[Count]) -> Iterator[str]:
 
 def _rises(found: Sequence[Count]) -> Iterator[str]:
     """Where a larger k leaves a larger share."""
-    yield "## A larger k is no guarantee"
+    yield "## A larger k is not a guarantee"
     yield ""
     rising = []
     for name in dict.fromkeys(c.data for c in found):
