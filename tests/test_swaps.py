@@ -123,11 +123,9 @@ def test_cells_of_linked_tables_move_only_with_all_their_totals() -> None:
         for names in (["place", "trade"], ["place", "size"])
     ]  # fmt: skip
     problem = Mechanism("P(10,1)|FREQ(3,10)").problem(link(*tables))
+    # Every cell of one table is part of a margin that the other divides otherwise.
     _, found = moved(problem)
-    for witness in found:
-        step = np.zeros(problem.table.n_cells, np.int64)
-        step[witness.cells] = witness.steps
-        assert not (problem.table.relations @ step).any()
+    assert not found
 
 
 @pytest.mark.parametrize("singletons", [False, True])

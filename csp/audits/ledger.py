@@ -133,7 +133,7 @@ def _witnesses_hold(
     hit = place[order][at] == targets if len(order) else np.zeros(len(claims), dtype=bool)
     moved = np.where(hit, steps[order][at], 0) if len(order) else np.zeros(len(claims), np.int64)
     far = [
-        c.sign * step * c.reach.denominator >= c.reach.numerator * c.denominator
+        c.sign * step * int(c.reach.denominator) >= int(c.reach.numerator) * int(c.denominator)
         if c.reach is not None
         else False
         for c, step in zip(claims, moved.tolist(), strict=True)

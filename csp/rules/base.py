@@ -76,8 +76,7 @@ class Rule(ABC):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-@singledispatch
-def as_rule(rule: Any) -> Rule:
+def as_rule(rule: Rule | str | Callable[[Table], Any]) -> Rule:
     """Return a rule for a rule, a text in τ-ARGUS's words, or a callable.
 
     Text is read by `csp.rules.parse`, which knows all rules.
@@ -91,6 +90,12 @@ def as_rule(rule: Any) -> Rule:
     InputError
         If it is none of these, or the text cannot be read.
     """
+    return made_rule(rule)
+
+
+@singledispatch
+def made_rule(rule: Any) -> Rule:
+    """Make a rule of anything but text, for which `csp.rules.parse` registers a function."""
     if isinstance(rule, Rule):
         return rule
     if callable(rule) and not isinstance(rule, type):

@@ -10,7 +10,7 @@ from typing import Any
 
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, number_text, read_fraction
-from csp.rules.base import AnyOf, Rule, as_rule
+from csp.rules.base import AnyOf, Rule, made_rule
 from csp.rules.concentration import PQ, Dominance, PPercent
 from csp.rules.frequency import Manual, MinFrequency, Zero
 
@@ -257,6 +257,6 @@ def _rule(term: _Term, manual: Sequence[Any]) -> Rule | None:
         raise term.fail(str(error)) from error
 
 
-@as_rule.register(str)
+@made_rule.register(str)
 def _(rule: str) -> Rule:
     return parse_rules(rule)

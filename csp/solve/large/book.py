@@ -19,6 +19,7 @@ Pair = tuple[Claim, Claim]
 
 # What claims without a proof share.
 _NONE = np.empty(0, np.int64)
+_NONE.flags.writeable = False
 
 # Pairs of claims about one cell that are made at most.
 _PAIRS = 64

@@ -223,7 +223,13 @@ def _run(search: _Search, seed: int) -> str:
         for witness in swaps(arrays, search.axes, guide, late):
             book.add(witness)
             guide[witness.cells] = 0.0
-        rows = np.array([r for r in rows.tolist() if not book.settled(r)], np.int64)
+        against = {r: left for r in rows.tolist() if (left := book.left(r)) != frozenset()}
+        # The codes of linked tables are few of all combinations as well, and have no such pairs.
+        sparse = 2 * sum(left is None for left in against.values()) < len(rows)
+        rows = np.array(list(against), np.int64)
+        if not sparse:
+            relaxed = _relaxed(search, arrays)
+            guide = np.where(book.used > 0, 0.0, _guide(problem, arrays, relaxed))
     failed = builder.serve(book, builder.order(rows), guide)
     search.rescued = len(failed)
     _rescue(search, book, failed, late)
@@ -233,7 +239,8 @@ def _run(search: _Search, seed: int) -> str:
         _suppress_everything(search, late)
     search.tell("first pattern")
     if sparse:
-        _relaxed(search, arrays)
+        if not search.close_enough:
+            _relaxed(search, arrays)
     else:
         book = _again(search, book, beforehand, builder, relaxed, late)
     rng = np.random.default_rng(seed)
