@@ -6,7 +6,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-from tests.shared import EXAMPLES
+from tests.support.shared import EXAMPLES
 
 # Compiled code makes first calls slow, so time says nothing about a single example. The same
 # examples in every automatic run keep a red result a fact about the change.
@@ -21,7 +21,7 @@ settings.register_profile(
         HealthCheck.filter_too_much,
     ],
 )
-# For runs by hand: pytest --hypothesis-profile=thousands tests/test_agree.py
+# For runs by hand: pytest --hypothesis-profile=thousands tests/csp/solve/test_agree.py
 for name, times in (("hundreds", 10), ("thousands", 100)):
     settings.register_profile(
         name, settings.get_profile("cellveil"), max_examples=times * EXAMPLES, derandomize=False

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
-PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+from tests.support.shared import ROOT
+
+PYPROJECT = ROOT / "pyproject.toml"
 
 
 def test_imports_go_down_only(

@@ -14,6 +14,7 @@ from studies.command import app
 from studies.matching.page import page
 from studies.matching.trials import run_trials, timing
 from studies.publishing.trials import load_publishing_trials
+from tests.support.shared import ROOT
 
 COUNTS = "row,column,count\n" + "\n".join(
     f"{r},{c},{v}"
@@ -31,7 +32,7 @@ def run_words(*words: str) -> Result:
 
 
 def test_studies_have_a_program_of_their_own() -> None:
-    root = Path(__file__).resolve().parents[2]
+    root = ROOT
     done = subprocess.run(
         [sys.executable, "-m", "studies", "publishing", "--list"],
         capture_output=True, text=True, check=True, timeout=120, cwd=root,

@@ -11,7 +11,7 @@ from csp.errors import InputError
 from microagg.aggregates import aggregate_anonymise
 from studies.microdata.aggregates import SERIES, measurements
 from studies.microdata.disclosure import table_2
-from tests.shared import shared_data
+from tests.support.shared import shared_data
 
 
 def test_measurements_are_what_the_methods_give():

@@ -18,10 +18,10 @@ from studies.publishing.publisher import Publisher
 from studies.publishing.randomised import Exponential, UniformOptimal
 from studies.publishing.sequential.completions import Completions
 from studies.publishing.sequential.fixpoint import SequentialFixpoint
-from tests import oracles
-from tests.shared import examples
-from tests.strategies import frequency_2d, negative_tables, problems, sparse_tables
 from tests.studies import oracles as brute
+from tests.support import oracles
+from tests.support.shared import examples
+from tests.support.strategies import frequency_2d, negative_tables, problems, sparse_tables
 
 NETWORKS = st.one_of(frequency_2d(), sparse_tables(), negative_tables())
 COINS = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from csp.errors import InputError
 from studies.swapping import printed
 from studies.swapping.losses import METHODS, SwapLoss, swap_losses
 from studies.swapping.tables import CENSUS, EIA, correlation_rows, loss_rows
-from tests.shared import shared_data
+from tests.support.shared import shared_data
 
 # ---- the study ----------------------------------------------------------------------------------
 

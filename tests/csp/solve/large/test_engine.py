@@ -1,0 +1,339 @@
+"""The engine for large tables, on small ones that brute force can judge and on larger ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from benchmarks import posed
+from csp import (
+    Audit,
+    CertificateError,
+    InputError,
+    Mechanism,
+    Problem,
+    Table,
+    Unprotectable,
+    audit,
+    suppress,
+)
+from csp.clock import UNLIMITED
+from csp.highs import Model, Status
+from csp.solve.large import engine, relaxation
+from csp.solve.large.axes import Axes
+from csp.solve.large.book import _Claims
+from csp.solve.large.field import Field, Witness
+from csp.solve.large.relaxation import conditions, relax
+from instances import synthetic
+from tests.csp.solve.test_agree import STRUCTURES
+from tests.csp.solve.test_suppress import integer_safe
+from tests.support import oracles
+from tests.support.independent_audit import unmet, unproved
+from tests.support.shared import examples
+from tests.support.strategies import problems
+
+
+def check(problem: Problem, best: tuple[bool, ...] | None, *, integer: bool = False) -> None:
+    """The pattern is safe, costs no less than the cheapest, and the bound is no more than that."""
+    if not Axes(problem.table).regular:
+        with pytest.raises(InputError, match="runs along one dimension"):
+            suppress(problem, method="large", integer=integer)
+        return
+    if best is None:
+        with pytest.raises(Unprotectable):
+            suppress(problem, method="large", integer=integer)
+        return
+    found = suppress(problem, method="large", integer=integer)
+    assert found.bound <= oracles.pattern_cost(problem, best) <= found.cost
+    assert oracles.is_safe(problem, found.pattern)
+    if integer:
+        assert integer_safe(problem)(found.pattern)
+    assert (found.pattern >= problem.forced).all()
+    assert found.proven == (found.cost == found.bound)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_patterns_are_safe_and_bounds_hold(structure: str) -> None:
+    @examples(25)
+    @given(problems(STRUCTURES[structure], max_free=8, max_primary=4))
+    def agree(problem: Problem) -> None:
+        check(problem, oracles.best_pattern(problem))
+
+    agree()
+
+
+@pytest.mark.parametrize("structure", ["three-way", "linked", "hierarchy"])
+def test_patterns_withstand_contributors_who_know_cells(structure: str) -> None:
+    @examples(15)
+    @given(problems(STRUCTURES[structure], max_free=7, singletons=True))
+    def agree(problem: Problem) -> None:
+        check(problem, oracles.best_pattern(problem))
+
+    agree()
+
+
+@pytest.mark.parametrize("structure", ["counts", "hierarchy", "linked"])
+def test_patterns_withstand_attackers_who_know_that_cells_are_whole(structure: str) -> None:
+    @examples(10)
+    @given(problems(STRUCTURES[structure], max_free=6, margins=False, extras=False))
+    def agree(problem: Problem) -> None:
+        best = oracles.best_pattern(problem, also=integer_safe(problem))
+        check(problem, best, integer=True)
+
+    agree()
+
+
+def office(**options: Any) -> Problem:
+    """Activity by region by size, 455 cells, a quarter of them sensitive."""
+    trees = {
+        "activity": synthetic.tree((3, 3), "a"),
+        "region": synthetic.tree((2, 2), "r"),
+        "size": synthetic.tree((4,), "s"),
+    }
+    leaves = {
+        name: [c for i, c in enumerate(h.codes) if i not in h.parent] for name, h in trees.items()
+    }
+    data = synthetic.microdata(500, 3, leaves)
+    table = Table.from_microdata(
+        data, list(trees), "value", contributor="contributor", hierarchies=trees
+    )
+    return Mechanism("P(10,1)|FREQ(3,10)", **options).problem(table)
+
+
+def moves_as_far_as_required(problem: Problem, pattern: np.ndarray[Any, Any], p: int) -> bool:
+    """The levels of one cell against an outsider, by scipy's linear programs over all cells."""
+    table, cells = problem.table, np.flatnonzero(pattern)
+    c = (cells == p).astype(float)
+    bounds = [(0.0 if low > -1e15 else None, None) for low in table.lower[cells]]
+    fixed = -(table.relations @ np.where(pattern, 0, table.values)).astype(float)
+    part = csr_array(table.relations[:, cells]).astype(float)
+    ends = [linprog(s * c, A_eq=part, b_eq=fixed, bounds=bounds).fun * s for s in (1, -1)]
+    value = table.values[p]
+    low, high = value - ends[0], ends[1] - value
+    return bool(
+        low >= problem.lpl[p] - 1e-6
+        and high >= problem.upl[p] - 1e-6
+        and low + high >= problem.spl[p] - 1e-6
+    )
+
+
+@pytest.mark.parametrize("singletons", [False, True])
+def test_a_table_of_an_office_is_safe_by_other_programs(singletons: bool) -> None:
+    problem = office(singletons=singletons)
+    found = suppress(problem, method="large", time_limit=4, gap=0.3)
+    assert found.audit is not None
+    assert found.audit.safe
+    assert found.bound <= found.cost
+    rng = np.random.default_rng(0)
+    for p in rng.choice(np.flatnonzero(problem.primary), 25, replace=False).tolist():
+        assert moves_as_far_as_required(problem, found.pattern, p)
+    assert unmet(problem, found.pattern) == []
+    # An audit that is told nothing comes to the same verdict.
+    assert audit(problem, found.pattern, only_primary=True).safe
+
+
+def test_the_independent_audit_finds_what_is_unsafe() -> None:
+    problem = office(singletons=False)
+    found = suppress(problem, method="large", time_limit=4, gap=0.3)
+    rng = np.random.default_rng(1)
+    for cell in rng.choice(np.flatnonzero(found.pattern & problem.free), 2, replace=False):
+        pattern = found.pattern.copy()
+        pattern[cell] = False
+        unsafe = {int(i) for i in np.flatnonzero(problem.primary)
+                  if not moves_as_far_as_required(problem, pattern, int(i))}  # fmt: skip
+        assert set(unmet(problem, pattern)) == unsafe
+        assert bool(unsafe) != audit(problem, pattern, only_primary=True).safe
+
+
+def test_claims_put_in_by_hand_show_what_a_certificate_shows() -> None:
+    problem = office(singletons=False)
+    found = suppress(problem, method="large", time_limit=2, gap=0.5)
+    assert found.audit is not None
+    claims = list(found.audit.certificate)
+    assert unproved(problem, found.pattern, claims) == []
+    broken = np.random.default_rng(2).integers(len(claims))
+    cell = claims[broken].cell
+    others = [claim for claim in claims if claim.cell != cell]
+    steps = claims[broken].steps.copy()
+    steps[0] += 1
+    forged = replace(claims[broken], steps=steps)
+    assert unproved(problem, found.pattern, [*others, forged]) == [cell]
+    hidden = int(claims[broken].cells[0])
+    pattern = found.pattern.copy()
+    pattern[hidden] = False
+    assert unproved(problem, pattern, claims) != []
+
+
+def test_a_table_of_many_thousand_cells_is_safe_by_the_independent_audit() -> None:
+    problem = posed.office(((5, 4, 3), (4, 5), (5,)), 20_000)
+    found = suppress(problem, time_limit=5)
+    assert found.method == "large"
+    assert unmet(problem, found.pattern) == []
+
+
+def test_lone_contributors_are_guarded_by_witnesses_that_leave_their_cells() -> None:
+    problem = office()
+    plain = suppress(office(singletons=False), method="large", time_limit=4, gap=0.5)
+    assert not audit(problem, plain.pattern, only_primary=True).safe
+    found = suppress(problem, method="large", time_limit=4, gap=0.6)
+    assert isinstance(found.audit, Audit)
+    assert found.audit.guards == ("outsider", "singletons")
+    assert found.cost > plain.cost
+
+
+def test_codes_and_their_trees_are_read_from_relations() -> None:
+    table = office().table
+    axes = Axes(table)
+    assert axes.regular
+    top = table.position(("Total", "Total", "Total"))
+    everything = axes.within(tuple((int(code),) for code in axes.codes[top]))
+    assert everything.tolist() == list(range(table.n_cells))
+    leaf = table.position(("a1.2", "r2.1", "s4"))
+    home = axes.within(axes.around(leaf, (0, 0, 0)))
+    assert {table.labels[i] for i in home.tolist()} == {
+        (a, r, s)
+        for a in ("a1", "a1.1", "a1.2", "a1.3")
+        for r in ("r2", "r2.1", "r2.2")
+        for s in ("Total", *(f"s{i}" for i in range(1, 5)))
+    }
+
+
+def test_the_relaxation_bounds_what_branch_and_cut_proves() -> None:
+    table = synthetic.hierarchical(4, ((3, 2), (2, 2)))
+    problem = Mechanism("FREQ(6)", width=6, margins="suppress").problem(table)
+    proved = suppress(problem, method="branch")
+    relaxed = relax(Field(problem), UNLIMITED)
+    assert proved.proven
+    assert 0 < relaxed.bound <= proved.cost
+
+
+def test_rows_that_join_as_they_are_broken_give_the_whole_relaxation() -> None:
+    compared = []
+
+    # Of few of them the relaxation asks anything: as many are drawn under any profile.
+    @settings(max_examples=100)
+    @given(problems(STRUCTURES["hierarchy"]) | problems(STRUCTURES["three-way"]))
+    def agree(problem: Problem) -> None:
+        field = Field(problem)
+        fixed, free = problem.forced & field.open, field.open & ~problem.forced
+        if not free.any():
+            return
+        rows = conditions(field, field.relations).toarray()
+        missing = -rows[:, fixed].sum(axis=1)
+        # One free cell gives at most all that is missing.
+        enough = np.where(missing > 0, missing, np.inf)[:, None]
+        # A row that not even all cells satisfy asks for more than there is: no pattern is safe.
+        whole = linprog(
+            field.price[free], A_ub=-np.minimum(rows[:, free], enough), b_ub=-missing, bounds=(0, 1)
+        )
+        if whole.status == 0:
+            relaxed = relax(field, UNLIMITED)
+            compared.append(whole.fun > 0)
+            assert relaxed.bound == pytest.approx(whole.fun, abs=1e-4)
+            assert field.price[free] @ relaxed.x[free] == pytest.approx(whole.fun, abs=1e-4)
+
+    agree()
+    assert any(compared)
+
+
+def test_a_relaxation_that_is_stopped_has_a_bound_all_the_same(monkeypatch: Any) -> None:
+    field = Field(office())
+    bounds = []
+    for solved in range(1, 4):
+        true, left = Model.solve_stepwise, [solved]
+
+        def some(model: Model, clock: Any, steps: int, *, true=true, left=left) -> Any:  # type: ignore[no-untyped-def]
+            left[0] -= 1
+            return true(model, clock, steps) if left[0] >= 0 else (Status.LIMIT, True)
+
+        monkeypatch.setattr(Model, "solve_stepwise", some)
+        bounds.append(relax(field, UNLIMITED).bound)
+        monkeypatch.undo()
+    assert 0 < bounds[0] < bounds[1] < bounds[2] <= relax(field, UNLIMITED).bound
+
+
+def test_relations_taken_one_at_a_time_give_the_same_relaxation(monkeypatch: Any) -> None:
+    field = Field(office())
+    whole = relax(field, UNLIMITED)
+    monkeypatch.setattr(relaxation, "_PAIRS", 1)
+    assert relax(field, UNLIMITED).bound == pytest.approx(whole.bound)
+    assert whole.bound > 0
+
+
+def test_few_steps_of_the_simplex_method_give_the_same_relaxation(monkeypatch: Any) -> None:
+    field = Field(office())
+    bound = relax(field, UNLIMITED).bound
+    monkeypatch.setattr(relaxation, "_STEPS", 0)
+    assert relax(field, UNLIMITED).bound == pytest.approx(bound)
+
+
+def test_claims_of_huge_steps_are_exact() -> None:
+    steps = np.array([2**40, -(2**40)])
+    claims = _Claims(Witness(np.array([3, 5]), steps, (2**40, 1), (2**30, 1)), integer=True)
+    assert claims.claim(3, 1).reach == 2**80
+    assert claims.claim(3, 1).steps.tolist() == [2**80, -(2**80)]
+    assert claims.claim(3, -1).steps.tolist() == [-(2**70), 2**70]
+
+
+def test_an_interrupt_keeps_the_best_pattern_and_a_limit_is_a_limit() -> None:
+    problem, seen = office(), []
+
+    def press(progress: Any) -> None:
+        seen.append(progress.phase)
+        if progress.best is not None:
+            raise KeyboardInterrupt
+
+    found = suppress(problem, method="large", progress=press)
+    assert found.stopped == "interrupt"
+    assert seen == ["bound", "first pattern"]
+    assert found.audit is not None
+    assert found.audit.safe
+
+
+def test_a_bound_above_a_safe_pattern_is_an_error_and_never_a_proof(monkeypatch: Any) -> None:
+    true = engine.relax
+
+    def too_high(*args: Any) -> Any:
+        relaxed = true(*args)
+        return replace(relaxed, bound=relaxed.bound + 10**6)
+
+    monkeypatch.setattr(engine, "relax", too_high)
+    found = suppress(office(), method="large", time_limit=10)
+    assert found.stopped == "precision"
+    assert not found.proven
+    assert found.notes == ("a safe pattern costs less than the bound",)
+    assert found.audit is not None
+    assert found.audit.safe
+
+
+def test_a_pattern_without_a_proof_does_not_end_the_run(monkeypatch: Any) -> None:
+    true, calls = engine.judge, []
+
+    def once(*args: Any, **options: Any) -> Audit:
+        calls.append(1)
+        if len(calls) == 1:
+            raise CertificateError("no proof")
+        return true(*args, **options)
+
+    monkeypatch.setattr(engine, "judge", once)
+    found = suppress(office(singletons=False), method="large", time_limit=10, gap=0.99)
+    assert found.audit is not None
+    assert found.audit.safe
+    assert found.notes == ("a pattern was left aside (CertificateError)",)
+
+
+def test_a_cell_that_nothing_protects_is_named() -> None:
+    problem = office()
+    everything = problem.forced | problem.free
+    only = np.zeros_like(everything)
+    only[int(np.flatnonzero(problem.primary)[0])] = True
+    alone = Problem.of(problem.table, only, spl=1, publish=~only)
+    with pytest.raises(Unprotectable, match="cannot be protected") as caught:
+        suppress(alone, method="large")
+    assert caught.value.cell == problem.table.labels[int(np.argmax(only))]

@@ -1,0 +1,237 @@
+"""Regions of large tables: cuts lose no safe pattern, proposals hold, and workers do not matter."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.optimize import linprog
+
+from csp import InputError, Problem, suppress
+from csp.clock import UNLIMITED
+from csp.solve.large import regions
+from csp.solve.large.axes import Axes
+from csp.solve.large.book import Book
+from csp.solve.large.construct import Builder
+from csp.solve.large.exchange import exchange
+from csp.solve.large.field import Field
+from tests.csp.solve.large.test_engine import office
+from tests.csp.solve.test_agree import STRUCTURES
+from tests.support import oracles
+from tests.support.shared import examples
+from tests.support.strategies import problems
+
+
+def posed(problem: Problem) -> tuple[Problem, Field, Book, Builder] | None:
+    """A problem with one level either way and costs, with witnesses; None if it has none."""
+    axes = Axes(problem.table)
+    if not axes.regular:
+        return None
+    levels = Field(problem)
+    try:
+        problem = replace(
+            problem, lpl=levels.fall, upl=levels.rise, spl=np.zeros_like(levels.rise),
+            cost=np.maximum(problem.cost, 1),
+        )  # fmt: skip
+    except InputError:  # even everything suppressed does not protect it
+        return None
+    field = Field(problem)
+    book, builder = Book(field), Builder(field, axes)
+    if builder.serve(book, builder.order(np.arange(len(field.cell))), field.price.copy()):
+        return None
+    return problem, field, book, builder
+
+
+def as_pattern(field: Field, region: regions.Region, x: np.ndarray[Any, Any]) -> Any:
+    """What is suppressed if these cells of a region are."""
+    pattern = field.problem.forced | field.problem.free
+    pattern[region.cells[region.inside]] = x
+    return pattern
+
+
+@pytest.mark.parametrize("structure", ["counts", "hierarchy", "three-way", "linked", "negative"])
+def test_what_a_region_asks_for_holds_for_every_minimal_pattern(structure: str) -> None:
+    seen = {"safe": 0, "refused": 0}
+
+    # Few problems have a minimal pattern within the region: as many are drawn under any profile.
+    @settings(max_examples=100)
+    @given(problems(STRUCTURES[structure], max_free=6, max_primary=2))
+    def agree(problem: Problem) -> None:
+        ready = posed(problem)
+        if ready is None:
+            return
+        problem, field, book, _ = ready
+        everything = problem.forced | problem.free
+        whole = np.arange(problem.table.n_cells)
+        region = regions.region_of(book, field.price, everything, whole)
+        if region is None:
+            return
+        search = regions._Search(region, np.random.default_rng(0))
+        rows, lower = [*region.rows.toarray()], [*region.lower]
+        add = search._add
+
+        def noted(cuts: Any) -> None:
+            rows.extend(row for row, _ in cuts)
+            lower.extend(low for _, low in cuts)
+            add(cuts)
+
+        search._add = noted  # type: ignore[method-assign]
+        search.run(UNLIMITED)
+        choices = np.array(list(product((False, True), repeat=len(region.inside))))
+        enough = (
+            choices @ np.array(rows).reshape(-1, choices.shape[1]).T >= np.array(lower) - 1e-6
+        ).all(1)
+        safe = {tuple(x): oracles.is_safe(problem, as_pattern(field, region, x)) for x in choices}
+        for x, holds in zip(choices, enough, strict=True):
+            # A pattern may do without none of its cells.
+            fewer = [np.where(np.arange(len(x)) == i, False, x) for i in np.flatnonzero(x)]
+            if safe[tuple(x)] and not any(safe[tuple(y)] for y in fewer):
+                seen["safe"] += 1
+                assert holds
+            seen["refused"] += not holds
+
+    agree()
+    assert seen["safe"] > 1
+    assert seen["refused"] > 20
+
+
+def test_what_a_cut_refuses_leaves_its_requirement_unmet() -> None:
+    ready = posed(office(singletons=False))
+    assert ready is not None
+    _, field, book, _ = ready
+    everything = field.problem.forced | field.problem.free
+    region = regions.region_of(book, field.price, everything, np.arange(len(everything)))
+    assert region is not None
+    search, cuts = regions._Search(region, np.random.default_rng(0)), []
+    made = search._cut
+
+    def noted(p: int, sign: float, need: float, suppressed: Any) -> Any:
+        cut = made(p, sign, need, suppressed)
+        if cut is not None:
+            cuts.append((p, sign, need, *cut))
+        return cut
+
+    search._cut = noted  # type: ignore[method-assign]
+    search.run(UNLIMITED)
+    assert len(cuts) >= 20
+    rng = np.random.default_rng(1)
+    refused = 0
+    for p, sign, need, row, lower in cuts[:40]:
+        x = rng.random(len(row)) < 0.5
+        # Cells that count go until the cut refuses the rest.
+        for i in rng.permutation(np.flatnonzero(row > 0)):
+            if row[x].sum() < lower - 1e-6:
+                break
+            x[i] = False
+        if row[x].sum() >= lower - 1e-6:
+            continue
+        refused += 1
+        suppressed = region.suppressed.copy()
+        suppressed[region.inside] = x
+        bounds = np.stack([-region.down * suppressed, region.up * suppressed], axis=1)
+        cost = np.zeros(len(suppressed))
+        cost[p] = -sign
+        zero = np.zeros(region.matrix.shape[0])
+        furthest = linprog(cost, A_eq=region.matrix.astype(float), b_eq=zero, bounds=bounds)
+        assert -furthest.fun < need
+    assert refused >= 20
+
+
+@pytest.mark.parametrize("structure", ["hierarchy", "three-way", "linked"])
+def test_a_proposal_costs_less_and_its_witnesses_hold(structure: str) -> None:
+    taken = 0
+
+    @examples(25)
+    @given(problems(STRUCTURES[structure], max_free=8, max_primary=4))
+    def agree(problem: Problem) -> None:
+        nonlocal taken
+        ready = posed(problem)
+        if ready is None:
+            return
+        problem, field, book, builder = ready
+        everything = problem.forced | problem.free
+        whole = np.arange(problem.table.n_cells)
+        region = regions.region_of(book, field.price, everything, whole)
+        proposal = None if region is None else regions.propose(region, 1)
+        if proposal is None:
+            return
+        pattern = everything.copy()
+        pattern[proposal.published] = False
+        assert oracles.pattern_cost(problem, pattern) < oracles.pattern_cost(problem, everything)
+        for cells, steps in proposal.witnesses:
+            assert pattern[cells].all()
+            assert not (problem.table.relations[:, cells] @ steps).any()
+        before = oracles.pattern_cost(problem, book.pattern())
+        offered = [field.along(*steps) for steps in proposal.witnesses]
+        saved = exchange(
+            book, builder, field.price, proposal.published, offered=offered, chosen=proposal.chosen
+        )
+        after = oracles.pattern_cost(problem, book.pattern())
+        assert after == before - (saved or 0)
+        assert oracles.is_safe(problem, book.pattern())
+        taken += saved is not None
+
+    agree()
+    assert taken
+
+
+def test_regions_hold_every_cell_that_could_go_and_batches_share_no_relation() -> None:
+    ready = posed(office(singletons=False))
+    assert ready is not None
+    _, field, book, _ = ready
+    axes, rng = Axes(field.problem.table), np.random.default_rng(3)
+    found = list(regions.regions(book, axes, field.price, rng))
+    dear = np.flatnonzero((book.used > 0) & (field.price > 0))
+    assert set(dear.tolist()) <= set(np.concatenate(found).tolist())
+    count = 0
+    for batch in regions._batches(field, iter(found)):
+        touched = [set(field.columns[:, cells].indices.tolist()) for cells in batch]
+        assert sum(map(len, touched)) == len(set().union(*touched))
+        count += len(batch)
+    assert count == len(found)
+
+
+def test_the_pattern_does_not_depend_on_where_regions_are_solved() -> None:
+    problem, phases = office(singletons=False), []
+    alone = suppress(
+        problem, method="large", gap=0.3, progress=lambda now: phases.append(now.phase)
+    )
+    assert phases[-1] == "improved"
+    assert alone.audit is not None
+    assert alone.audit.safe
+    for backend in ("threading", "loky"):
+        with joblib.parallel_config(backend=backend, n_jobs=2):
+            together = suppress(problem, method="large", gap=0.3)
+        assert (alone.pattern == together.pattern).all()
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        spread = suppress(problem, method="large", gap=0.3)
+    assert spread.notes == ()
+    assert (alone.pattern == spread.pattern).all()
+
+
+def die(*_: Any) -> None:
+    """End the process without a word."""
+    os._exit(1)
+
+
+def test_a_worker_that_dies_costs_its_regions_and_not_the_run(monkeypatch: Any) -> None:
+    problem = office(singletons=False)
+    monkeypatch.setattr(regions, "propose", die)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        found = suppress(problem, method="large", gap=0.29)
+    assert found.audit is not None
+    assert found.audit.safe
+    assert found.notes[0].startswith("regions were left as they are: a worker was lost")

@@ -1,0 +1,107 @@
+"""What numba keeps on disk is used again only while every file it was made of is the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.shared import ROOT
+
+CALLEE = """
+def leaf(x):
+    return x + {amount}
+"""
+INTRINSIC = """
+def built():
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    def shifted(_context, x):
+        def generate(_context, builder, _signature, arguments):
+            return builder.add(arguments[0], arguments[0].type({amount}))
+        return types.int64(types.int64), generate
+
+    return intrinsic(shifted)
+"""
+CALLER = """
+import callee, inner
+from csp.compiled import compile_together
+
+def leaf(x): ...
+def shifted(x): ...
+
+def top(x):
+    return 10 * leaf(x) + 1000 * shifted(x)
+
+given = compile_together((callee,), ("leaf",)) | {"shifted": inner.built()}
+names = ("top",)
+import sys
+print(compile_together((sys.modules["caller"],), names, given)["top"](1))
+"""
+
+
+@pytest.mark.parametrize("changed", ["callee", "inner"])
+def test_a_change_in_another_file_is_seen(changed: str, tmp_path: Path) -> None:
+    def run(**amounts: int) -> int:
+        (tmp_path / "callee.py").write_text(CALLEE.format(amount=amounts["callee"]))
+        (tmp_path / "inner.py").write_text(INTRINSIC.format(amount=amounts["inner"]))
+        environment = {
+            **os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+            "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-c", "import caller"], capture_output=True, text=True, check=True,
+            env=environment, cwd=tmp_path,
+        )  # fmt: skip
+        return int(done.stdout)
+
+    (tmp_path / "caller.py").write_text(CALLER)
+    amounts = {"callee": 1, "inner": 1}
+    assert run(**amounts) == 2020
+    assert run(**amounts) == 2020
+    amounts[changed] = 4
+    assert run(**amounts) == (2050 if changed == "callee" else 5020)
+
+
+def test_what_was_compiled_before_a_module_moved_is_left_alone(tmp_path: Path) -> None:
+    """An upgrade may move the type of an argument; numba cannot read what it kept of it then."""
+
+    def run(home: str) -> int:
+        (tmp_path / f"{home}.py").write_text(
+            "from typing import NamedTuple\nclass Pair(NamedTuple):\n    a: int\n    b: int\n"
+        )
+        code = (
+            f"import sys, caller\nfrom {home} import Pair\n"
+            "from csp.compiled import compile_together\n"
+            f"import {home}\n"
+            f"found = compile_together((caller, {home}), ('total',))\n"
+            "print(found['total'](Pair(1, 2)))\n"
+        )
+        environment = {
+            **os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+            "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+            env=environment, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+    (tmp_path / "caller.py").write_text("def total(pair):\n    return pair.a + pair.b\n")
+    assert run("before") == 3
+    (tmp_path / "before.py").unlink()
+    assert run("after") == 3
+
+
+def test_numba_is_compiled_through_one_door() -> None:
+    for package in ("csp", "attacks", "microagg"):
+        for path in (ROOT / package).rglob("*.py"):
+            text = path.read_text()
+            assert "njit(" not in text or path.name == "compiled.py", path
