@@ -1,21 +1,131 @@
-"""One door to numba: plain functions compiled together, anew whenever any of their files changes.
+"""One door to numba: plain functions compiled together, and not before compiling pays.
 
-The functions stay plain Python: uncompiled they are the oracle of the compiled ones. What numba
-keeps on disk is keyed by the file of one function alone, but holds the code of all that it calls;
-here every file involved is in the key.
+The functions stay plain Python: uncompiled they are the oracle of the compiled ones, and they do
+what is small. What numba keeps on disk is keyed by the file of one function alone, but holds the
+code of all that it calls; here every file involved is in the key.
 """
 
 from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, cached_property
+from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-__all__ = ["compile_together"]
+__all__ = ["Kernels", "at_once", "compile_together", "made"]
+
+Functions = Mapping[str, Callable[..., Any]]
+
+made: list[Kernels] = []
+"""All of a process, in the order in which their modules were imported."""
 
 _stamps: dict[int, tuple[Any, str]] = {}
+_at_once = False
+
+
+class Kernels:
+    """Plain functions that numba compiles together, the first time that it pays.
+
+    Compiling takes seconds, once per installation; loading what is on disk takes tenths of a
+    second. Calls that are known to be small run the plain functions until these have taken about
+    as long.
+
+    Parameters
+    ----------
+    home : str
+        Module of the functions: ``__name__`` where they are.
+    *names : str
+        Functions to compile. What they call is compiled as well if it is among them or given.
+    beside : tuple of str, optional
+        Further modules that hold functions.
+    given : Kernels, optional
+        Whose compiled functions take the place of plain ones of the same name.
+    built : callable, optional
+        Returns, by name, what takes the place of plain functions in compiled code alone.
+    **options
+        Of ``numba.njit``.
+    """
+
+    COMPILING, LOADING = 1.0, 0.1
+    """Seconds of plain work in one process after which compiling, and loading, pays."""
+
+    def __init__(
+        self,
+        home: str,
+        *names: str,
+        beside: tuple[str, ...] = (),
+        given: Kernels | None = None,
+        built: Callable[[], Functions] | None = None,
+        **options: Any,
+    ) -> None:
+        self._homes, self._names = (*beside, home), names
+        self._given, self._built, self._options = given, built, options
+        self._spent, self._pays = 0.0, False
+        made.append(self)
+
+    def __repr__(self) -> str:
+        return f"Kernels({self._homes[-1]}: {', '.join(self._names)})"
+
+    @cached_property
+    def plain(self) -> Functions:
+        """The functions as they are written, by name, and those that were given."""
+        space: dict[str, Any] = {}
+        for module in map(import_module, self._homes):
+            space |= vars(module)
+        given = {} if self._given is None else self._given.plain
+        return MappingProxyType({**given, **{name: space[name] for name in self._names}})
+
+    @cached_property
+    def compiled(self) -> Functions:
+        """The compiled functions by name, and those that were given or built."""
+        given = {} if self._given is None else dict(self._given.compiled)
+        given |= {} if self._built is None else self._built()
+        modules = tuple(map(import_module, self._homes))
+        functions = compile_together(modules, self._names, given, **self._options)
+        return MappingProxyType(given | functions)
+
+    @cached_property
+    def _kept(self) -> bool:
+        """Whether an earlier run left compiled functions on disk."""
+        function: Any = self.compiled[self._names[-1]]
+        folder, name = Path(function.stats.cache_path), function.py_func.__qualname__
+        return any(folder.glob(f"*.{name}-*.nbi"))
+
+    def choose(self, *, small: bool) -> Functions:
+        """Return the plain functions for a small call while that pays, else the compiled ones."""
+        if not self._pays:
+            self._pays = (
+                not small or _at_once or self._spent >= self.COMPILING
+                or (self._spent >= self.LOADING and self._kept)
+            )  # fmt: skip
+        return self.compiled if self._pays else self.plain
+
+    def run(self, name: str, *arguments: Any, small: bool) -> Any:
+        """Call one of the functions; `small` calls run uncompiled while that pays."""
+        function = self.choose(small=small)[name]
+        if self._pays:
+            return function(*arguments)
+        began = time.thread_time()
+        answer = function(*arguments)
+        self._spent += time.thread_time() - began
+        return answer
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Compile whatever is called inside, however small the call."""
+    global _at_once
+    before, _at_once = _at_once, True
+    try:
+        yield
+    finally:
+        _at_once = before
 
 
 def compile_together(
@@ -47,6 +157,7 @@ def compile_together(
 
     import numba
 
+    _announce_compiling()
     space: dict[str, Any] = {}
     for module in modules:
         space |= vars(module)
@@ -77,3 +188,22 @@ def _stamp_of(given: Any) -> str:
         return _stamps[id(given)][1]
     # An intrinsic: the file that builds it.
     return getsource(sys.modules[given.__module__])
+
+
+@cache
+def _announce_compiling() -> None:
+    """Have it said, where a person looks at it, when numba begins to compile."""
+    from numba.core import event
+
+    class Notice(event.Listener):  # type: ignore[misc]
+        said = False
+
+        def on_start(self, _event: Any) -> None:
+            if not self.said and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+                print("compiling, once per installation", file=sys.stderr, flush=True)
+            self.said = True
+
+        def on_end(self, _event: Any) -> None:
+            """Nothing more is said."""
+
+    event.install_listener("numba:compile", Notice())

@@ -61,7 +61,7 @@ def load(name: str) -> Table | Problem:
     --------
     >>> import instances
     >>> instances.load("figure2")
-    Problem(Table(M x P: 16 cells, 8 relations), 1 primary, 8 may be suppressed)
+    Problem(Table(M x P: 16 cells, 8 relations))
     """
     if name == "demo":
         return _demo()

@@ -3,7 +3,7 @@
 Cells are fixed one after the other; flows give the exact range that is left to each (networks are
 totally unimodular, so every whole number in it extends to a table). Subtrees are pruned once they
 can hold no match, or no match with a new value. The functions are plain Python that numba compiles
-(`compiled`); run uncompiled they are the oracle of the compiled ones.
+(`KERNELS`); run uncompiled they are the oracle of the compiled ones.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.fibre import network_ranges
 from attacks.fibre.network_ranges import cell_ranges, set_cell
+from csp.compiled import Kernels
 from csp.exact import UNBOUNDED
+from csp.solve.small import kernels
 from csp.solve.small.flow import NONE, ONE, Case, Net, Work, lowest
 from csp.solve.small.many import beaten, decide, fill
 
 __all__ = [
     "HULL",
+    "KERNELS",
     "MATCHES",
     "VALUES",
     "PatternTest",
     "SearchState",
-    "compiled",
     "decide_tables",
     "enumerate_matches",
 ]
@@ -347,24 +348,10 @@ def decide_tables(
 
 
 _NO_BOUND = np.int64(UNBOUNDED)
-_NAMES = (
+KERNELS = Kernels(
+    __name__,
     *("on_cycles", "choose_order", "update_slack", "set_cell", "cell_ranges", "nothing_new"),
     *("pose_pattern_test", "renumbered", "record_match", "enumerate_matches", "decide_tables"),
+    beside=(*kernels.HOMES, "attacks.fibre.network_ranges"),
+    given=kernels.KERNELS,
 )
-_compiled: dict[str, Any] = {}
-
-
-def compiled() -> dict[str, Any]:
-    """Compiled twins of the functions here and in `attacks.fibre.network_ranges`, by name."""
-    if not _compiled:
-        import sys
-
-        from csp.compiled import compile_together
-        from csp.solve.small import flow as bitflow
-        from csp.solve.small import kernels
-        from csp.solve.small import many as cases
-        from csp.solve.small import search as hitting
-
-        modules = (bitflow, hitting, cases, network_ranges, sys.modules[__name__])
-        _compiled.update(compile_together(modules, _NAMES, kernels.compiled()))
-    return _compiled

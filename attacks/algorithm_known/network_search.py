@@ -7,7 +7,6 @@ outsider does not know the true table) and passes over all that cannot add to th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from attacks.algorithm_known.network_enumeration import (
     DEPTH,
     KEPT,
+    KERNELS,
     LATE,
     MATCHED,
     MATCHES,
@@ -23,12 +23,9 @@ from attacks.algorithm_known.network_enumeration import (
     TESTED,
     PatternTest,
     SearchState,
-    compiled,
-    decide_tables,
-    enumerate_matches,
 )
 from attacks.algorithm_known.public_view import PublicView
-from attacks.fibre.network_ranges import choose_order, update_slack
+from attacks.fibre.network_ranges import update_slack
 from csp.attacker.flow import as_network
 from csp.attacker.view import hidden_view
 from csp.clock import UNLIMITED, Clock
@@ -48,39 +45,11 @@ _QUICK = 200
 _FIRST = 4
 _STEP = 0.1
 """Nodes of the first step, and about how many seconds later steps take."""
-_AT_ONCE, _FEW = 64, 4
+_AT_ONCE, _FEW, _FEW_NODES = 64, 4, 1000
 _MATCH, _OPEN = 0, 2
-_SMALL, _PLAIN = 25, 0.5
-"""Networks of at most 25 cells are searched uncompiled in the first half second of a process:
-compiling takes half a minute of CPU, a fibre of a 4x4 table a few hundredths of a second."""
-
-
-class _Kernels:
-    """Functions of the search: the plain ones for the first small networks, then the compiled."""
-
-    def __init__(self) -> None:
-        self._left = _PLAIN
-
-    def plain(self, *, small: bool) -> bool:
-        """Whether the next function runs uncompiled."""
-        return small and self._left > 0
-
-    def run(self, name: str, *given: Any, plain: bool | None, small: bool) -> Any:
-        """Call a function by name; `plain` is true or false where a caller insists."""
-        if not (self.plain(small=small) if plain is None else plain):
-            self._left = 0.0
-            return compiled()[name](*given)
-        began = time.thread_time()
-        answer = _PLAIN_FUNCTIONS[name](*given)
-        if plain is None:
-            self._left -= time.thread_time() - began
-        return answer
-
-
-_PLAIN_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (choose_order, decide_tables, enumerate_matches)
-}
-_kernels = _Kernels()
+_SMALL = 25
+"""Cells up to which a network is searched uncompiled as long as that pays: the fibre of a 4x4 table
+takes a few hundredths of a second, compiling half a minute."""
 
 
 class NetworkSearch:
@@ -126,7 +95,7 @@ class NetworkSearch:
     def __repr__(self) -> str:
         return f"NetworkSearch({self.nodes} nodes)"
 
-    def step(self, nodes: int | None = None, *, plain: bool | None = None) -> bool:
+    def step(self, nodes: int | None = None) -> bool:
         """Continue for some nodes; True once the search is over.
 
         Proofs that take long are put off: patterns that beat the published one for other tables
@@ -136,11 +105,10 @@ class NetworkSearch:
         ----------
         nodes : int, optional
             As many as take about a tenth of a second by default.
-        plain : bool, optional
-            Whether to run the functions uncompiled; by default as pays.
         """
         began, many = time.monotonic(), self._pace if nodes is None else nodes
-        self._run("enumerate_matches", many, min(_QUICK, self._proof), plain=plain)
+        small = self._small and many <= _FEW_NODES
+        self._run("enumerate_matches", many, min(_QUICK, self._proof), small=small)
         if nodes is None and self._state.counts[KEPT] < len(self._state.kept):
             spent = time.monotonic() - began
             self._pace = max(1, many * 2 if spent < _STEP / 2 else int(many * _STEP / spent))
@@ -149,15 +117,13 @@ class NetworkSearch:
         if late and (over or late == len(self._state.late) or self.clock.over):
             tables = self._state.late[:late].copy()
             self._state.counts[LATE] = 0
-            outcome = self._decided(tables, plain=plain)
+            outcome = self._decided(tables)
             self.doubtful += int((outcome == _OPEN).sum())
             if self._mode == MATCHES:
                 self._extra.append(tables[outcome == _MATCH])
         return over
 
-    def _decided(
-        self, tables: NDArray[np.int64], nodes: int = _QUICK, *, plain: bool | None
-    ) -> NDArray[np.int64]:
+    def _decided(self, tables: NDArray[np.int64], nodes: int = _QUICK) -> NDArray[np.int64]:
         """Outcome of some tables, with more and more nodes until the time runs out."""
         tested = self.tested
         outcome = np.full(len(tables), _OPEN, dtype=np.int64)
@@ -173,7 +139,7 @@ class NetworkSearch:
                     break
                 began = time.monotonic()
                 # A long proof is worth compiling for.
-                outcome[i] = self._outcome(tables[i : i + 1], nodes, plain=bool(plain))[0]
+                outcome[i] = self._outcome(tables[i : i + 1], nodes, small=False)[0]
                 if outcome[i] == _OPEN:
                     spent = max(time.monotonic() - began, 1e-6)
                     self._speed = min(self._speed, nodes / spent)
@@ -219,7 +185,7 @@ class NetworkSearch:
         """Values met, counted from the least feasible one: (k, s) bool."""
         return self._state.seen
 
-    def test(self, tables: NDArray[np.int64], *, plain: bool | None = None) -> NDArray[np.bool_]:
+    def test(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Test some tables before the search begins.
 
         Modes VALUES and HULL remember what matches show, so that it need not be found again, and
@@ -229,8 +195,6 @@ class NetworkSearch:
         ----------
         tables : (t, k) int64
             Tables that fit the release.
-        plain : bool, optional
-            Whether to run the functions uncompiled; by default as pays.
 
         Returns
         -------
@@ -241,27 +205,24 @@ class NetworkSearch:
         outcome = np.full(len(tables), _OPEN, dtype=np.int64)
         i = 0
         while i < len(tables) and not self.clock.over:
-            span = slice(i, i + (_FEW if _kernels.plain(small=self._small) else _AT_ONCE))
-            outcome[span] = self._outcome(tables[span], quick, plain=plain)
+            plain = KERNELS.choose(small=self._small) is KERNELS.plain
+            span = slice(i, i + (_FEW if plain else _AT_ONCE))
+            outcome[span] = self._outcome(tables[span], quick, small=self._small)
             i = span.stop
         late = np.flatnonzero(outcome == _OPEN)
-        outcome[late] = self._decided(tables[late], quick, plain=plain)
+        outcome[late] = self._decided(tables[late], quick)
         self.doubtful += int((outcome == _OPEN).sum())
         return np.asarray(outcome == _MATCH)
 
-    def _outcome(
-        self, tables: NDArray[np.int64], nodes: int, *, plain: bool | None
-    ) -> NDArray[np.int64]:
+    def _outcome(self, tables: NDArray[np.int64], nodes: int, *, small: bool) -> NDArray[np.int64]:
         outcome = np.ones(len(tables), dtype=np.int64)
         start = self._state.x.copy()
-        self._run("decide_tables", tables, nodes, outcome, plain=plain)
+        self._run("decide_tables", tables, nodes, outcome, small=small)
         self._state.x[:] = start
         return outcome
 
-    def _run(self, name: str, *given: Any, plain: bool | None) -> None:
-        _kernels.run(
-            name, self._state, self._test, self._mode, *given, plain=plain, small=self._small
-        )
+    def _run(self, name: str, *given: Any, small: bool) -> None:
+        KERNELS.run(name, self._state, self._test, self._mode, *given, small=small)
 
 
 def network_search_applies(view: PublicView) -> bool:
@@ -312,9 +273,7 @@ def free_cells(net: Net) -> NDArray[np.int64]:
     """
     k = net.ends.shape[1]
     order = np.zeros(k, dtype=np.int64)
-    count = _kernels.run(
-        "choose_order", net, _flow_workspace(net), order, plain=None, small=k <= _SMALL
-    )
+    count = KERNELS.run("choose_order", net, _flow_workspace(net), order, small=k <= _SMALL)
     return order[:count]
 
 

@@ -62,13 +62,10 @@ class Part:
         OutOfTime
             If the time runs out first.
         """
-        run = enumeration.compiled()
         search = enumeration.start(self.matrix, self.right, self.lower, self.upper, _BLOCK)
-        if not run["narrow"](search, 0, -1):
-            return
         while search.state[enumeration.DEPTH] >= 0:
             clock.check(_BEFORE)
-            run["enumerate_system"](search, _NODES)
+            enumeration.go_on(search, _NODES)
             count = int(search.state[enumeration.KEPT])
             if count:
                 yield search.kept[:count].copy()

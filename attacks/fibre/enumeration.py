@@ -1,7 +1,7 @@
 """Depth-first search over the whole-number solutions of any relations, with narrowing ranges.
 
 Each cell has a range; relations narrow it (interval propagation), and the cell with the fewest
-values left is tried next. The functions are plain Python that numba compiles (`compiled`).
+values left is tried next. The functions are plain Python that numba compiles (`KERNELS`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["System", "compiled", "enumerate_system", "start"]
+from csp.compiled import Kernels
+
+__all__ = ["DEPTH", "KEPT", "NODES", "System", "go_on", "start"]
 
 DEPTH, NODES, KEPT = 0, 1, 2
+
+_FEW_CELLS, _FEW_VALUES, _FEW_NODES = 25, 1000, 100
+"""Sizes up to which plain Python takes about a tenth of a second."""
 
 
 class System(NamedTuple):
@@ -169,7 +174,7 @@ def start(
     matrix: Any, right: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64],
     kept: int,
 ) -> System:  # fmt: skip
-    """Search from its beginning.
+    """Search from its beginning; it is over (depth -1) if there is no solution for certain.
 
     Parameters
     ----------
@@ -185,7 +190,7 @@ def start(
     ranges = np.zeros((k + 1, 2, k), dtype=np.int64)
     ranges[0] = lower, upper
     branch = np.full((k + 1, 2), -1, dtype=np.int64)
-    return System(
+    search = System(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int64),
         matrix.data.astype(np.int64),
@@ -199,18 +204,26 @@ def start(
         np.zeros(r, dtype=np.bool_),
         np.zeros(3, dtype=np.int64),
     )
+    if not KERNELS.run("narrow", search, 0, -1, small=_is_small(search)):
+        search.state[DEPTH] = -1
+    return search
 
 
-_compiled: dict[str, Any] = {}
+def go_on(search: System, nodes: int) -> None:
+    """Search on until it is over, `kept` is full, or at most so many nodes have been seen.
+
+    A small system is searched uncompiled as long as that pays, a few nodes at a time.
+    """
+    small = _is_small(search)
+    if small:
+        nodes = min(nodes, _FEW_NODES)
+    KERNELS.run("enumerate_system", search, nodes, small=small)
 
 
-def compiled() -> dict[str, Any]:
-    """Compiled twins of the functions of this module, by name."""
-    if not _compiled:
-        import sys
+def _is_small(search: System) -> bool:
+    """Whether there are few cells, none with many values: narrowing may take a step for each."""
+    widths = search.ranges[0, 1] - search.ranges[0, 0]
+    return len(widths) <= _FEW_CELLS and bool((widths <= _FEW_VALUES).all())
 
-        from csp.compiled import compile_together
 
-        names = ("narrow", "pick", "enumerate_system")
-        _compiled.update(compile_together((sys.modules[__name__],), names, {}))
-    return _compiled
+KERNELS = Kernels(__name__, "narrow", "pick", "enumerate_system")

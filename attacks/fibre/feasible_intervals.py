@@ -98,15 +98,13 @@ def _solution(
     CertificateError
         If the search is too long.
     """
-    run = enumeration.compiled()
     if (ranges[0] > ranges[1]).any():
         return None
     search = enumeration.start(matrix, right, ranges[0], ranges[1], 1)
-    if not run["narrow"](search, 0, -1):
-        return None
-    run["enumerate_system"](search, _MOST_NODES)
-    if search.state[enumeration.KEPT]:
-        return np.asarray(search.kept[0])
+    while search.state[enumeration.DEPTH] >= 0 and search.state[enumeration.NODES] < _MOST_NODES:
+        enumeration.go_on(search, _MOST_NODES)
+        if search.state[enumeration.KEPT]:
+            return np.asarray(search.kept[0])
     if search.state[enumeration.DEPTH] >= 0:
         msg = f"no proof was found that the interval of cell {name} ends where it seems to"
         raise CertificateError(msg)

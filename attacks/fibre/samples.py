@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,9 @@ from attacks.fibre.kernel_basis import kernel
 from csp.attacker.flow import as_network
 from csp.attacker.view import View, hidden_view
 from csp.clock import UNLIMITED, Clock
+from csp.compiled import Kernels
 
-__all__ = ["Draws", "compiled", "draw", "moves_of", "run_chain"]
+__all__ = ["KERNELS", "Draws", "draw", "moves_of", "run_chain"]
 
 _CYCLES = 2000
 _STEPS_EACH = 4
@@ -105,7 +105,7 @@ def draw(
     moves, connected = moves_of(fibre, clock)
     start = fibre.table.values[fibre.cells].copy()
     each = max(1, _STEPS_EACH * len(fibre.cells))
-    chain = compiled()["run_chain"]
+    chain = KERNELS.compiled["run_chain"]
     tables = np.zeros((size, len(start)), dtype=np.int64)
     x = start
     # The first tenth is thrown away: the chain has to forget where it began.
@@ -190,7 +190,7 @@ def run_chain(
     upper: NDArray[np.int64], which: NDArray[np.int64], where: NDArray[np.float64], each: int,
     out: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Hit and run: a direction, then any of the steps that it allows (plain; see `compiled`).
+    """Hit and run: a direction, then any of the steps that it allows (plain; see `KERNELS`).
 
     Parameters
     ----------
@@ -244,15 +244,4 @@ def _effective(tables: NDArray[np.int64]) -> float:
     return worst
 
 
-_compiled: dict[str, Any] = {}
-
-
-def compiled() -> dict[str, Any]:
-    """Compiled twins of the functions of this module, by name."""
-    if not _compiled:
-        import sys
-
-        from csp.compiled import compile_together
-
-        _compiled.update(compile_together((sys.modules[__name__],), ("run_chain",), {}))
-    return _compiled
+KERNELS = Kernels(__name__, "run_chain")

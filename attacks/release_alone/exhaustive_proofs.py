@@ -73,13 +73,10 @@ def none_beyond(release: Release, cell: int, end: int, sign: int, clock: Clock =
     kept, rows = np.flatnonzero(~endless), np.flatnonzero(~touched)
     matrix = csr_array(view.matrix[rows][:, kept])
     right = matrix @ table.values[view.cells[kept]]
-    run = enumeration.compiled()
     search = enumeration.start(matrix, right, lower[kept], upper[kept], 1)
-    if not run["narrow"](search, 0, -1):
-        return True
     while search.state[enumeration.DEPTH] >= 0:
         clock.check()
-        run["enumerate_system"](search, _NODES)
+        enumeration.go_on(search, _NODES)
         if search.state[enumeration.KEPT]:
             if endless.any():
                 raise _endless(release, int(view.cells[np.argmax(endless)]))

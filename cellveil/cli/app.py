@@ -377,8 +377,22 @@ def demo() -> None:
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    *,
+    compile_: Annotated[
+        bool,
+        typer.Option(
+            "--compile",
+            help="Also compile all that is compiled at its first use: some minutes, once per "
+            "installation, so that no later command has to wait.",
+        ),
+    ] = False,
+) -> None:
     """Check that this installation works: versions, name clashes, solvers, caches."""
     from cellveil.cli.doctor import run_doctor
 
+    if compile_:
+        from cellveil.cli.warm import compile_everything
+
+        compile_everything(lambda work: say(f"Compiling what {work} need."))
     raise typer.Exit(SAFE if run_doctor() else UNSAFE)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.maxflow import compiled
+from csp.attacker import maxflow
 from csp.attacker.view import Extreme, View
 from csp.clock import UNLIMITED, Clock
 
@@ -22,6 +22,9 @@ __all__ = ["FlowEngine", "Network", "as_network", "half_arcs"]
 
 # Capacity that stands for none: twice it still fits int64, so residuals cannot overflow.
 ENDLESS = 2**60
+
+_SMALL = 20_000
+"""Cells times targets up to which plain Python takes about a tenth of a second at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +68,8 @@ def as_network(view: View) -> Network | None:
     # Two relations must be oriented alike where the cell's signs differ, opposite where not.
     flip = np.where(columns.data[first[pairs]] == columns.data[first[pairs] + 1], -1, 1)
     sign = np.zeros(r, dtype=np.int64)
-    if not compiled()["orient"](*_neighbours(r, a, b, flip), sign):
+    neighbours = _neighbours(r, a, b, flip)
+    if not maxflow.KERNELS.run("orient", *neighbours, sign, small=len(a) <= _SMALL):
         return None
     tail = np.full(len(degree), r, dtype=np.int64)
     head = np.full(len(degree), r, dtype=np.int64)
@@ -111,9 +115,10 @@ class FlowEngine:
         for first in range(0, len(targets), width):
             clock.check()
             last = min(first + width, len(targets))
-            pools = compiled()["ends"](
-                *self._arcs, up, down, self._network.tail, self._network.head,
+            pools = maxflow.KERNELS.run(
+                "ends", *self._arcs, up, down, self._network.tail, self._network.head,
                 targets, signs, limits, first, last, served, reach,
+                small=len(up) * (last - first) <= _SMALL,
             )  # fmt: skip
             self._collect(found, pools, targets, signs, limits, served, reach)
         return [e for e in found if e is not None]
@@ -166,7 +171,7 @@ _NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
 def half_arcs(
     network: Network, nodes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Adjacency of a network as `csp.attacker.maxflow.push_plain` reads it.
+    """Adjacency of a network as `csp.attacker.maxflow.push` reads it.
 
     Returns
     -------

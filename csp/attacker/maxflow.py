@@ -7,16 +7,17 @@ half-arc h >= k leaves the head of cell h - k.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["compiled", "ends_plain", "orient_plain", "push_plain"]
+from csp.compiled import Kernels
+
+__all__ = ["KERNELS", "ends", "orient", "push"]
+
+KERNELS = Kernels(__name__, "push", "ends", "orient")
 
 
-def push_plain(
+def push(
     start: NDArray[np.int64],
     half: NDArray[np.int64],
     to: NDArray[np.int64],
@@ -131,7 +132,7 @@ def push_plain(
     return total, count
 
 
-def ends_plain(
+def ends(
     start: NDArray[np.int64],
     half: NDArray[np.int64],
     to: NDArray[np.int64],
@@ -156,7 +157,7 @@ def ends_plain(
     Parameters
     ----------
     start, half, to, up, down
-        As in `push_plain`.
+        As in `push`.
     tail, head : (k,) int64
     target, signs : (t,) int64
         Positions of the targets among the cells, and directions (1 or -1); no pair twice.
@@ -202,7 +203,7 @@ def ends_plain(
         pushed = limit
         if tail[j] != head[j]:
             source, sink = (head[j], tail[j]) if sign > 0 else (tail[j], head[j])
-            pushed, count = push_plain(
+            pushed, count = push(
                 start, half, to, up, down, flow, source, sink, j, limit,
                 scratch, touched, seen, count,
             )  # fmt: skip
@@ -251,7 +252,7 @@ def ends_plain(
     )
 
 
-def orient_plain(
+def orient(
     start: NDArray[np.int64],
     neighbour: NDArray[np.int64],
     turn: NDArray[np.int64],
@@ -292,15 +293,3 @@ def orient_plain(
                 elif sign[other] != wanted:
                     return False
     return True
-
-
-@cache
-def compiled() -> dict[str, Any]:
-    """All functions compiled."""
-    import sys
-
-    from csp.compiled import compile_together
-
-    names = ("push_plain", "ends_plain", "orient_plain")
-    found = compile_together((sys.modules[__name__],), names)
-    return {name.removesuffix("_plain"): f for name, f in found.items()}

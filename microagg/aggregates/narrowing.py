@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.compiled import Kernels
 from microagg.aggregates.functions import LARGEST, Linear
 
 __all__ = ["fits", "narrow_classes"]
 
-_compiled: dict[str, Any] = {}
+KERNELS = Kernels(__name__, "pair_differences", "shared", "narrow")
+
+_SMALL = 2_000
+"""Values up to which plain Python takes about a tenth of a second."""
 
 # Classes between two questions whether going on is of any use.
 _CHUNK = 4096
@@ -53,21 +57,16 @@ def narrow_classes(
     -------
     (lower, upper) : (m, a) int64, or None
     """
-    if not _compiled:
-        import sys
-
-        from csp.compiled import compile_together
-
-        _compiled.update(
-            compile_together((sys.modules[__name__],), ("pair_differences", "shared", "narrow"), {})
-        )
     lower, upper = units.copy(), units.copy()
     bounds = np.append(starts, len(units))
     weights = np.array([aggregate.whole for aggregate in aggregates])
     widths = np.zeros(units.shape[1], np.int64)
     for first in range(0, len(starts), _CHUNK):
         part = bounds[first : first + _CHUNK + 1]
-        _compiled["narrow"](units, part, weights, d.numerator, d.denominator, lower, upper, widths)
+        KERNELS.run(
+            "narrow", units, part, weights, d.numerator, d.denominator, lower, upper, widths,
+            small=units.size <= _SMALL,
+        )  # fmt: skip
         if hopeless is not None and hopeless(tuple(widths.tolist())):
             return None
     return lower, upper

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.compiled import Kernels
 from csp.errors import InputError
 from csp.exact import exact
 from microagg.aggregates.functions import Aggregate, Linear, read_aggregates
@@ -21,8 +22,6 @@ from microagg.records import check_k, read_records
 
 __all__ = ["candidate_counts", "count_candidates", "is_aggregate_anonymous"]
 
-
-_compiled: dict[str, Any] = {}
 
 _Known = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -228,18 +227,18 @@ def _certain(
     alike = np.argsort(spans, kind="stable")
     bounds = np.searchsorted(spans[alike], np.arange(spans.max(initial=0) + 2))
     sums = np.array([isinstance(aggregate, Linear) for aggregate in aggregates])
-    if values.dtype != object and not _compiled:
-        import sys
-
-        from csp.compiled import compile_together
-
-        _compiled.update(
-            compile_together((sys.modules[__name__],), ("fits_jointly", "count_certain"), {})
-        )
     # Integers beyond int64 take the same function as plain Python.
-    count = count_certain if values.dtype == object else _compiled["count_certain"]
-    count(order, values, a, b, low, high, sums, spans, whole, wide, alike, bounds, k, counts)
+    count = KERNELS.plain if values.dtype == object else KERNELS.choose(small=len(values) <= _SMALL)
+    count["count_certain"](
+        order, values, a, b, low, high, sums, spans, whole, wide, alike, bounds, k, counts
+    )
     return counts
+
+
+KERNELS = Kernels(__name__, "fits_jointly", "count_certain")
+
+_SMALL = 200
+"""Records up to which plain Python takes about a tenth of a second."""
 
 
 def fits_jointly(

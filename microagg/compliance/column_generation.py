@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.compiled import Kernels
 from csp.errors import SolverError
 from microagg.compliance.search import Task, shared_error
 
@@ -36,19 +37,11 @@ FEW = 0.01
 FIRST_NODES = 500
 """Nodes of one search in the first exact round of pricing."""
 
-NAMES = ("offer", "unsafe", "distances", "root_bounds", "greedy_group", "cheap_groups")
-
-_compiled: dict[str, Any] = {}
-
-
-def compiled() -> dict[str, Any]:
-    """Compiled copies of the functions of pricing, by name."""
-    if not _compiled:
-        from csp.compiled import compile_together
-        from microagg.compliance import pricing, sensitivity
-
-        _compiled.update(compile_together((sensitivity, pricing), NAMES, {}))
-    return _compiled
+KERNELS = Kernels(
+    "microagg.compliance.pricing",
+    *("offer", "unsafe", "distances", "root_bounds", "greedy_group", "cheap_groups"),
+    beside=("microagg.compliance.sensitivity",),
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -225,7 +218,7 @@ class Pricing:
 
         Sizes beyond `exact`, which only rules can make worth while, are bounded but not searched.
         """
-        task, run = self.task, compiled()
+        task, run = self.task, KERNELS.compiled
         n = len(prices)
         shares, weights, units = task.shares, task.weights, task.units
         least = np.zeros(n)  # no group with this root costs less
@@ -277,7 +270,7 @@ class Pricing:
     ) -> tuple[float, int, bool]:
         """Search groups of one root and size; see `pricing.cheap_groups`."""
         task = self.task
-        found: tuple[float, int, bool] = compiled()["cheap_groups"](
+        found: tuple[float, int, bool] = KERNELS.compiled["cheap_groups"](
             root, t, self.rank, task.points, self.near[: max(t - 1, 1)], prices, task.shares,
             task.weights, task.units, ceiling, nodes, room,
         )  # fmt: skip
@@ -297,7 +290,7 @@ class Pricing:
             Groups added at most.
         """
         task, bounds, left = self.task, np.empty(len(self.spans)), most
-        run = compiled()["root_bounds"]
+        run = KERNELS.compiled["root_bounds"]
         for root in range(len(prices)):
             run(root, self.rank, task.points, self.near_spans, prices, self.spans, bounds)
             for place in np.flatnonzero(bounds < ceiling):

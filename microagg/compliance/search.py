@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
-from microagg.compliance import grow, local_search, merge, sensitivity
+from csp.compiled import Kernels
 from microagg.tables.forms import Forms
 
 __all__ = [
@@ -30,9 +30,15 @@ __all__ = [
 
 Progress = Callable[[str, float], None]
 
-NAMES = (
+KERNELS = Kernels(
+    "microagg.compliance.grow",
     *("unsafe", "offer", "absorb", "gather", "join", "farthest_member", "insert", "remove"),
     *("replaced_fits", "relocate", "exchange", "split", "measure", "take", "grow"),
+    beside=(
+        "microagg.compliance.sensitivity",
+        "microagg.compliance.merge",
+        "microagg.compliance.local_search",
+    ),
 )
 
 NEAR = 16
@@ -40,17 +46,6 @@ NEAR = 16
 
 STEPS = 20_000_000
 """Elementary steps between two looks at the clock, about a tenth of a second."""
-
-_compiled: dict[str, Any] = {}
-
-
-def compiled() -> dict[str, Any]:
-    """Compiled copies of the plain functions, by name."""
-    if not _compiled:
-        from csp.compiled import compile_together
-
-        _compiled.update(compile_together((sensitivity, merge, local_search, grow), NAMES, {}))
-    return _compiled
 
 
 class Interrupted(Exception):
@@ -168,7 +163,7 @@ def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     faults = np.asarray(task.forms.sensitive(top, total).sum(axis=1), dtype=np.int64)
     into = np.arange(len(sizes))
     steps = max(1, STEPS // (len(sizes) * (task.points.shape[1] + task.shares.shape[1])))
-    run, start = compiled()["join"], int((faults > 0).sum())
+    run, start = KERNELS.compiled["join"], int((faults > 0).sum())
     while True:
         done = run(top, total, sums, sizes, faults, into, weights, units, steps)
         left = int((faults > 0).sum())
@@ -208,7 +203,7 @@ def grown(task: Task) -> NDArray[np.int64]:
     n, d = task.points.shape
     labels = np.full(n, -1, np.int64)
     state = np.array([n, 0], np.int64)
-    run, weights, units = compiled()["grow"], task.weights, task.units
+    run, weights, units = KERNELS.compiled["grow"], task.weights, task.units
     while state[0] >= task.k and not task.late:
         rounds = max(1, STEPS // (4 * n * d))
         run(task.points, task.shares, labels, state, weights, units, task.k, rounds)
@@ -249,7 +244,7 @@ class _State:
             np.full(n, -1, np.int64), np.full(n, -1, np.int64), np.zeros((room, d)),
             np.zeros(room, np.int64),
         )  # fmt: skip
-        put = compiled()["insert"]
+        put = KERNELS.compiled["insert"]
         for i in range(n - 1, -1, -1):
             put(i, int(labels[i]), task.points, *state.lists)
         return state
@@ -265,7 +260,7 @@ class _State:
 
     def sweep(self, name: str, near: NDArray[np.int64], rounds: int) -> int:
         """Try every record once with the clusters near to it, some at a time."""
-        task, run = self.task, compiled()[name]
+        task, run = self.task, KERNELS.compiled[name]
         n, d = task.points.shape
         batch = max(1, STEPS // (near.shape[1] * d * max(int(self.sizes.max()), 1)))
         last = (task.k,) if name == "relocate" else ()
@@ -293,7 +288,7 @@ class _State:
 
     def split(self) -> int:
         """Cut every cluster that can be cut safely and with gain."""
-        task, run = self.task, compiled()["split"]
+        task, run = self.task, KERNELS.compiled["split"]
         changed = 0
         for g in np.flatnonzero(self.sizes >= 2 * task.k).tolist():
             if task.late:

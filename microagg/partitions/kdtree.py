@@ -31,6 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.compiled import Kernels
+
 __all__ = [
     "KERNELS",
     "Groups",
@@ -47,12 +49,12 @@ __all__ = [
     "squared",
 ]
 
-KERNELS = (
+KERNELS = Kernels(
+    __name__,
     *("worse", "offer", "squared", "build", "widest", "smallest", "largest", "halve"),
     *("rearrange", "measure", "leave", "remove", "tighten"),
     *("squares", "near_corners", "far_corners", "k_nearest", "farthest_from", "opposite"),
 )
-"""Functions of this module for `csp.compiled.compile_together`."""
 
 LANES = 16
 """Records of a leaf, and children of a node."""

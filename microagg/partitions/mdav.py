@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
+from csp.compiled import Kernels
 from csp.errors import InputError
-from microagg.partitions import exact_means, kdtree
-from microagg.partitions.exact_means import Sums, add, empty_sums, means, ratio, whole
+from microagg.partitions import kdtree
+from microagg.partitions.exact_means import MOST_RECORDS, Sums, add, empty_sums, means, ratio, whole
 from microagg.partitions.kdtree import (
     Groups,
     Search,
@@ -40,7 +41,7 @@ from microagg.partitions.kdtree import (
 )
 from microagg.records import check_k
 
-__all__ = ["COMPILED_FROM", "Unassigned", "checked_points", "compiled", "mdav_labels"]
+__all__ = ["COMPILED_FROM", "KERNELS", "Unassigned", "checked_points", "mdav_labels"]
 
 COMPILED_FROM = 5_000
 """Records from which compiled code is worth its compilation: MDAV of 5,000 records of 6 attributes
@@ -59,12 +60,14 @@ LEFT, LABEL, GROUPS = 0, 1, 2
 """Where the state of a run keeps the records without a cluster, the next label, and the groups of
 equal records without a cluster."""
 
-_NAMES = (
+KERNELS = Kernels(
+    __name__,
     *("add", "add_all", "means", "quotient"),
     *("measure_all", "move", "farthest_from_centre", "margin", "sink", "rise"),
     *("begin", "rounds"),
+    beside=("microagg.partitions.exact_means",),
+    given=kdtree.KERNELS,
 )
-_compiled: dict[str, Any] = {}
 
 
 def mdav_labels(
@@ -197,7 +200,7 @@ def _by_tree(
     points: NDArray[np.float64], k: int, labels: NDArray[np.int64], report: Callable[[int], None]
 ) -> int:
     """Form clusters while at least 3k records are left; return their number."""
-    run = compiled()
+    run = KERNELS.compiled
     sums = empty_sums(points)
     run["add_all"](sums)
     groups = groups_of(points)
@@ -230,10 +233,8 @@ def checked_points(points: NDArray[np.float64]) -> NDArray[np.float64]:
     if found.ndim != 2 or 0 in found.shape:
         msg = f"points need two axes, records and attributes, at least one each; not {found.shape}"
         raise InputError(msg)
-    if len(found) > exact_means.MOST_RECORDS:
-        msg = (
-            f"{len(found)} records are more than the {exact_means.MOST_RECORDS} that sums can hold"
-        )
+    if len(found) > MOST_RECORDS:
+        msg = f"{len(found)} records are more than the {MOST_RECORDS} that sums can hold"
         raise InputError(msg)
     wrong = ~(np.abs(found) <= LARGEST)
     if wrong.any():
@@ -244,18 +245,6 @@ def checked_points(points: NDArray[np.float64]) -> NDArray[np.float64]:
         )
         raise InputError(msg)
     return found + 0.0
-
-
-def compiled() -> dict[str, Any]:
-    """Compiled twins of the functions below and of those they call, by name."""
-    if not _compiled:
-        import sys
-
-        from csp.compiled import compile_together
-
-        modules = (exact_means, kdtree, sys.modules[__name__])
-        _compiled.update(compile_together(modules, (*kdtree.KERNELS, *_NAMES)))
-    return _compiled
 
 
 class Drift(NamedTuple):

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.compiled import Kernels
 from csp.errors import InputError
 from microagg.partitions import mdav
 from microagg.partitions.exact_means import whole
@@ -129,7 +130,7 @@ def _decide_compiled(
 ) -> None:  # fmt: skip
     """Drop sizes by bounds, then compare the others as integers of 64 bits where they fit."""
     n = len(values)
-    run = compiled()
+    run = KERNELS.compiled
     least, most = np.empty(n + 1), np.empty(n + 1)
     run["bound"](values, k, least, most)
     begin = np.zeros(n + 2, np.int64)
@@ -261,16 +262,4 @@ def decide(whole: Any, common: int, begin: Any, sizes: Any, last: Any) -> None:
                 cost[i] = value
 
 
-_compiled: dict[str, Any] = {}
-
-
-def compiled() -> dict[str, Any]:
-    """Compiled twins of the functions of this module, by name."""
-    if not _compiled:
-        import sys
-
-        from csp.compiled import compile_together
-
-        names = ("errors", "bound", "candidates", "decide")
-        _compiled.update(compile_together((sys.modules[__name__],), names))
-    return _compiled
+KERNELS = Kernels(__name__, "errors", "bound", "candidates", "decide")

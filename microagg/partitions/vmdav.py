@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
+from csp.compiled import Kernels
 from csp.errors import InputError
 from microagg.partitions import kdtree, mdav
 from microagg.partitions.exact_means import exact_mean
@@ -152,7 +153,7 @@ def _by_tree(
     order: NDArray[np.int64], labels: NDArray[np.int64], report: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Form clusters while k records are left."""
-    run = compiled()
+    run = KERNELS.compiled
     groups = groups_of(points)
     members = np.flatnonzero(groups.head >= 0)
     tree = empty_tree(points, len(members))
@@ -259,16 +260,4 @@ def _join_rest(points: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
                 best, labels[row] = distance, label
 
 
-_compiled: dict[str, Any] = {}
-
-
-def compiled() -> dict[str, Any]:
-    """Compiled twins of `grow` and of what it calls, by name."""
-    if not _compiled:
-        import sys
-
-        from csp.compiled import compile_together
-
-        modules = (kdtree, sys.modules[__name__])
-        _compiled.update(compile_together(modules, (*kdtree.KERNELS, "grow")))
-    return _compiled
+KERNELS = Kernels(__name__, "grow", given=kdtree.KERNELS)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from csp.compiled import Kernels
+
 ROOT = Path(__file__).resolve().parents[2]
 """The repository."""
 
@@ -30,6 +32,15 @@ def shared_data(*parts: str) -> Path:
     if not path.exists():
         pytest.skip(f"no {'/'.join(parts)} in CELLVEIL_DATA or ../shared/data")
     return path
+
+
+@contextmanager
+def uncompiled(*kernels: Kernels) -> Iterator[None]:
+    """Run the plain functions wherever the compiled ones would run."""
+    with pytest.MonkeyPatch.context() as patch:
+        for one in kernels:
+            patch.setitem(vars(one), "compiled", one.plain)
+        yield
 
 
 @contextmanager

@@ -13,17 +13,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.compiled import Kernels
 from csp.solve.general.space import Space
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["ZERO", "Tableau", "eliminate", "eliminate_plain", "null_basis", "pivot"]
+__all__ = ["ZERO", "Tableau", "eliminate", "eliminate_rows", "null_basis", "pivot"]
 
 ZERO = 1e-7
 """Entries below this are noise: true ones are small fractions."""
 
 _WILD = 1e5
+
+_SMALL = 2_000
+"""Entries up to which plain Python takes about a thousandth of a second."""
+
+KERNELS = Kernels(__name__, "eliminate_rows")
 
 
 class Tableau:
@@ -108,21 +114,11 @@ def eliminate(matrix: NDArray[np.float64], row: int, column: int, keep: NDArray[
     The row and the column themselves are left as they are. Nothing is done, and False returned,
     if a row to keep would vanish outside the column.
     """
-    global _kernel
-    if _kernel is None:
-        import sys
-
-        from csp.compiled import compile_together
-
-        found = compile_together((sys.modules[__name__],), ("eliminate_plain",))
-        _kernel = found["eliminate_plain"]
-    return bool(_kernel(matrix, row, column, keep, ZERO))
+    small = matrix.size <= _SMALL
+    return bool(KERNELS.run("eliminate_rows", matrix, row, column, keep, ZERO, small=small))
 
 
-_kernel: Any = None
-
-
-def eliminate_plain(matrix: Any, row: int, column: int, keep: Any, zero: float) -> bool:
+def eliminate_rows(matrix: Any, row: int, column: int, keep: Any, zero: float) -> bool:
     """Loop of `eliminate`; numba compiles it, and uncompiled it is the oracle.
 
     Rows and columns of a tableau are sparse at first: the loops go over entries that change.

@@ -9,17 +9,18 @@ without a program. Where combinations do occur, witnesses of more cells cost les
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
+from csp.compiled import Kernels
 from csp.solve.large.axes import Axes
 from csp.solve.large.field import Field, Witness
 
 __all__ = ["occupied", "swaps"]
+
+KERNELS = Kernels(__name__, "climb", "survey", "apart", "how_far", "pair", "drop")
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -69,7 +70,7 @@ def swaps(
     relations = field.relations
     if (np.abs(relations.data) != 1).any():
         return
-    kernels, lattice = _compiled(), _Lattice(field, axes)
+    kernels, lattice = KERNELS.compiled, _Lattice(field, axes)
     n = len(field.open)
     need = np.maximum(field.rise, field.fall)
     need[field.first[1:] == field.first[:-1]] = 0
@@ -77,7 +78,7 @@ def swaps(
     work = np.zeros((2, n), np.int64), np.empty((2, n), np.int64), np.zeros(1, np.int64)
     depth, inside = np.zeros(n, np.int64), np.full(n, -1, np.int64)
     rows = np.zeros(relations.shape[0], np.int64)
-    kernels["survey_plain"](
+    kernels["survey"](
         lattice.finest, *lattice.above, lattice.totals, room, rows, depth, inside, *work
     )
     clock.check("a pattern was found")
@@ -88,15 +89,15 @@ def swaps(
     pairs, made = np.empty((len(left), 2), np.int64), 0
     above = lattice.above[:2]
     for begin in range(0, len(left), _STRIDE):
-        made = kernels["pair_plain"](
+        made = kernels["pair"](
             left[begin : begin + _STRIDE], inside, place, orders, _REACH, *above, need, room,
             price, served, pairs, made, *work,
         )  # fmt: skip
         clock.check("a pattern was found")
     kept = np.ones(made, dtype=bool)
-    kernels["drop_plain"](pairs[:made], kept, *above, need, room, served, *work)
+    kernels["drop"](pairs[:made], kept, *above, need, room, served, *work)
     for i, j in pairs[:made][kept].tolist():
-        rising, falling = kernels["apart_plain"](i, j, *above, *work)
+        rising, falling = kernels["apart"](i, j, *above, *work)
         moved = np.concatenate([work[1][0, :rising], work[1][1, :falling]])
         steps = np.repeat([1, -1], [rising, falling])
         order = np.argsort(moved)
@@ -169,23 +170,11 @@ def _rank(axes: Axes, k: int) -> NDArray[np.int64]:
     return rank
 
 
-@cache
-def _compiled() -> dict[str, Any]:
-    import sys
-
-    from csp.compiled import compile_together
-
-    names = (
-        "climb_plain", "survey_plain", "apart_plain", "reach_plain", "pair_plain", "drop_plain",
-    )  # fmt: skip
-    return compile_together((sys.modules[__name__],), names)
-
-
 # What the functions below share: `first`, `total` and `row` are the arrays of `_Lattice.above`;
 # `stamp` (2, n), `cells` (2, n) and `tick` (1,) are room to work in, of two cells at a time.
 
 
-def climb_plain(
+def climb(
     cell: int, side: int, first: Ints, total: Ints, stamp: Ints, cells: Ints, tick: Ints,
 ) -> int:  # fmt: skip
     """List a cell and every total that it is part of, stamped by a new tick; return how many."""
@@ -206,7 +195,7 @@ def climb_plain(
     return size
 
 
-def survey_plain(
+def survey(
     finest: Ints, first: Ints, total: Ints, row: Ints, totals: Ints, room: Ints, rows: Ints,
     depth: Ints, inside: Ints, stamp: Ints, cells: Ints, tick: Ints,
 ) -> None:  # fmt: skip
@@ -216,7 +205,7 @@ def survey_plain(
     same dimensions) is left out. `depth` becomes the number of totals of a cell.
     """
     for cell in finest:
-        size = climb_plain(cell, 0, first, total, stamp, cells, tick)
+        size = climb(cell, 0, first, total, stamp, cells, tick)
         balanced = 0
         for at in range(size):
             c = cells[0, at]
@@ -235,16 +224,16 @@ def survey_plain(
                 inside[c] = cell
     for c in range(len(inside)):
         if inside[c] >= 0:
-            depth[c] = climb_plain(c, 0, first, total, stamp, cells, tick)
+            depth[c] = climb(c, 0, first, total, stamp, cells, tick)
 
 
-def apart_plain(
+def apart(
     i: int, j: int, first: Ints, total: Ints, stamp: Ints, cells: Ints, tick: Ints,
 ) -> tuple[int, int]:  # fmt: skip
     """List what one cell adds to and another does not, then the reverse; return both sizes."""
-    left = climb_plain(i, 0, first, total, stamp, cells, tick)
+    left = climb(i, 0, first, total, stamp, cells, tick)
     own = tick[0]
-    right = climb_plain(j, 1, first, total, stamp, cells, tick)
+    right = climb(j, 1, first, total, stamp, cells, tick)
     rising = falling = 0
     for at in range(left):
         c = cells[0, at]
@@ -259,7 +248,7 @@ def apart_plain(
     return rising, falling
 
 
-def reach_plain(rising: int, falling: int, room: Ints, cells: Ints) -> int:
+def how_far(rising: int, falling: int, room: Ints, cells: Ints) -> int:
     """How far the cells listed can move either way."""
     far: int = room[cells[0, 0]]
     for at in range(rising):
@@ -269,7 +258,7 @@ def reach_plain(rising: int, falling: int, room: Ints, cells: Ints) -> int:
     return far
 
 
-def pair_plain(
+def pair(
     left: Ints, inside: Ints, place: Ints, orders: Ints, reach: int, first: Ints, total: Ints,
     need: Ints, room: Ints, price: Floats, served: Ints, pairs: Ints, made: int, stamp: Ints,
     cells: Ints, tick: Ints,
@@ -292,11 +281,11 @@ def pair_plain(
                     # It has no place in the lattice, or too little room.
                     if inside[j] != j or room[j] < need[c]:
                         continue
-                    rising, falling = apart_plain(i, j, first, total, stamp, cells, tick)
+                    rising, falling = apart(i, j, first, total, stamp, cells, tick)
                     if stamp[1, c] == tick[0]:
                         continue
                     seen += 1
-                    if reach_plain(rising, falling, room, cells) < need[c]:
+                    if how_far(rising, falling, room, cells) < need[c]:
                         continue
                     paid = 0.0
                     for side in range(2):
@@ -306,8 +295,8 @@ def pair_plain(
                         best, least, fewest = j, paid, rising + falling
         if best < 0:
             continue
-        rising, falling = apart_plain(i, best, first, total, stamp, cells, tick)
-        far = reach_plain(rising, falling, room, cells)
+        rising, falling = apart(i, best, first, total, stamp, cells, tick)
+        far = how_far(rising, falling, room, cells)
         for side in range(2):
             for n in range(rising if side == 0 else falling):
                 one = cells[side, n]
@@ -319,14 +308,14 @@ def pair_plain(
     return made
 
 
-def drop_plain(
+def drop(
     pairs: Ints, kept: Bools, first: Ints, total: Ints, need: Ints, room: Ints, served: Ints,
     stamp: Ints, cells: Ints, tick: Ints,
 ) -> None:  # fmt: skip
     """Leave out pairs whose cells are all served by others, in the order in which they came."""
     for p in range(len(pairs)):
-        rising, falling = apart_plain(pairs[p, 0], pairs[p, 1], first, total, stamp, cells, tick)
-        far = reach_plain(rising, falling, room, cells)
+        rising, falling = apart(pairs[p, 0], pairs[p, 1], first, total, stamp, cells, tick)
+        far = how_far(rising, falling, room, cells)
         spare = True
         for change in range(2):
             if change == 1 and not spare:

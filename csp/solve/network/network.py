@@ -16,9 +16,12 @@ from csp.attacker.view import hidden_view
 from csp.clock import Clock
 from csp.problem.problem import Problem
 from csp.problem.requirements import Needs
-from csp.solve.network.paths import compiled_paths
+from csp.solve.network.paths import KERNELS
 
 __all__ = ["HiddenNetwork", "clean_paths", "suppress_paths"]
+
+_SMALL = 10_000
+"""Cells times requirements up to which plain Python takes about a tenth of a second at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,18 +110,19 @@ def suppress_paths(
     start, half = _by_weight(net, own)
     hidden, listed = np.zeros(k, dtype=bool), np.zeros(k, dtype=bool)
     first, after = np.full(net.nodes, -1, np.int64), np.full(2 * k, -1, np.int64)
-    steps = compiled_paths()
+    small = k * len(net.needs) <= _SMALL
+    hide = KERNELS.choose(small=small)["hide"]
     known = problem.forced if begin is None else problem.forced | begin
     for i in np.flatnonzero(known[net.cells]).tolist():
-        steps["hide"](i, tail, head, hidden, listed, first, after)
+        hide(i, tail, head, hidden, listed, first, after)
     needs = net.needs.ordered()
     for at in range(0, len(needs), 16):
         if clock.over:
             return None
-        missed = steps["construct"](
-            start, half, tail, head, net.up, net.down, own, np.ones(k, dtype=bool),
+        missed = KERNELS.run(
+            "construct", start, half, tail, head, net.up, net.down, own, np.ones(k, dtype=bool),
             needs.cell, needs.kind, needs.need, at, min(at + 16, len(needs)),
-            hidden, listed, first, after,
+            hidden, listed, first, after, small=small,
         )  # fmt: skip
         if missed >= 0:
             return int(net.cells[needs.cell[missed]])
@@ -144,17 +148,19 @@ def clean_paths(
     place[inside] = np.arange(len(inside))
     first, after = np.full(net.nodes, -1, np.int64), np.full(2 * len(inside), -1, np.int64)
     listed = np.zeros(len(inside), dtype=bool)
-    steps = compiled_paths()
+    small = len(inside) * len(net.needs) <= _SMALL
+    hide = KERNELS.choose(small=small)["hide"]
     own_tail, own_head = tail[inside], head[inside]
     for i in range(len(inside)):
-        steps["hide"](i, own_tail, own_head, hidden, listed, first, after)
+        hide(i, own_tail, own_head, hidden, listed, first, after)
     free = np.flatnonzero(net.problem.free[net.cells[inside]])
     cells = net.cells[inside[free]]
     order = free[np.lexsort((-cells, -weights[cells]))]
     needs = net.needs.at(place[net.needs.cell])
-    if not steps["clean"](
-        own_tail, own_head, net.up[inside], net.down[inside],
+    if not KERNELS.run(
+        "clean", own_tail, own_head, net.up[inside], net.down[inside],
         needs.cell, needs.kind, needs.need, order, hidden, first, after,
+        small=small,
     ):  # fmt: skip
         return None
     rest = net.problem.forced.copy()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.compiled import Kernels
 from csp.solve.cuts import least_weight
 from csp.solve.network.network import HiddenNetwork
 
@@ -185,7 +186,7 @@ class FlowCut:
         return float(self.at(cells) @ x[cells]) - self.right
 
 
-def price_plain(
+def pay_for_cuts(
     reduced: NDArray[np.float64], tail: NDArray[np.int32], head: NDArray[np.int32],
     up: NDArray[np.int64], down: NDArray[np.int64], side: NDArray[np.int8],
     signs: NDArray[np.int8], need: NDArray[np.int64], price: NDArray[np.float64], most: int,
@@ -229,17 +230,8 @@ def price_plain(
         reduced[i] -= paid
 
 
-@cache
-def _compiled() -> Any:
-    import sys
-
-    from csp.compiled import compile_together
-
-    # Sums in any order: nothing but a float bound with its allowance for noise rests on them.
-    found = compile_together(
-        (sys.modules[__name__],), ("price_plain",), fastmath={"reassoc", "contract"}
-    )
-    return found["price_plain"]
+# Sums in any order: nothing but a float bound with its allowance for noise rests on them.
+KERNELS = Kernels(__name__, "pay_for_cuts", fastmath={"reassoc", "contract"})
 
 
 def subtract_prices(
@@ -271,7 +263,7 @@ def subtract_prices(
             for turn, (sign, nodes) in enumerate(cut.sides):
                 side[q, nodes] |= 1 << turn
                 signs[turn, q] = sign
-        _compiled()(
+        KERNELS.compiled["pay_for_cuts"](
             rest, *ends, np.ascontiguousarray(side.T), signs, need,
             price[begin : begin + width], int(need.max()),
         )  # fmt: skip

@@ -9,13 +9,15 @@ numba compiles.
 from __future__ import annotations
 
 import heapq
-from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["compiled_paths"]
+from csp.compiled import Kernels
+
+__all__ = ["KERNELS"]
+
+KERNELS = Kernels(__name__, "hide", "augment", "send", "cheapest", "construct", "holds", "clean")
 
 
 def hide(
@@ -401,14 +403,3 @@ def clean(
             size[again[i]] = again_size[i]
             before += again_size[i]
     return True
-
-
-@cache
-def compiled_paths() -> dict[str, Any]:
-    """`construct` and `clean` compiled, and what they call."""
-    import sys
-
-    from csp.compiled import compile_together
-
-    names = ("hide", "augment", "send", "cheapest", "construct", "holds", "clean")
-    return compile_together((sys.modules[__name__],), names)

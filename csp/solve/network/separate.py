@@ -6,15 +6,16 @@ suppressed share of the cells says so.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker import maxflow
 from csp.attacker.flow import Network, half_arcs
-from csp.attacker.maxflow import compiled, push_plain
+from csp.attacker.maxflow import push
 from csp.clock import Clock
+from csp.compiled import Kernels
 from csp.problem.requirements import DOWN, SLIDE, UP
 from csp.solve.cuts import Cutter, Side
 from csp.solve.general.separate import Miss
@@ -23,11 +24,16 @@ from csp.solve.network.node_cuts import Arcs
 
 __all__ = ["FlowSeparator"]
 
+KERNELS = Kernels(__name__, "reach_sink", "find_misses", given=maxflow.KERNELS)
+
+_SMALL = 20_000
+"""Cells times requirements up to which plain Python takes about a tenth of a second at most."""
+
 _SUPPORT = 1e-9
 _KINDS = {UP: "up", DOWN: "down", SLIDE: "slide"}
 
 
-def misses_plain(
+def find_misses(
     start: NDArray[np.int64], half: NDArray[np.int64], to: NDArray[np.int64],
     tail: NDArray[np.int64], head: NDArray[np.int64],
     up: NDArray[np.int64], down: NDArray[np.int64], share: NDArray[np.int64], one: int,
@@ -98,7 +104,7 @@ def misses_plain(
             pushed = limit
             source, sink = (head[j], tail[j]) if turn == 0 else (tail[j], head[j])
             if source != sink:
-                pushed, count = push_plain(
+                pushed, count = push(
                     start, half, to, most_up, most_down, flow, source, sink, j, limit,
                     scratch, touched, seen, 0,
                 )  # fmt: skip
@@ -163,16 +169,6 @@ def reach_sink(
                 last += 1
 
 
-@cache
-def _compiled() -> Any:
-    import sys
-
-    from csp.compiled import compile_together
-
-    names, given = ("reach_sink", "misses_plain"), {"push_plain": compiled()["push"]}
-    return compile_together((sys.modules[__name__],), names, given)["misses_plain"]
-
-
 class FlowSeparator:
     """Finds violated capacity cuts of a problem that is a network; see `Separator`.
 
@@ -218,7 +214,9 @@ class FlowSeparator:
             end = min(begin + width, len(needs))
             left = end - begin if most is None else most - len(out)
             self.solved += end - begin
-            out += self._cuts(x, _compiled()(*fixed, begin, end, left), clock)
+            small = len(support) * (end - begin) <= _SMALL
+            found = KERNELS.run("find_misses", *fixed, begin, end, left, small=small)
+            out += self._cuts(x, found, clock)
         return out
 
     def _cuts(self, x: NDArray[np.float64], found: Any, clock: Clock) -> list[Miss]:

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from csp.errors import InputError
 from csp.exact import MAX_VALUE
 from csp.problem.problem import Problem
-from csp.solve.small import kernels
 from csp.solve.small import many as cases
+from csp.solve.small.kernels import KERNELS
 from csp.solve.small.one import NO_LIMIT, OUTCOMES, check_sizes, mask_of, structure_of, unpack
 from csp.tables.patterns import as_pattern
 
@@ -148,7 +148,7 @@ class SmallSolver:
         first = np.uint64(0) if hint is None else self._as_mask(hint)
         if first is None:
             first = np.uint64(0)
-        kernel = kernels.compiled()["solve_many"]
+        kernel = KERNELS.compiled["solve_many"]
         given = CheckedTables(self, values, primary, (lpl, upl, spl), cost)
         masks = np.zeros(given.count, dtype=np.uint64)
         totals, codes, nodes = (np.zeros(given.count, dtype=np.int64) for _ in range(3))
@@ -196,7 +196,7 @@ class SmallSolver:
             As for `solve_many`.
         """
         mask = self._as_mask(pattern)
-        kernel = kernels.compiled()["decide_many"]
+        kernel = KERNELS.compiled["decide_many"]
         given = CheckedTables(self, values, primary, (lpl, upl, spl), cost)
         codes = np.ones(given.count, dtype=np.int64)
         nodes = np.zeros(given.count, dtype=np.int64)

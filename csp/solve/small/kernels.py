@@ -1,31 +1,14 @@
-"""The search for small networks compiled by numba, the first time it is asked for."""
+"""The search for small networks, as numba compiles it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from csp.compiled import compile_together
-from csp.solve.small import flow as bitflow
-from csp.solve.small import many as cases
-from csp.solve.small import search as hitting
+from csp.compiled import Kernels
 
-__all__ = ["NAMES", "compiled"]
+__all__ = ["HOMES", "KERNELS"]
 
-NAMES = (
-    *("spread", "crossing", "augment", "push", "probe"),
-    *("ascend", "lone_lines", "by_size", "ascend_further", "search", "fill", "start"),
-    *("holds", "chosen_cost", "beaten", "solve_many", "decide", "decide_many"),
-)
-
-_compiled: dict[str, Any] = {}
-
-
-def compiled() -> dict[str, Any]:
-    """Compiled twins of functions of `bitflow`, `hitting` and `cases`, by name."""
-    if not _compiled:
-        bits = _bit_counts()
-        _compiled.update(bits | compile_together((bitflow, hitting, cases), NAMES, bits))
-    return _compiled
+HOMES = ("csp.solve.small.flow", "csp.solve.small.search", "csp.solve.small.many")
 
 
 def _bit_counts() -> dict[str, Any]:
@@ -46,3 +29,13 @@ def _bit_counts() -> dict[str, Any]:
         return types.int64(types.uint64), generate
 
     return {"lowest": intrinsic(lowest), "size": intrinsic(size)}
+
+
+KERNELS = Kernels(
+    HOMES[-1],
+    *("spread", "crossing", "augment", "push", "probe"),
+    *("ascend", "lone_lines", "by_size", "ascend_further", "search", "fill", "start"),
+    *("holds", "chosen_cost", "beaten", "solve_many", "decide", "decide_many"),
+    beside=HOMES[:-1],
+    built=_bit_counts,
+)

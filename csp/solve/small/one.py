@@ -17,9 +17,9 @@ from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.problem.problem import Problem
-from csp.solve.small import kernels
 from csp.solve.small import many as cases
 from csp.solve.small.flow import MOST, Net, Work
+from csp.solve.small.kernels import KERNELS
 
 __all__ = [
     "NO_LIMIT",
@@ -168,7 +168,7 @@ class SmallSearch:
 
     def step(self, nodes: int) -> bool:
         """Go on for up to so many nodes; True once the search is complete."""
-        search = kernels.compiled()["search"]
+        search = KERNELS.compiled["search"]
         return bool(search(self._structure.net, self._case, self._work, nodes))
 
     def answer(self) -> SmallAnswer:

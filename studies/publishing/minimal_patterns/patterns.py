@@ -159,7 +159,7 @@ class MinimalPatterns(SmallSolver):
         numbers, codes = (np.zeros(given.count, dtype=np.int64) for _ in range(2))
         # One more than may be kept shows whether there is one more.
         kept = np.zeros(min(self._room, max(_KEPT, count)) + 1, dtype=np.uint64)
-        run: Any = search.first_many if plain else search.compiled()["first_many"]
+        run: Any = search.first_many if plain else search.KERNELS.compiled["first_many"]
         for span, arrays, constant in given.chunks():
             while True:
                 run(
@@ -206,7 +206,7 @@ class MinimalPatterns(SmallSolver):
         codes = np.zeros(given.count, dtype=np.int64)
         kept = np.zeros(_KEPT, dtype=np.uint64)
         pool = np.zeros(_POOL, dtype=np.uint64)
-        run: Any = search.census_many if plain else search.compiled()["census_many"]
+        run: Any = search.census_many if plain else search.KERNELS.compiled["census_many"]
         for span, arrays, _ in given.chunks():
             if mask is None:  # it suppresses a cell that must be published
                 continue

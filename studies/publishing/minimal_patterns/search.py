@@ -11,7 +11,7 @@ both. A node whose suppressed cells are safe is a leaf: every minimal safe patte
 one. So each minimal safe pattern is found exactly once. Unlike the search for the canonical
 pattern, nothing is cut off but patterns beyond the limit.
 
-Plain functions that numba compiles (`compiled`); run uncompiled they are the oracle.
+Plain functions that numba compiles (`KERNELS`); run uncompiled they are the oracle.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from csp.compiled import Kernels
+from csp.solve.small import kernels
 from csp.solve.small.flow import NONE, ONE, Case, Net, Work, lowest, probe, size
 from csp.solve.small.many import chosen_cost, fill, holds, start
 from csp.solve.small.search import ascend, by_size, lone_lines, search
 
-__all__ = ["census_many", "compiled", "first_many", "gather", "spares"]
+__all__ = ["KERNELS", "census_many", "first_many", "gather", "spares"]
 
 
 def spares(net: Net, case: Case, work: Work, pattern: Any) -> bool:
@@ -290,21 +292,9 @@ def first_many(
             patterns[t, f], totals[t, f] = sorted_masks[order[f]], prices[order[f]]
 
 
-_NAMES = ("spares", "gather", "optimum", "cheaper", "census_many", "first_many")
-_compiled: dict[str, Any] = {}
-
-
-def compiled() -> dict[str, Any]:
-    """Compiled twins of the functions of this module, by name."""
-    if not _compiled:
-        import sys
-
-        from csp.compiled import compile_together
-        from csp.solve.small import flow as bitflow
-        from csp.solve.small import kernels
-        from csp.solve.small import many as cases
-        from csp.solve.small import search as hitting
-
-        modules = (bitflow, hitting, cases, sys.modules[__name__])
-        _compiled.update(compile_together(modules, _NAMES, kernels.compiled()))
-    return _compiled
+KERNELS = Kernels(
+    __name__,
+    *("spares", "gather", "optimum", "cheaper", "census_many", "first_many"),
+    beside=kernels.HOMES,
+    given=kernels.KERNELS,
+)

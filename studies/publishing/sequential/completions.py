@@ -65,9 +65,8 @@ class Completions:
         search = enumeration.start(
             view.matrix, view.matrix @ values[cells], lower, upper, self._cap + 1
         )
-        run = enumeration.compiled()
-        run["narrow"](search, 0, -1)
-        run["enumerate_system"](search, _ENDLESS)
+        while search.state[enumeration.DEPTH] >= 0 and search.state[enumeration.KEPT] <= self._cap:
+            enumeration.go_on(search, _ENDLESS)
         count = int(search.state[enumeration.KEPT])
         if count > self._cap:
             return None

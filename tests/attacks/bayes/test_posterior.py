@@ -12,14 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacks import normal_counts, posterior, uniform
+from attacks.algorithm_known import network_enumeration
 from attacks.algorithm_known.match_tests import MatchTest
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
-from attacks.fibre.samples import compiled, draw, moves_of, run_chain
+from attacks.fibre.samples import KERNELS, draw, moves_of, run_chain
 from csp import InputError, Mechanism, MinFrequency, Table
+from csp.compiled import at_once
 from csp.release.release import Release
 from tests.attacks.algorithm_known.test_matching_attack import (
     MECHANISM,
@@ -31,7 +33,7 @@ from tests.attacks.algorithm_known.test_matching_attack import (
     ordinary,
 )
 from tests.support import oracles
-from tests.support.shared import examples
+from tests.support.shared import examples, uncompiled
 from tests.support.strategies import cube, frequency_2d, frequency_3d, sparse_tables
 
 
@@ -195,7 +197,7 @@ def test_chains_stay_in_the_fibre_and_along_cycles_reach_all_of_it(
     steps = 400 * size
     which, where = rng.integers(0, len(moves), steps), rng.random(steps)
     out = [np.zeros((steps // 2, len(fibre.cells)), dtype=np.int64) for _ in range(2)]
-    for run, kept in zip((run_chain, compiled()["run_chain"]), out, strict=True):
+    for run, kept in zip((run_chain, KERNELS.compiled["run_chain"]), out, strict=True):
         start = fibre.table.values[fibre.cells].copy()
         short = 40 if run is run_chain else steps
         run(start, moves, fibre.lower, fibre.upper, which[:short], where[:short], 2, kept)
@@ -237,7 +239,8 @@ def test_tables_judged_beforehand(chosen: Options, table: Table) -> None:
         pass
     matches = {tuple(x) for x in search.taken().tolist()}
     for plain in (True, False):
-        verdicts = NetworkSearch(read, MATCHES).test(tables, plain=plain)
+        with uncompiled(network_enumeration.KERNELS) if plain else at_once():
+            verdicts = NetworkSearch(read, MATCHES).test(tables)
         assert {tuple(x) for x in tables[verdicts].tolist()} == matches
     for mode in (VALUES, HULL):
         fresh, told = NetworkSearch(read, mode), NetworkSearch(read, mode)

@@ -112,7 +112,7 @@ def test_compiled_flows_equal_their_plain_twins(seed: int, nodes: int, arcs: int
     targets, signs = np.tile(np.arange(arcs), 2), np.repeat([1, -1], arcs)
     enough = rng.integers(1, 9, 2 * arcs)
     results = []
-    for run in (maxflow.ends_plain, maxflow.compiled()["ends"]):
+    for run in (maxflow.ends, maxflow.KERNELS.compiled["ends"]):
         served, reach = np.full(2 * arcs, -1), np.zeros(2 * arcs, np.int64)
         pools = run(
             *half_arcs(network, nodes), up, down, tail, head,

@@ -97,8 +97,8 @@ def test_attacks_take_proved_ends_only() -> None:
 def test_attacks_refuse_ends_that_they_cannot_prove(monkeypatch: Any) -> None:
     from attacks.fibre import enumeration, feasible_intervals
 
-    unfinished = {"narrow": lambda *_: True, "enumerate_system": lambda *_: None}
-    monkeypatch.setattr(enumeration, "compiled", lambda: unfinished)
+    monkeypatch.setattr(enumeration.KERNELS, "run", lambda *_, **__: True)
+    monkeypatch.setattr(feasible_intervals, "_MOST_NODES", 0)
     with pytest.raises(CertificateError, match="no proof was found"):
         feasible_intervals.feasible(thirds(), np.ones(2, dtype=bool))
 

@@ -16,17 +16,16 @@ from csp.attacker.flow import FlowEngine, as_network
 from csp.attacker.lp import LpEngine
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
+from csp.compiled import at_once
 from csp.solve.cuts import Cut, Cutter
 from csp.solve.exact.state import Run, _cuts_of
 from csp.solve.general.separate import Miss, Separator
-from csp.solve.network import network
-from csp.solve.network import paths as paths_module
-from csp.solve.network import separate as mincut
+from csp.solve.network import paths, separate
 from csp.solve.network.network import HiddenNetwork, clean_paths, suppress_paths
-from csp.solve.network.separate import FlowSeparator, misses_plain
+from csp.solve.network.separate import FlowSeparator
 from tests.csp.solve.test_small import any_networks
 from tests.support import oracles
-from tests.support.shared import examples
+from tests.support.shared import examples, uncompiled
 from tests.support.strategies import (
     frequency_2d,
     frequency_3d,
@@ -181,8 +180,6 @@ def test_any_multipliers_give_a_valid_cut(problem: Problem, data: st.DataObject)
 
 # ---- compiled and plain ----------------------------------------------------------------------
 
-PLAIN = vars(paths_module)
-
 
 def same_misses(one: list[Miss], other: list[Miss]) -> bool:
     def flat(misses: list[Miss]) -> list[Any]:
@@ -202,9 +199,9 @@ def test_compiled_separation_equals_its_plain_twin() -> None:
         for whole in (False, True):
             point = (x >= 0.5).astype(float) if whole else x
             most = data.draw(st.none() | st.integers(1, 3))
-            fast = separator.misses(point, whole=whole, clock=UNLIMITED, most=most)
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(mincut, "_compiled", lambda: misses_plain)
+            with at_once():
+                fast = separator.misses(point, whole=whole, clock=UNLIMITED, most=most)
+            with uncompiled(separate.KERNELS):
                 slow = separator.misses(point, whole=whole, clock=UNLIMITED, most=most)
             assert same_misses(fast, slow)
 
@@ -224,9 +221,7 @@ def test_compiled_paths_equal_their_plain_twins() -> None:
         end = Clock.of(600)
         found = []
         for plain in (False, True):
-            with pytest.MonkeyPatch.context() as patch:
-                if plain:
-                    patch.setattr(network, "compiled_paths", lambda: PLAIN)
+            with uncompiled(paths.KERNELS) if plain else at_once():
                 path = suppress_paths(net, weights, clock=end, begin=begin)
                 rest = clean_paths(net, path, weights) if isinstance(path, np.ndarray) else None
             found.append((path, rest))
@@ -259,7 +254,7 @@ def test_compiled_orientation_equals_its_plain_twin(seed: int, nodes: int, edges
     start = np.searchsorted(ends[order], np.arange(nodes + 1)).astype(np.int64)
     lists = start, np.concatenate([two, one])[order], np.concatenate([turn, turn])[order]
     answers = []
-    for run in (maxflow.orient_plain, maxflow.compiled()["orient"]):
+    for run in (maxflow.orient, maxflow.KERNELS.compiled["orient"]):
         sign = np.zeros(nodes, np.int64)
         answers.append((bool(run(*lists, sign)), sign.tolist()))
     assert answers[0] == answers[1]

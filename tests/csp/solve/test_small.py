@@ -15,14 +15,13 @@ from csp import InputError, MinFrequency, Problem, Progress, Table, Unprotectabl
 from csp.clock import Clock
 from csp.exact import UNBOUNDED
 from csp.solve import suppress
-from csp.solve.small import flow as bitflow
-from csp.solve.small import kernels, slices
-from csp.solve.small import many as cases
-from csp.solve.small import search as hitting
+from csp.solve.small import slices
 from csp.solve.small.batch import SmallSolver
+from csp.solve.small.kernels import KERNELS
 from csp.solve.small.one import SmallAnswer, SmallSearch, solve_small
 from instances import synthetic
 from tests.support import oracles
+from tests.support.shared import uncompiled
 from tests.support.strategies import (
     cube,
     frequency_2d,
@@ -150,16 +149,13 @@ def test_order_and_sign_of_relations_do_not_matter(problem: Problem, random) -> 
 
 # ---- compiled and plain ----------------------------------------------------------------------
 
-PLAIN = {**vars(bitflow), **vars(hitting), **vars(cases)}
 
-
-def test_compiled_equals_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_equals_plain() -> None:
     @settings(max_examples=60, deadline=None)
     @given(st.one_of(problems(NETWORKS, max_free=16), any_networks()))
     def same(problem: Problem) -> None:
         fast = solve_small(problem)
-        with monkeypatch.context() as patch:
-            patch.setattr(kernels, "compiled", lambda: PLAIN)
+        with uncompiled(KERNELS):
             slow = solve_small(problem)
         assert (fast.outcome, fast.cost, fast.bound, fast.nodes) == (
             slow.outcome, slow.cost, slow.bound, slow.nodes,
@@ -170,14 +166,14 @@ def test_compiled_equals_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     same()
 
 
-def test_compiled_batches_equal_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_batches_equal_plain() -> None:
     values, primary, template = drawn_tables(5, 12, 3)
     solver = SmallSolver(template)
     fast = solver.solve_many(values, primary)
     decided = solver.decide(fast.patterns[3], values, primary)
-    monkeypatch.setattr(kernels, "compiled", lambda: PLAIN)
-    slow = solver.solve_many(values, primary)
-    again = solver.decide(fast.patterns[3], values, primary)
+    with uncompiled(KERNELS):
+        slow = solver.solve_many(values, primary)
+        again = solver.decide(fast.patterns[3], values, primary)
     assert slow.patterns.tolist() == fast.patterns.tolist()
     assert slow.nodes.tolist() == fast.nodes.tolist()
     assert again.given.tolist() == decided.given.tolist()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csp.compiled import at_once
 from csp.errors import CertificateError, InputError
 from microagg.aggregates import (
     METHODS,
@@ -283,7 +284,8 @@ def test_compiled_plain_and_joint_ways_agree(file):
     fs = [f for f in fs if f not in ("largest", "gap")] or ["sum"]
     aggregates = read_aggregates([given_as(f, 0) for f in fs], [f"a{j}" for j in range(X.shape[1])])
     labels = np.arange(len(X)) // k
-    lower, upper = generalise(X, labels, aggregates, d)
+    with at_once():
+        lower, upper = generalise(X, labels, aggregates, d)
     step = _Step(X, labels, aggregates)
     joint = _all_together(step, np.arange(len(X)), X.copy(), X.copy(), d, None)
     np.testing.assert_array_equal(joint[0], lower)

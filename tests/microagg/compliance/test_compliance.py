@@ -27,7 +27,7 @@ from tests.support.oracles_clusters import (
     text,
     unsafe_cells,
 )
-from tests.support.shared import examples, shared_data
+from tests.support.shared import examples, shared_data, uncompiled
 
 SPREAD = st.sampled_from([0, 1, 1, 2, 3, 4, 7, 12, 40, 41])
 RULE = st.one_of(
@@ -206,14 +206,7 @@ def test_compiled_searches_do_what_the_plain_functions_do(units, k, rule, method
     assume(forms_of(text(rule)).least <= k <= len(units))
     assume(not unsafe_cells(units, [0] * len(units), [rule]))
     found = comply(units, k, rule, method)
-    from microagg.compliance import grow, local_search, merge, pricing, sensitivity
-
-    plain = {}
-    for module in (sensitivity, merge, local_search, grow, pricing):
-        plain |= {name: f for name, f in vars(module).items() if callable(f)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "compiled", lambda: plain)
-        patch.setattr(column_generation, "compiled", lambda: plain)
+    with uncompiled(search.KERNELS, column_generation.KERNELS):
         again = comply(units, k, rule, method)
     assert again.partition.labels.tolist() == found.partition.labels.tolist()
     assert again.bound == found.bound

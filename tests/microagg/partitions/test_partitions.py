@@ -18,7 +18,7 @@ from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.univariate import ranking_labels
 from microagg.partitions.vmdav import vmdav_labels
 from tests.support import oracles_microagg as oracles
-from tests.support.shared import examples, shared_data
+from tests.support.shared import examples, shared_data, uncompiled
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -77,7 +77,7 @@ def files(draw, largest=40):
 @pytest.mark.parametrize("way", ["plain", "compiled"])
 @given(st.lists(FINITE, min_size=1, max_size=8), st.integers(0, 8))
 def test_means_are_rounded_once(way, numbers, gone):
-    run = vars(exact_means) if way == "plain" else mdav.compiled()
+    run = vars(exact_means) if way == "plain" else mdav.KERNELS.compiled
     points = np.array(numbers)[:, None]
     gone = min(gone, len(numbers) - 1)
     sums = exact_means.empty_sums(points)
@@ -187,8 +187,7 @@ def test_mdav_reports_progress_and_stops(compiled_from):
 @given(files(60))
 def test_the_tree_in_plain_python_is_the_tree_compiled(file):
     points, k = file
-    plain = vars(exact_means) | vars(kdtree) | vars(mdav)
-    with mock.patch.object(mdav, "compiled", return_value=plain):
+    with uncompiled(mdav.KERNELS):
         assert (by_tree(points, k) == mdav_labels(points, k)).all()
 
 

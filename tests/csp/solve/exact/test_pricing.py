@@ -22,7 +22,7 @@ from csp.solve.exact.pricing import PricedRelaxation
 from csp.solve.exact.state import Run, drive
 from csp.solve.network import node_cuts as flowcuts
 from csp.solve.network.network import HiddenNetwork
-from csp.solve.network.node_cuts import Arcs, FlowCut, price_plain, subtract_prices
+from csp.solve.network.node_cuts import Arcs, FlowCut, subtract_prices
 from csp.solve.network.separate import FlowSeparator
 from csp.solve.result import Suppression
 from tests.csp.solve.test_cuts import NETWORKS, points
@@ -108,7 +108,7 @@ def test_prices_are_weights_times_multipliers(problem: Problem, data: st.DataObj
     # A few nodes at a time, and uncompiled.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flowcuts, "_SPREAD", 1)
-        patch.setattr(flowcuts, "_compiled", lambda: price_plain)
+        patch.setitem(vars(flowcuts.KERNELS), "compiled", flowcuts.KERNELS.plain)
         assert subtract_prices(cost, position, cuts, price) == pytest.approx(expected)
 
 

@@ -17,6 +17,7 @@ from csp.solve.large.field import Field, movable
 from csp.solve.large.swaps import occupied, swaps
 from instances import synthetic
 from tests.support.independent_audit import unmet
+from tests.support.shared import uncompiled
 
 
 def survey(records: int = 90, seed: int = 1, *, singletons: bool = False) -> Problem:
@@ -72,11 +73,11 @@ def test_pairs_serve_what_they_say_and_none_is_spare(seed: int) -> None:
     assert (times > 0).mean() > 0.9
 
 
-def test_compiled_pairs_equal_their_plain_twins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_pairs_equal_their_plain_twins() -> None:
     problem = survey(50)
     _, compiled = moved(problem)
-    monkeypatch.setattr(module, "_compiled", lambda: vars(module))
-    _, plain = moved(problem)
+    with uncompiled(module.KERNELS):
+        _, plain = moved(problem)
     assert [w.cells.tolist() for w in plain] == [w.cells.tolist() for w in compiled]
     assert [w.steps.tolist() for w in plain] == [w.steps.tolist() for w in compiled]
 

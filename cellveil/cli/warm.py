@@ -1,0 +1,116 @@
+"""Compile everything that is ever compiled, so that no later call has to wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["compile_everything", "works"]
+
+
+def compile_everything(report: Callable[[str], None]) -> None:
+    """Do a little of all kinds of work, each with compiled code.
+
+    Parameters
+    ----------
+    report : callable
+        Called with the name of each kind of work before it begins.
+    """
+    from csp.compiled import at_once
+
+    with at_once():
+        for name, work in works():
+            report(name)
+            work()
+
+
+def works() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield all kinds of work for which something is compiled, with their names."""
+    yield "two-way tables", _two_way
+    yield "other tables", _other
+    yield "sparse tables", _sparse
+    yield "attacks", _attacks
+    yield "partitions", _partitions
+    yield "compliance", _compliance
+    yield "aggregates", _aggregates
+
+
+def _two_way() -> None:
+    from csp import Mechanism, protect, suppress
+    from csp.solve.exact.state import PRICED_FROM
+    from instances import synthetic
+
+    side = int(PRICED_FROM**0.5) + 1
+    for size in (12, side):
+        protect(synthetic.frequency_2d(size, size, 1), "FREQ(5,10)", width=8, time_limit=60)
+    small = Mechanism("FREQ(5,10)", width=8).problem(synthetic.frequency_2d(5, 5, 1))
+    suppress(small, method="small")
+
+
+def _other() -> None:
+    from csp import protect
+    from instances import synthetic
+
+    protect(synthetic.frequency_nd((4, 4, 4), 1), "FREQ(5,10)", width=8, time_limit=60)
+
+
+def _sparse() -> None:
+    from csp import Mechanism, Table, suppress
+    from instances import synthetic
+
+    trees = {
+        "place": synthetic.tree((4, 3), "p"),
+        "age": synthetic.tree((5,), "a"),
+        "trade": synthetic.tree((3, 3), "t"),
+    }
+    codes = {name: [tree.codes[i] for i in tree.leaves] for name, tree in trees.items()}
+    table = Table.from_microdata(
+        synthetic.microdata(90, 1, codes), list(trees), "value", contributor="contributor",
+        hierarchies=trees, empty="drop",
+    )  # fmt: skip
+    suppress(Mechanism("P(10,1)|FREQ(3,10)").problem(table), method="large", time_limit=60)
+
+
+def _attacks() -> None:
+    import attacks
+    from attacks.fibre.samples import draw
+    from csp import Mechanism
+    from instances import synthetic
+
+    flat = Mechanism("FREQ(5,5)", width=8, integer=True)
+    cube = synthetic.frequency_nd((3, 3, 3), 1)
+    for table in (synthetic.frequency_2d(4, 4, 1), cube):
+        release = flat.protect(table).release
+        attacks.matching(release, flat, time_limit=60)
+        draw(attacks.Fibre(release), 10, max_states=1, time_limit=60)
+
+
+def _partitions() -> None:
+    import microagg
+
+    rng = np.random.default_rng(1)
+    file = {name: rng.normal(size=5_000).round(3) for name in "ab"}
+    microagg.mdav(file, 5)
+    microagg.vmdav(file, 5)
+    microagg.mondrian(file, 5)
+    microagg.individual_ranking({"a": rng.integers(0, 10**6, 20_000)}, 5)
+
+
+def _compliance() -> None:
+    import microagg
+
+    file = {name: np.random.default_rng(1).integers(1, 100, 40) for name in "ab"}
+    for method in ("grow", "merge", "optimise"):
+        microagg.comply(file, 4, "P(10)", method=method, time_limit=20)
+
+
+def _aggregates() -> None:
+    import microagg
+
+    file = {name: np.random.default_rng(1).integers(1, 100, 400) for name in "ab"}
+    for method in microagg.aggregates.METHODS:
+        known = ["sum", {"a": 1}]
+        found = microagg.aggregate_anonymise(file, 5, known, method=method)
+        microagg.candidate_counts(file, found, known)
