@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from enum import StrEnum
+from collections.abc import Collection
+from enum import IntEnum, StrEnum
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 
-__all__ = ["Model", "Status", "retries"]
+__all__ = ["Basis", "Model", "Position", "Status", "retries"]
 
 # What is changed from try to try. The primal simplex perturbs bounds, and on small degenerate
 # models has been seen to lose its way back ("unknown" in HiGHS 1.15), from scratch as well.
@@ -42,6 +43,50 @@ class Status(StrEnum):
     """The objective has passed the bound that was set."""
     DOUBTFUL = "doubtful"
     """There is a solution that HiGHS itself finds slightly infeasible."""
+
+
+class Position(IntEnum):
+    """Where a column or row of a basis is; the numbers are those of HiGHS."""
+
+    LOWER = 0
+    """At its lower bound."""
+    BASIC = 1
+    UPPER = 2
+    """At its upper bound."""
+    ZERO = 3
+    """Free, at 0."""
+    NONBASIC = 4
+    """Not basic; HiGHS chooses the bound."""
+
+
+class Basis:
+    """A basis of the simplex method, as `Model.basis` returns and `Model.set_basis` takes it."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+        """The ``highspy.HighsBasis``."""
+
+    @property
+    def columns(self) -> NDArray[np.int8]:
+        """`Position` of each column."""
+        return np.array(list(map(int, self.raw.col_status)), np.int8)
+
+    @property
+    def rows(self) -> NDArray[np.int8]:
+        """`Position` of each row."""
+        return np.array(list(map(int, self.raw.row_status)), np.int8)
+
+    def without_rows(self, rows: Collection[int]) -> Basis:
+        """Return the basis that is left when basic rows are deleted."""
+        import highspy
+
+        kept = highspy.HighsBasis()
+        kept.col_status = self.raw.col_status
+        kept.row_status = [s for r, s in enumerate(self.raw.row_status) if r not in rows]
+        kept.valid, kept.alien = True, False
+        return Basis(kept)
 
 
 def retries() -> int:
@@ -180,11 +225,9 @@ class Model:
         """Delete rows."""
         self._done(self._highs.deleteRows(len(rows), rows), f"{len(rows)} rows less")
 
-    def set_basis(self, basis: Any) -> bool:
+    def set_basis(self, basis: Basis) -> bool:
         """Start the next run from a basis; False if HiGHS refuses it, and starts from scratch."""
-        import highspy
-
-        return bool(self._highs.setBasis(basis) != highspy.HighsStatus.kError)
+        return bool(self._highs.setBasis(basis.raw) != self._error)
 
     def set_start(self, values: NDArray[np.float64]) -> None:
         """Start the next tree search from a solution."""
@@ -215,9 +258,9 @@ class Model:
         return self._highs.getSolution()
 
     @property
-    def basis(self) -> Any:
-        """The ``highspy.HighsBasis`` at the end."""
-        return self._highs.getBasis()
+    def basis(self) -> Basis:
+        """The basis at the end."""
+        return Basis(self._highs.getBasis())
 
     @property
     def lp(self) -> Any:

@@ -23,7 +23,7 @@ from csp.attacker.view import Extreme, View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime
 from csp.exact import UNBOUNDED
-from csp.highs import Model, Status
+from csp.highs import Basis, Model, Position, Status
 
 __all__ = ["LpEngine"]
 
@@ -370,18 +370,15 @@ class LpEngine:
             return None
         return _table(numerators, divisor)
 
-    def _eliminated(self, basis: Any, clock: Clock) -> _Table | None:
+    def _eliminated(self, basis: Basis, clock: Clock) -> _Table | None:
         """Find the deviation of a basis by sparse elimination, whatever its denominators."""
-        import highspy
-
-        kind = highspy.HighsBasisStatus
-        states = list(basis.col_status)
-        others = np.array([i for i, s in enumerate(states) if s != kind.kBasic], np.int64)
+        states = basis.columns
+        others = np.flatnonzero(states != Position.BASIC)
         at = np.array([[0]] * len(others), dtype=object).reshape(-1, 1)
         for place, i in enumerate(others.tolist()):
-            if states[i] == kind.kUpper:
+            if states[i] == Position.UPPER:
                 at[place, 0] = int(self._top[i])
-            elif states[i] == kind.kLower:
+            elif states[i] == Position.LOWER:
                 at[place, 0] = -int(self._bottom[i])
         found = determined(self._view.matrix, others, at, clock)
         if found is None or not is_deviation(self._view, found[0][:, 0], found[1]):
@@ -405,23 +402,20 @@ class LpEngine:
         Where a bound is broken, the program is solved again for what is missing, in a smaller
         unit (iterative refinement; Gleixner, Steffy and Wolter 2016).
         """
-        import highspy
-
-        kind = highspy.HighsBasisStatus
         basis, unit = self._model.basis, self._unit
         up, down = self._top.astype(object), self._bottom.astype(object)
         for _ in range(_REFINEMENTS):
-            columns, rows = list(basis.col_status), list(basis.row_status)
+            columns = basis.columns
             at = np.array([0] * len(columns), dtype=object)
-            for i, s in enumerate(columns):
-                at[i] = up[i] if s == kind.kUpper else -down[i] if s == kind.kLower else 0
-            basic = np.array([i for i, s in enumerate(columns) if s == kind.kBasic], np.int64)
+            at[columns == Position.UPPER] = up[columns == Position.UPPER]
+            at[columns == Position.LOWER] = -down[columns == Position.LOWER]
+            basic = np.flatnonzero(columns == Position.BASIC)
             if enough is not None:
                 # The deviation alone will do, and sparse elimination finds it far sooner.
                 better = self._eliminated(basis, clock)
                 if better is not None and better.reach(j, sign) >= enough:
                     return better, None
-            tight = np.array([i for i, s in enumerate(rows) if s != kind.kBasic], np.int64)
+            tight = np.flatnonzero(basis.rows != Position.BASIC)
             answer = basic_solution(self._view, basic, at, tight, j, sign, clock)
             if answer is None:
                 break

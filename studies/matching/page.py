@@ -79,9 +79,7 @@ def _lines(
     yield ""
     yield (
         "Unsafe cells by width 0, 1, ..., 7, scaled to 50 tables, and in brackets the distance "
-        "of the shape from the paper's (total variation, 0 to 1; sampling alone makes about 0.1). "
-        "The paper's row for 16 cells adds up to "
-        f"{sum(PAPER['widths'][16])}, its Table 2 says {PAPER['ratios'][16][0]}."
+        "of the shape from the paper's (total variation, 0 to 1; sampling alone makes about 0.1)."
     )
     yield ""
     yield from grid(["scenario", *(f"{c} cells" for c in sizes)], _width_rows(groups, sizes))

@@ -142,8 +142,6 @@ def table_2(folder: Path) -> Iterator[dict[str, Any]]:
                 for rule in ("NK(2,60)", "P(60)", "NK(1,60)")
             ]
             by_float = float_counts(records, partition)
-            # Without a second contributor nobody estimates anything, so the paper prints 0.
-            alone = k == 1
             yield {
                 "data": name,
                 "k": k,
@@ -152,8 +150,8 @@ def table_2(folder: Path) -> Iterator[dict[str, Any]]:
                 "dominance_exact": exact[0].count,
                 "dominance_float": by_float[0],
                 "p_printed": p_percent[k - 1],
-                "p_exact": 0 if alone else exact[1].count,
-                "p_float": 0 if alone else by_float[1],
+                "p_exact": exact[1].count,
+                "p_float": by_float[1],
                 "dominance_1": exact[2].count,
             }
 

@@ -67,17 +67,18 @@ def _table_2(rows: Rows) -> Iterator[str]:
         f"Of {total} counts, {by_float} come out as printed when floats decide, and {exact} in "
         "exact arithmetic. What it takes: the heads of the printed columns are swapped (750 = 150 "
         'x 5 cells is iris); its "dominance rule" is (2, 0.6), not (1, 0.6) as stated, which '
-        "would give the last column; the p% rule at k = 1 is 0 by definition; attributes are "
-        "divided by their variance before distances are taken, and rules judge the original "
-        "values; the iris file is that of UCI with its two known errors; abalone's sex is M = 1, "
-        "F = 2, I = 3."
+        "would give the last column; attributes are divided by their variance before distances are "
+        "taken, and rules judge the original values; the iris file is that of UCI with its two "
+        "known errors; abalone's sex is M = 1, F = 2, I = 3."
     )
     yield ""
+    yield from _not_reproduced(rows)
     yield (
-        "Where the two differ, the printed count is wrong: a cell that lies exactly on the "
-        "threshold is not beyond it, but rounding may put it there (`0.1 + 0.2 > 0.3` as floats). "
-        "The floats here are `(x1 + x2) / T > 0.6` and `(T - x1 - x2) / x1 < 0.6` with the total "
-        "summed from the largest value downwards; other orders of the same sums give other counts."
+        "Where exact arithmetic and floats differ, the printed count is wrong: a cell that lies "
+        "exactly on the threshold is not beyond it, but rounding may put it there (`0.1 + 0.2 > "
+        "0.3` as floats). The floats here are `(x1 + x2) / T > 0.6` and `(T - x1 - x2) / x1 < 0.6` "
+        "with the total summed from the largest value downwards; other orders of the same sums "
+        "give other counts."
     )
     yield ""
     header = ["file", "k", "cells", "(2, 0.6): printed", "exact", "float", "p%: printed", "exact",
@@ -94,14 +95,31 @@ def _table_2(rows: Rows) -> Iterator[str]:
     )
 
 
+def _not_reproduced(rows: Rows) -> Iterator[str]:
+    """Say where the paper leaves its Equation 2: the p% rule at k = 1."""
+    alone = [row for row in rows if row["k"] == 1 and row["p_exact"] != row["p_printed"]]
+    if alone:
+        counts = " and ".join(f"{row['p_exact']} cells of {row['data']}" for row in alone)
+        yield (
+            "Not reproduced is the p% rule at k = 1, where the paper prints 0. In a cell with one "
+            "contributor the sum over the third and further ones in Equation 2 is empty, and 0 < p "
+            f"c1 for every c1 > 0: {counts} are sensitive. The paper does not give the reason for "
+            "its 0. Probably its program asks for a second contributor, whose estimate of the "
+            "largest the rule stands for; but the mean of a single record is its value, which "
+            "needs no estimate."
+        )
+        yield ""
+
+
 def _shares(found: Sequence[Count]) -> Iterator[str]:
     yield "## Share of sensitive cells"
     yield ""
     yield (
         "Percent of the cells by (1, 0.6)-dominance / (2, 0.6)-dominance / the p% rule with "
         "66.6 %, in exact arithmetic; MDAV first, then Mondrian (balanced halves across the widest "
-        "range). Ionosphere has negative values: once judged by absolute values, once by the raw "
-        "formulas as printed, which mean little where its sum is near 0 or below. "
+        "range). Ionosphere has negative values: once judged by absolute values, once by Equations "
+        "1 and 2 as printed, signs and all, which mean little where the sum of a cell is near 0 or "
+        "negative (a cell with a sum of 0 is not sensitive by Equation 1, which divides by it). "
         "The printed results are curves only, so there is nothing to compare number by number."
     )
     yield ""

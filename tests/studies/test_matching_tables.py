@@ -167,11 +167,13 @@ def test_the_spread_is_that_of_small_experiments() -> None:
 
 
 def test_the_figures_of_the_paper_agree_with_one_another() -> None:
-    for cells, (bad, primary) in PAPER["ratios"].items():
-        assert bad <= primary
-        total = sum(PAPER["widths"][cells])
-        # Table 4 leaves three cells of 16 out.
-        assert total == (45 if cells == 16 else bad)
+    sums = {cells: sum(counts) for cells, counts in PAPER["widths"].items()}
+    assert sums == {16: 48, 25: 117, 36: 190, 49: 226}
+    assert sums == {cells: bad for cells, (bad, _) in PAPER["ratios"].items()}
+    # Ratios printed beside them in Table 2, and widths of 0 ("about 40 %" of the larger tables).
+    shares = {cells: f"{bad / primary:.2f}" for cells, (bad, primary) in PAPER["ratios"].items()}
+    assert shares == {16: "0.46", 25: "0.69", 36: "0.83", 49: "0.83"}
+    assert [f"{PAPER['widths'][c][0] / sums[c]:.1f}" for c in (36, 49)] == ["0.4", "0.4"]
 
 
 def test_timings_compare_methods() -> None:

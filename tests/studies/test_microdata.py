@@ -1,4 +1,4 @@
-"""Studies of microdata: Table 2 of Torra and Navarro-Arribas (2023), losses against k and d."""
+"""Studies of microdata: losses against k and d."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import pytest
 from csp.errors import InputError
 from microagg.aggregates import aggregate_anonymise
 from studies.microdata.aggregates import SERIES, measurements
-from studies.microdata.disclosure import table_2
-from tests.support.shared import shared_data
 
 
 def test_measurements_are_what_the_methods_give():
@@ -32,18 +30,3 @@ def test_measurements_are_what_the_methods_give():
         next(measurements(X, series=["magic"]))
     with pytest.raises(InputError, match="sample of 301"):
         next(measurements(X, sizes=(301,)))
-
-
-def test_table_2_has_every_printed_count():
-    folder = shared_data("microdata", "uci_abalone.csv").parent
-    shared_data("microdata", "uci_iris.csv")
-    rows = list(table_2(folder))
-    pairs = [(row[f"{rule}_printed"], row) for row in rows for rule in ("dominance", "p")]
-    assert len(pairs) == 36
-    for way, wanted in (("float", 36), ("exact", 34)):
-        agree = sum(
-            row[f"{rule}_printed"] == row[f"{rule}_{way}"]
-            for row in rows
-            for rule in ("dominance", "p")
-        )
-        assert agree == wanted

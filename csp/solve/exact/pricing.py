@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import Clock
-from csp.highs import Model, Status
+from csp.highs import Model, Position, Status
 from csp.solve.cuts import Cut
 from csp.solve.exact.linear import Relaxed, entries
 from csp.solve.network.node_cuts import FlowCut, subtract_prices
@@ -221,19 +221,13 @@ class PricedRelaxation:
         ]  # fmt: skip
         if len(old) < _ROWS_AT_ONCE:
             return
-        import highspy
-
         basis = self._lp.basis
-        status = list(basis.row_status)
+        status = basis.rows
         # What leaves is basic, so what stays is a basis; others would spoil it.
-        old = [r for r in old if status[r] == highspy.HighsBasisStatus.kBasic]
+        old = [r for r in old if status[r] == Position.BASIC]
         gone = set(old)
-        kept = highspy.HighsBasis()
-        kept.col_status = basis.col_status
-        kept.row_status = [s for r, s in enumerate(status) if r not in gone]
-        kept.valid, kept.alien = True, False
         self._lp.delete_rows(np.array(old, np.int32))
-        self._lp.set_basis(kept)
+        self._lp.set_basis(basis.without_rows(gone))
         for r in old:
             self._dropped[self.rows[r].key] = self.rows[r]
         stay = np.array([r for r in range(len(self.rows)) if r not in gone], np.int64)

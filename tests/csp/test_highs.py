@@ -1,0 +1,94 @@
+"""HiGHS is called through one module; what that module says of a basis is what HiGHS says."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import highspy
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from csp.highs import Model, Position, Status
+from tests.support.shared import ROOT
+
+LIBRARY = ("csp", "attacks", "microagg", "cellveil", "instances")
+SOLVERS = ("highspy", "scipy.optimize")
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    """Modules that a piece of code imports when it runs, however deep in functions."""
+    if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        parts = node.orelse
+    else:
+        parts = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.Import):
+        yield from (name.name for name in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        yield from (f"{node.module}.{name.name}" for name in node.names)
+    elif isinstance(node, ast.Attribute):
+        yield ast.unparse(node)
+    for part in parts:
+        yield from imported(part)
+
+
+def solvers_of(text: str) -> set[str]:
+    return {
+        solver for name in imported(ast.parse(text)) for solver in SOLVERS
+        if f"{name}.".startswith(f"{solver}.")
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("def f():\n    import highspy", {"highspy"}),
+        ("import highspy.highs as h", {"highspy"}),
+        ("from highspy import Highs", {"highspy"}),
+        ("from scipy import optimize", {"scipy.optimize"}),
+        ("from scipy.optimize import milp, linprog", {"scipy.optimize"}),
+        ("import scipy\nscipy.optimize.milp(1)", {"scipy.optimize"}),
+        ("if TYPE_CHECKING:\n    import highspy\nelse:\n    from scipy import sparse", set()),
+        ("if typing.TYPE_CHECKING:\n    pass\nelse:\n    import highspy", {"highspy"}),
+    ],
+)  # fmt: skip
+def test_imports_of_solvers_are_seen(text: str, found: set[str]) -> None:
+    assert solvers_of(text) == found
+
+
+def test_solvers_are_called_through_one_door() -> None:
+    files = [path for name in LIBRARY for path in (ROOT / name).rglob("*.py")]
+    door = ROOT / "csp" / "highs.py"
+    assert {
+        path: solvers_of(path.read_text()) for path in files if solvers_of(path.read_text())
+    } == {door: {"highspy"}}
+
+
+def test_positions_have_the_numbers_of_highs() -> None:
+    members = highspy.HighsBasisStatus.__members__
+    assert {f"K{name}".upper(): int(p) for name, p in Position.__members__.items()} == {
+        name.upper(): int(value) for name, value in members.items()
+    }
+
+
+def test_a_basis_says_where_columns_and_rows_are() -> None:
+    # min -2 x - y + z with x, y, z in [0, 4]: x at its upper bound, z at its lower one, and y basic
+    # where x + y <= 6 is tight; x + z <= 100 is slack.
+    model = Model(presolve="off", solver="simplex").load(
+        cost=np.array([-2.0, -1.0, 1.0]), lower=np.zeros(3), upper=np.full(3, 4.0),
+        rows=csr_array(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])),
+        row_lower=np.full(2, -np.inf), row_upper=np.array([100.0, 6.0]),
+    )  # fmt: skip
+    assert model.solve() == Status.OPTIMAL
+    basis = model.basis
+    assert basis.columns.tolist() == [Position.UPPER, Position.BASIC, Position.LOWER]
+    assert basis.rows.tolist() == [Position.BASIC, Position.UPPER]
+    rest = basis.without_rows({0})
+    assert rest.columns.tolist() == basis.columns.tolist()
+    assert rest.rows.tolist() == [Position.UPPER]
+    model.delete_rows(np.array([0], np.int32))
+    assert model.set_basis(rest)
+    model.set_option("simplex_iteration_limit", 0)
+    assert model.solve() == Status.OPTIMAL
+    assert model.values.tolist() == [4, 2, 0]
