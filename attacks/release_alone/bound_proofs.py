@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from csp.attacker import components, engine, integer_extreme
 from csp.attacker.exact import rationalise
 from csp.attacker.view import Extreme, View
-from csp.audits.certificate import Certificate, Claim, claims_of
+from csp.audits.claims import Certificate, Claim
+from csp.audits.intervals import claims_of
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, SolverError
 from csp.exact import UNBOUNDED

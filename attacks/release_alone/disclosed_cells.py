@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from attacks.release_alone.bound_proofs import Proof, end_of, ends, shortened
 from csp.attacker.view import View, components
-from csp.audits.certificate import Claim
+from csp.audits.claims import Claim
 from csp.clock import UNLIMITED, Clock
 from csp.release.completion import complete
 from csp.release.release import Release

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attacks.descriptions import cell_name
 from attacks.release_alone.bound_proofs import end_of
-from csp.audits.certificate import Certificate
+from csp.audits.claims import Certificate
 from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError

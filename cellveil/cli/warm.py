@@ -40,24 +40,33 @@ def works() -> Iterator[tuple[str, Callable[[], Any]]]:
 def _two_way() -> None:
     from csp import Mechanism, protect, suppress
     from csp.solve.exact.state import PRICED_FROM
+    from csp.solve.small.batch import SmallSolver
     from instances import synthetic
 
-    side = int(PRICED_FROM**0.5) + 1
-    for size in (12, side):
+    # Large networks are searched by other code, and margins are not searched.
+    for size in (12, int(PRICED_FROM**0.5) + 5):
         protect(synthetic.frequency_2d(size, size, 1), "FREQ(5,10)", width=8, time_limit=60)
     small = Mechanism("FREQ(5,10)", width=8).problem(synthetic.frequency_2d(5, 5, 1))
     suppress(small, method="small")
+    solver = SmallSolver(small)
+    found = solver.solve_many(small.table.values[None], small.primary[None])
+    solver.decide(found.patterns[0], small.table.values[None], small.primary[None])
 
 
 def _other() -> None:
     from csp import protect
+    from csp.solve.general.tableau import pivot
     from instances import synthetic
 
     protect(synthetic.frequency_nd((4, 4, 4), 1), "FREQ(5,10)", width=8, time_limit=60)
+    pivot(np.ones((3, 3)), 0, 1)
 
 
 def _sparse() -> None:
-    from csp import Mechanism, Table, suppress
+    from csp import Mechanism, Table
+    from csp.solve.large.axes import Axes
+    from csp.solve.large.field import Field
+    from csp.solve.large.swaps import swaps
     from instances import synthetic
 
     trees = {
@@ -67,24 +76,32 @@ def _sparse() -> None:
     }
     codes = {name: [tree.codes[i] for i in tree.leaves] for name, tree in trees.items()}
     table = Table.from_microdata(
-        synthetic.microdata(90, 1, codes), list(trees), "value", contributor="contributor",
+        synthetic.microdata(50, 1, codes), list(trees), "value", contributor="contributor",
         hierarchies=trees, empty="drop",
     )  # fmt: skip
-    suppress(Mechanism("P(10,1)|FREQ(3,10)").problem(table), method="large", time_limit=60)
+    field = Field(Mechanism("P(10,1)|FREQ(3,10)").problem(table))
+    list(swaps(field, Axes(table), field.price))
 
 
 def _attacks() -> None:
     import attacks
+    from attacks.algorithm_known.network_enumeration import HULL
+    from attacks.algorithm_known.network_search import NetworkSearch
+    from attacks.algorithm_known.public_view import PublicView
     from attacks.fibre.samples import draw
     from csp import Mechanism
     from instances import synthetic
 
     flat = Mechanism("FREQ(5,5)", width=8, integer=True)
-    cube = synthetic.frequency_nd((3, 3, 3), 1)
-    for table in (synthetic.frequency_2d(4, 4, 1), cube):
+    square, cube = synthetic.frequency_2d(4, 4, 1), synthetic.frequency_nd((3, 3, 3), 1)
+    for table in (square, cube):
         release = flat.protect(table).release
         attacks.matching(release, flat, time_limit=60)
+        attacks.posterior(release, flat, time_limit=60)
         draw(attacks.Fibre(release), 10, max_states=1, time_limit=60)
+    release = flat.protect(square).release
+    tables = np.array(list(attacks.Fibre(release)))
+    NetworkSearch(PublicView.of(release, flat), HULL).test(tables)
 
 
 def _partitions() -> None:
@@ -95,7 +112,8 @@ def _partitions() -> None:
     microagg.mdav(file, 5)
     microagg.vmdav(file, 5)
     microagg.mondrian(file, 5)
-    microagg.individual_ranking({"a": rng.integers(0, 10**6, 20_000)}, 5)
+    column = {"a": rng.integers(0, 10**6, 20_000)}
+    microagg.individual_ranking(column, 5, method="optimal")
 
 
 def _compliance() -> None:
@@ -108,9 +126,10 @@ def _compliance() -> None:
 
 def _aggregates() -> None:
     import microagg
+    from microagg.aggregates import METHODS
 
     file = {name: np.random.default_rng(1).integers(1, 100, 400) for name in "ab"}
-    for method in microagg.aggregates.METHODS:
+    for method in METHODS:
         known = ["sum", {"a": 1}]
         found = microagg.aggregate_anonymise(file, 5, known, method=method)
         microagg.candidate_counts(file, found, known)

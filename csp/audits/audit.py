@@ -1,7 +1,7 @@
 """The audit: what an outsider can infer from a pattern, proved without the optimiser.
 
 Interval ends come with witness tables in integers (or rationals) and with proofs by weak duality;
-`csp.audits.certificate` checks both without a solver. A pattern is called safe only if every
+`csp.audits.claims` checks both without a solver. A pattern is called safe only if every
 primary cell reaches its protection levels by checked witnesses.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.audits.certificate import Certificate, Claim
+from csp.audits.claims import Certificate, Claim
 from csp.audits.intervals import as_arrays, claims_about, interval_claims
 from csp.audits.singletons import settle_singletons
 from csp.audits.violations import (

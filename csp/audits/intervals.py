@@ -8,15 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.attacker import components, engine, integer_extreme
-from csp.audits.certificate import Certificate, Claim, claims_of
+from csp.attacker import Extreme, View, components, engine, integer_extreme
+from csp.audits.claims import Certificate, Claim
 from csp.calls import expect, named_errors
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
 
-__all__ = ["Intervals", "as_arrays", "claims_about", "interval_claims", "intervals"]
+__all__ = [
+    "Intervals",
+    "as_arrays",
+    "claims_about",
+    "claims_of",
+    "interval_claims",
+    "intervals",
+]
 
 # Cells followed between two looks at the clock, and cells whose integer programs are.
 _SLICE = 64
@@ -224,6 +231,36 @@ def claims_about(
                     answers[t] = integer_extreme(view, j, sign, answers[t], clock)
             found = claims_of(view, ends, signs, answers, known, integer=integer)
             yield from zip(found, found[len(part) :], strict=False)
+
+
+def claims_of(
+    view: View,
+    targets: NDArray[np.int64],
+    signs: NDArray[np.int64],
+    extremes: list[Extreme],
+    known: tuple[int, ...] = (),
+    *,
+    integer: bool = False,
+) -> list[Claim]:
+    """Turn an engine's answers about a part of a pattern into claims about the table.
+
+    Answers that share a witness become claims that share it.
+    """
+    places: dict[int, NDArray[np.int64]] = {}
+    claims = []
+    for j, sign, extreme in zip(targets.tolist(), signs.tolist(), extremes, strict=True):
+        cells = places.get(id(extreme.moved))
+        if cells is None:
+            cells = places[id(extreme.moved)] = view.cells[extreme.moved]
+        rows = view.rows[extreme.rows] if len(extreme.rows) else extreme.rows
+        claims.append(
+            Claim(
+                int(view.cells[j]), sign, known, extreme.reach, cells, extreme.steps,
+                extreme.denominator, rows, extreme.multipliers, extreme.divisor, extreme.exact,
+                integer,
+            )
+        )  # fmt: skip
+    return claims
 
 
 def as_arrays(

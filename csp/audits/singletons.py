@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from csp.attacker.boxes import Boxes
 from csp.attacker.view import room
-from csp.audits.certificate import Claim
+from csp.audits.claims import Claim
 from csp.audits.intervals import interval_claims
 from csp.audits.violations import Violation, largest_levels, short_of_levels
 from csp.clock import Clock

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.view import room
-from csp.audits.certificate import Claim
+from csp.audits.claims import Claim
 from csp.problem.problem import Problem
 
 __all__ = ["Violation", "largest_levels", "misplaced", "shared_levels", "short_of_levels"]

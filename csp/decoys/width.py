@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.audits.certificate import Certificate
+from csp.audits.claims import Certificate
 from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
 from csp.decoys.decoys import Decoys

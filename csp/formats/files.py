@@ -27,7 +27,6 @@ except ImportError:  # Windows: drafts of dead runs are left for their owner to 
 
 __all__ = [
     "Together",
-    "atomic_path",
     "atomic_writer",
     "check_writable",
     "csv_writer",
@@ -96,16 +95,6 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     """
     with written_together() as files, files.writer(path) as out:
         yield out
-
-
-@contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Name of one draft to fill, which takes its name at the end of the ``with`` block.
-
-    As `written_together` and its `path`, for a file of its own.
-    """
-    with written_together() as files, files.path(path) as draft:
-        yield draft
 
 
 class Together:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.audits.certificate import Certificate
+from csp.audits.claims import Certificate
 from csp.problem.problem import Problem
 from csp.solve.result import Suppression
 from csp.tables.codes import Labels

@@ -16,7 +16,7 @@ from csp.release.release import Release
 from csp.tables.patterns import as_flags
 
 if TYPE_CHECKING:
-    from csp.audits.certificate import Certificate, Claim
+    from csp.audits.claims import Certificate, Claim
     from csp.tables.table import Table
 
 __all__ = ["VERDICTS", "IdentityAttack", "identity_attack"]
@@ -190,7 +190,7 @@ def identity_attack(
     >>> identity_attack(table, hidden)
     IdentityAttack(2 suppressed cells: 2 known exactly, 0 between two ends, 0 open)
     """
-    from csp.audits.certificate import Certificate
+    from csp.audits.claims import Certificate
     from csp.audits.intervals import interval_claims
     from csp.release.completion import complete
 

@@ -110,7 +110,7 @@ def unproved(problem: Any, pattern: np.ndarray[Any, Any], claims: Any) -> list[i
     ----------
     problem : csp.Problem
     pattern : (n,) bool
-    claims : iterable of csp.audits.certificate.Claim
+    claims : iterable of csp.audits.claims.Claim
     """
     table = problem.table
     columns = csr_array(table.relations.T)

@@ -14,8 +14,7 @@ from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.problem.problem import Problem
 from csp.solve.cuts import Cut
-from csp.solve.exact.linear import WholeRelaxation, entries
-from csp.solve.exact.pricing import PricedRelaxation
+from csp.solve.exact.relaxation import Relaxation, entries, unit_of
 
 __all__ = ["Answer", "Master"]
 
@@ -83,12 +82,10 @@ class Master:
         self._problem, self._seed, self._clock = problem, seed, clock
         self._free = np.flatnonzero(problem.free)
         self.cost = problem.cost[self._free].astype(np.float64)
-        # Costs near one keep the solver's absolute tolerances meaningful.
-        positive = self.cost[self.cost > 0]
-        self.unit = float(2.0 ** round(np.log2(np.median(positive)))) if len(positive) else 1.0
+        self.unit = unit_of(self.cost)
         self.cuts: list[Any] = []
         self._keys: set[bytes] = set()
-        self._lp: WholeRelaxation | PricedRelaxation | None = None
+        self._lp: Relaxation | None = None
         self._loaded = 0
         self._is_priced = priced
         self._preferred = np.zeros(problem.table.n_cells, dtype=bool)
@@ -96,7 +93,7 @@ class Master:
     def prefer(self, pattern: NDArray[np.bool_]) -> None:
         """Tell of a safe pattern, near which solutions of the relaxation may be."""
         self._preferred |= pattern
-        if isinstance(self._lp, PricedRelaxation):
+        if self._lp is not None:
             self._lp.prefer(pattern)
 
     def add(self, cuts: list[Cut]) -> int:
@@ -107,7 +104,7 @@ class Master:
                 self._keys.add(cut.key)
                 self.cuts.append(cut)
                 fresh += 1
-            elif isinstance(self._lp, PricedRelaxation) and self._lp.revive(cut.key):
+            elif self._lp is not None and self._lp.revive(cut.key):
                 fresh += 1
         return fresh
 
@@ -128,7 +125,7 @@ class Master:
         """From now on publish all free cells but these; the linear relaxation starts anew."""
         self._free = np.flatnonzero(alive)
         self.cost = self._problem.cost[self._free].astype(np.float64)
-        if isinstance(self._lp, PricedRelaxation):
+        if self._lp is not None and self._is_priced:
             self._preferred[self._lp.columns] = True
         self.cuts = [cut.within(alive) for cut in self.rows]
         self._keys = {cut.key for cut in self.cuts}
@@ -137,7 +134,7 @@ class Master:
     @property
     def rows(self) -> list[Any]:
         """Cuts that the relaxation and the programs hold: all but those that it has dropped."""
-        if not isinstance(self._lp, PricedRelaxation):
+        if self._lp is None:
             return self.cuts
         return [*self._lp.held, *self.cuts[self._loaded :]]
 
@@ -153,16 +150,15 @@ class Master:
             In place of the costs, never negative.
         """
         if self._lp is None:
-            kind = PricedRelaxation if self._is_priced else WholeRelaxation
-            self._lp = kind(
+            self._lp = Relaxation(
                 self._free, self._problem.table.n_cells, self.cost, self.unit, self._seed,
-                self._clock,
+                self._clock, priced=self._is_priced,
             )  # fmt: skip
             self.prefer(self._preferred)
         self._lp.add(self.cuts[self._loaded :])
         self._loaded = len(self.cuts)
         found = self._lp.solve(None if objective is None else objective[self._free])
-        if found.x is None or found.reduced is None:
+        if found.word != Status.OPTIMAL:
             return Answer(found.word, None, np.inf)
         reduced = np.zeros(self._problem.table.n_cells)
         reduced[self._free] = found.reduced

@@ -1,47 +1,291 @@
-"""The linear relaxation at the nodes of a tree: one live model, changed and solved again."""
+"""The linear relaxation of the master: one class, for all columns or those that are needed.
+
+Of a million cells a relaxation suppresses some thousand. The model of a large table starts with
+those of a known pattern and the cheapest ones, and takes in others as long as their reduced costs
+are negative (column generation; Desaulniers, Desrosiers and Solomon 2005). Rows that have long not
+been tight leave it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.clock import Clock
+from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime
-from csp.highs import Model, Status
+from csp.highs import Model, Position, Status, safe_bound
 from csp.problem.problem import Problem
 from csp.solve.cuts import Cut
+from csp.solve.network.node_cuts import FlowCut, subtract_prices
 
-__all__ = ["Point", "Relaxation"]
+__all__ = ["NodeRelaxation", "Relaxation", "Relaxed", "entries", "unit_of"]
 
-# Rows slack for so many solves are dropped; it is looked for them every so many.
+# Cheapest cells to begin with, and columns that enter at a time, at most.
+_FIRST_COLUMNS = 5000
+_COLUMNS_AT_ONCE = 5000
+# A reduced cost above this counts as not negative (in units of the objective, as HiGHS has it).
+_TOLERANCE = 1e-7
+# Rounds without being tight after which a row goes, and how many go together.
+_AGE = 5
+_ROWS_AT_ONCE = 100
+# In a tree: rows slack for so many solves are dropped; it is looked for them every so many.
 _OLD = 200
 _PURGE_EVERY = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Point:
-    """Solution of a node's relaxation.
+class Relaxed:
+    """Outcome of a linear relaxation over some cells.
 
     Attributes
     ----------
+    word : Status
     x : (k,) float64
-        Over the columns.
+        Over the cells; empty without a solution.
     bound : float
-        Lower bound on the cost of the free cells, by the multipliers of the cuts.
+        Lower bound on their cost, by the multipliers of the cuts.
     reduced : (k,) float64
-        Reduced costs.
+        Reduced costs that the bound goes with; empty without a solution.
     """
 
-    x: NDArray[np.float64]
-    bound: float
-    reduced: NDArray[np.float64]
+    word: Status
+    x: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    bound: float = np.inf
+    reduced: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
 
 class Relaxation:
-    """Columns are the free cells that count, rows the cuts.
+    """``min cost x`` over cuts and ``0 <= x <= 1``: one live model, changed and solved again.
+
+    Parameters
+    ----------
+    cells : (k,) int64
+        Cells that may be suppressed, ascending.
+    n_cells : int
+        Of the table.
+    cost : (k,) float64
+        Never negative.
+    unit : float
+        Costs are divided by this for the solver.
+    seed : int
+    clock : Clock
+    priced : bool
+        Whether columns come as they are needed, and rows leave; all are there from the beginning
+        without it.
+    """
+
+    def __init__(
+        self, cells: NDArray[np.int64], n_cells: int, cost: NDArray[np.float64], unit: float,
+        seed: int, clock: Clock = UNLIMITED, *, priced: bool = False,
+    ) -> None:  # fmt: skip
+        from scipy.sparse import csr_array
+
+        self._cells, self._cost, self._unit, self._clock = cells, cost, unit, clock
+        self._place = np.full(n_cells, -1, np.int32)
+        self._place[cells] = np.arange(len(cells), dtype=np.int32)
+        # Columns of the model, as positions in `cells`, and where each position's column is.
+        self._columns = np.empty(0, np.int64)
+        self._column = np.full(len(cells), -1, np.int32)
+        self._waiting: list[NDArray[np.int64]] = []
+        self.rows: list[Cut | FlowCut] = []
+        self._age = np.empty(0, np.int64)
+        self._right = np.empty(0)
+        # Rows of a model with all columns; of those of a large one, each by itself.
+        self._matrix: Any = csr_array((0, len(cells)))
+        self._dropped: dict[bytes, Cut | FlowCut] = {}
+        self._pinned: set[bytes] = set()
+        self._new: list[Cut | FlowCut] = []
+        self._objective = cost
+        self._is_priced = priced
+        if priced:
+            self._waiting.append(np.argsort(cost, kind="stable")[:_FIRST_COLUMNS])
+        else:
+            self._columns = np.arange(len(cells))
+            self._column = self._columns.astype(np.int32)
+        self._lp = _without_rows(cost[self._columns] / unit, seed)
+
+    @property
+    def held(self) -> list[Any]:
+        """Cuts of the model, and those that wait for the next solve."""
+        return [*self.rows, *self._new]
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """Cells of the table that have a column."""
+        return self._cells[self._columns]
+
+    def add(self, cuts: list[Any]) -> None:
+        """Take in cuts at the next solve."""
+        self._new += cuts
+
+    def revive(self, key: bytes) -> bool:
+        """Take in again, for good, a cut that had been dropped; False if it had not been."""
+        cut = self._dropped.pop(key, None)
+        if cut is not None:
+            self._pinned.add(key)
+            self._new.append(cut)
+        return cut is not None
+
+    def prefer(self, pattern: NDArray[np.bool_]) -> None:
+        """Take in the columns of a pattern at the next solve.
+
+        With those of a safe pattern, no cut that all minimal safe patterns keep leaves the model
+        without a solution.
+        """
+        where = self._place[np.flatnonzero(pattern)]
+        self._waiting.append(where[where >= 0].astype(np.int64))
+
+    def solve(self, objective: NDArray[np.float64] | None = None) -> Relaxed:
+        """Solve the relaxation over all columns, warm from the last time.
+
+        Parameters
+        ----------
+        objective : (k,) float64, optional
+            In place of the costs, never negative.
+
+        Returns
+        -------
+        Relaxed
+        """
+        cost, unit = self._cost, self._unit
+        if objective is not None:
+            cost = objective
+            unit = max(1.0, float(np.median(cost))) if len(cost) else 1.0
+        if cost is not self._objective:
+            self._objective = cost
+            everything = np.arange(len(self._columns), dtype=np.int32)
+            self._lp.set_costs(everything, cost[self._columns] / unit)
+        self._enter_columns(np.concatenate([np.empty(0, np.int64), *self._waiting]), unit)
+        self._waiting.clear()
+        self._enter_rows()
+        strategy = 1
+        while True:
+            # After new rows the basis is dual feasible, after new columns primal feasible.
+            if self._is_priced:
+                self._lp.set_option("simplex_strategy", strategy)
+            if not len(self._columns) and (self._right > 0).any():
+                word = Status.INFEASIBLE  # HiGHS calls a model without columns empty, and optimal
+            else:
+                word = self._lp.solve(self._clock)
+            if word == Status.INFEASIBLE and len(self._columns) < len(self._cells):
+                # Only columns that are not there can help; which, the model does not say.
+                missing = np.flatnonzero(self._column < 0)
+                count = max(_COLUMNS_AT_ONCE, 3 * len(self._columns))
+                order = np.argsort(cost[missing], kind="stable")
+                self._enter_columns(missing[order[:count]], unit)
+                strategy = 1
+                continue
+            if word != Status.OPTIMAL:
+                return Relaxed(word)
+            solution = self._lp.solution
+            y = np.maximum(np.asarray(solution.row_dual), 0.0) * unit
+            reduced = self._reduced(cost, y)
+            entering = np.flatnonzero((reduced < -_TOLERANCE * unit) & (self._column < 0))
+            if not len(entering):
+                break
+            if len(entering) > _COLUMNS_AT_ONCE:
+                lowest = np.argpartition(reduced[entering], _COLUMNS_AT_ONCE)[:_COLUMNS_AT_ONCE]
+                entering = np.sort(entering[lowest])
+            self._enter_columns(entering, unit)
+            strategy = 4
+        x = np.zeros(len(self._cells))
+        x[self._columns] = np.clip(np.asarray(solution.col_value), 0.0, 1.0)
+        # The multipliers of a model without some columns give a bound for all columns as well.
+        bound = safe_bound(self._right, y, reduced)
+        if self._is_priced and objective is None:
+            self._drop_rows(np.asarray(solution.row_value) - self._right, y)
+        return Relaxed(word, x, bound, reduced)
+
+    def _reduced(self, cost: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Reduced costs of all cells."""
+        if not self._is_priced:
+            return np.asarray(cost - self._matrix.T @ y)
+        reduced, compact, prices = cost, [], []
+        cells, paid = [], []
+        for r in np.flatnonzero(y).tolist():
+            cut = self.rows[r]
+            if isinstance(cut, FlowCut):
+                compact.append(cut)
+                prices.append(float(y[r]))
+            else:
+                cells.append(cut.cells)
+                paid.append(y[r] * cut.weights)
+        if compact:
+            position = compact[0].arcs.place[self._cells]
+            reduced = subtract_prices(reduced, position, compact, np.array(prices))
+        if cells:
+            where = self._place[np.concatenate(cells)]
+            inside = where >= 0
+            reduced = reduced - np.bincount(
+                where[inside], np.concatenate(paid)[inside], len(self._cells)
+            )
+        return reduced
+
+    def _enter_columns(self, wanted: NDArray[np.int64], unit: float) -> None:
+        """Add columns to the model; those that are there already are left out."""
+        fresh = np.unique(wanted)
+        fresh = fresh[self._column[fresh] < 0]
+        if not len(fresh):
+            return
+        matrix = self._entries(self.rows, fresh).tocsc()
+        cost, zero, one = self._objective[fresh] / unit, np.zeros(len(fresh)), np.ones(len(fresh))
+        self._lp.add_columns(matrix, cost, zero, one)
+        self._column[fresh] = np.arange(len(fresh), dtype=np.int32) + len(self._columns)
+        self._columns = np.concatenate([self._columns, fresh])
+
+    def _enter_rows(self) -> None:
+        """Add the new cuts to the model."""
+        from scipy.sparse import csr_array, vstack
+
+        new, self._new = self._new, []
+        if not new:
+            return
+        matrix = self._entries(new, self._columns)
+        right = np.array([cut.right for cut in new])
+        self._lp.add_rows(matrix, right, np.full(len(new), np.inf))
+        if not self._is_priced:
+            self._matrix = csr_array(vstack([self._matrix, matrix]))
+        self._right = np.append(self._right, right)
+        self.rows += new
+        self._age = np.append(self._age, np.zeros(len(new), np.int64))
+
+    def _entries(self, cuts: list[Any], positions: NDArray[np.int64]) -> Any:
+        """Weights of cuts (rows) at some of the cells (columns)."""
+        return entries(cuts, self._cells[positions], len(self._place))
+
+    def _drop_rows(self, slack: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+        """Drop rows that have not been tight for long; each cut is dropped once at most."""
+        loose = (y == 0) & (slack > 1e-6)
+        self._age = np.where(loose, self._age + 1, 0)
+        old = [
+            r for r in np.flatnonzero(self._age >= _AGE).tolist()
+            if self.rows[r].key not in self._pinned
+        ]  # fmt: skip
+        if len(old) < _ROWS_AT_ONCE:
+            return
+        basis = self._lp.basis
+        status = basis.rows
+        # What leaves is basic, so what stays is a basis; others would spoil it.
+        old = [r for r in old if status[r] == Position.BASIC]
+        self._lp.delete_rows(np.array(old, np.int32))
+        self._lp.set_basis(basis.without_rows(set(old)))
+        self._dropped |= {self.rows[r].key: self.rows[r] for r in old}
+        self._forget(old)
+
+    def _forget(self, old: list[int]) -> None:
+        """Forget rows that have left the model."""
+        kept = np.delete(np.arange(len(self.rows)), old)
+        self.rows = [self.rows[r] for r in kept.tolist()]
+        self._age, self._right = self._age[kept], self._right[kept]
+        if not self._is_priced:
+            self._matrix = self._matrix[kept]
+
+
+class NodeRelaxation(Relaxation):
+    """The relaxation at the nodes of a tree, where some columns are fixed.
 
     Parameters
     ----------
@@ -55,22 +299,14 @@ class Relaxation:
     def __init__(
         self, problem: Problem, alive: NDArray[np.bool_], cuts: list[Cut], seed: int
     ) -> None:
-        self.cells = np.flatnonzero(alive)
+        cells = np.flatnonzero(alive)
+        cost = problem.cost[cells].astype(np.float64)
+        super().__init__(cells, len(alive), cost, unit_of(cost), seed)
+        self.cells = cells
         self._forced = problem.forced.astype(np.float64)
-        self._place = np.full(problem.table.n_cells, -1, np.int64)
-        self._place[self.cells] = np.arange(len(self.cells))
-        self._cost = problem.cost[self.cells].astype(np.float64)
-        positive = self._cost[self._cost > 0]
-        self._unit = float(2.0 ** round(np.log2(np.median(positive)))) if len(positive) else 1.0
-        self._columns = np.arange(len(self.cells), dtype=np.int32)
-        self._model: Any = None
-        self._seed = seed
-        self._cuts: list[Cut] = []
         self._keys: set[bytes] = set()
-        self._age: NDArray[np.int64] = np.empty(0, np.int64)
-        self._right: NDArray[np.float64] = np.empty(0)
         self._solves = 0
-        self.add(cuts)
+        self.enter(cuts)
 
     def full(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Point over all cells of the table."""
@@ -78,36 +314,17 @@ class Relaxation:
         out[self.cells] = x
         return out
 
-    def add(self, cuts: list[Cut]) -> int:
+    def enter(self, cuts: list[Cut]) -> int:
         """Add rows for the cuts that have none (any more); returns how many these were."""
-        from scipy.sparse import csr_array
+        fresh = [cut for key, cut in {c.key: c for c in cuts}.items() if key not in self._keys]
+        self._keys.update(cut.key for cut in fresh)
+        self.add(fresh)
+        self._enter_rows()
+        return len(fresh)
 
-        k = len(self.cells)
-        if self._model is None:
-            self._model = Model(presolve="off", solver="simplex", random_seed=self._seed).load(
-                cost=self._cost / self._unit, lower=np.zeros(k), upper=np.ones(k),
-                rows=csr_array((0, k)), row_lower=np.empty(0), row_upper=np.empty(0),
-            )  # fmt: skip
-            self._matrix = csr_array((0, k))
-        cuts = [cut for key, cut in {c.key: c for c in cuts}.items() if key not in self._keys]
-        if not cuts:
-            return 0
-        from scipy.sparse import vstack
-
-        self._keys.update(cut.key for cut in cuts)
-
-        rows = self._rows(cuts)
-        right = np.array([c.right for c in cuts])
-        self._model.add_rows(rows, right, np.full(len(cuts), np.inf))
-        self._cuts += cuts
-        self._right = np.append(self._right, right)
-        self._age = np.append(self._age, np.zeros(len(cuts), np.int64))
-        self._matrix = csr_array(vstack([self._matrix, rows]))
-        return len(cuts)
-
-    def solve(
+    def solve_node(
         self, lower: NDArray[np.float64], upper: NDArray[np.float64], limit: float, clock: Clock
-    ) -> Point | None:
+    ) -> Relaxed | None:
         """Solve with these bounds of the columns; None if nothing costs at most `limit`.
 
         Raises
@@ -115,33 +332,31 @@ class Relaxation:
         OutOfTime
             When the time is over.
         """
-        self._model.set_bounds(self._columns, lower, upper)
-        self._model.set_option("objective_bound", limit / self._unit + 1e-6)
-        word = self._model.solve(clock)
+        self._lp.set_bounds(np.arange(len(self.cells), dtype=np.int32), lower, upper)
+        self._lp.set_option("objective_bound", limit / self._unit + 1e-6)
+        word = self._lp.solve(clock)
         if word == Status.LIMIT:
             msg = "the relaxation at a node was not solved in time"
             raise OutOfTime(msg)
         self._solves += 1
         if word in (Status.INFEASIBLE, Status.CUTOFF):
             return None
-        solution = self._model.solution
+        solution = self._lp.solution
         y = np.maximum(np.asarray(solution.row_dual), 0.0) * self._unit
         x = np.clip(np.asarray(solution.col_value), 0.0, 1.0)
-        reduced = self._cost - self._matrix.T @ y
-        # Columns fixed at 1 pay their reduced cost, those fixed at 0 gain nothing.
-        at_best = np.where(reduced > 0, lower, upper)
-        bound = float(self._right @ y + reduced @ at_best)
+        reduced = self._reduced(self._cost, y)
+        bound = safe_bound(self._right, y, reduced, lower, upper)
         self._age = np.where(y > 0, 0, self._age + 1)
         if self._solves % _PURGE_EVERY == 0:
             self._purge()
-        return Point(x, bound, reduced)
+        return Relaxed(word, x, bound, reduced)
 
     def probe(
         self, j: int, value: float, lower: NDArray[np.float64], upper: NDArray[np.float64],
         steps: int, limit: float,
     ) -> float:  # fmt: skip
         """Bound with one column fixed, after few simplex steps; infinite if nothing is left."""
-        model = self._model
+        model = self._lp
         basis = model.basis
         model.set_option("simplex_iteration_limit", steps)
         one, at = np.array([j], np.int32), np.array([value])
@@ -160,22 +375,51 @@ class Relaxation:
         old = np.flatnonzero(self._age > _OLD)
         if len(old) < 0.1 * len(self._age):
             return
-        self._model.delete_rows(old.astype(np.int32))
-        kept = np.ones(len(self._age), dtype=bool)
-        kept[old] = False
-        self._cuts = [cut for cut, k in zip(self._cuts, kept, strict=True) if k]
-        self._keys = {cut.key for cut in self._cuts}
-        self._age, self._right = self._age[kept], self._right[kept]
-        self._matrix = self._matrix[np.flatnonzero(kept)]
+        self._lp.delete_rows(old.astype(np.int32))
+        self._forget(old.tolist())
+        self._keys = {cut.key for cut in self.rows}
 
-    def _rows(self, cuts: list[Cut]) -> Any:
-        from scipy.sparse import csr_array
 
-        cells = np.concatenate([c.cells for c in cuts])
-        weights = np.concatenate([c.weights for c in cuts])
-        owner = np.repeat(np.arange(len(cuts)), [len(c.cells) for c in cuts])
-        kept = self._place[cells] >= 0
-        return csr_array(
-            (weights[kept], (owner[kept], self._place[cells[kept]])),
-            shape=(len(cuts), len(self.cells)),
-        )
+def unit_of(cost: NDArray[np.float64]) -> float:
+    """Power of two that brings costs near one, where the solver's absolute tolerances mean much."""
+    positive = cost[cost > 0]
+    return float(2.0 ** round(np.log2(np.median(positive)))) if len(positive) else 1.0
+
+
+def entries(cuts: list[Any], cells: NDArray[np.int64], n_cells: int, most: float = np.inf) -> Any:
+    """Weights of cuts (rows) at some cells of a table of `n_cells` (columns), as a csr_array.
+
+    None instead if that would hold more entries than `most`.
+    """
+    from scipy.sparse import csr_array
+
+    place = np.full(n_cells, -1, np.int32)
+    place[cells] = np.arange(len(cells), dtype=np.int32)
+    where, weights = [np.empty(0, np.int32)], [np.empty(0)]
+    begin = np.zeros(len(cuts) + 1, np.int64)
+    for r, cut in enumerate(cuts):
+        if isinstance(cut, FlowCut):
+            share = cut.at(cells)
+            inside = np.flatnonzero(share)
+            where.append(inside.astype(np.int32))
+            weights.append(share[inside])
+        else:
+            at = place[cut.cells]
+            where.append(at[at >= 0])
+            weights.append(cut.weights[at >= 0])
+        begin[r + 1] = begin[r] + len(where[-1])
+        if begin[r + 1] > most:
+            return None
+    return csr_array(
+        (np.concatenate(weights), np.concatenate(where), begin), shape=(len(cuts), len(cells))
+    )
+
+
+def _without_rows(cost: NDArray[np.float64], seed: int) -> Model:
+    from scipy.sparse import csr_array
+
+    none, k = np.empty(0), len(cost)
+    return Model(presolve="off", solver="simplex", random_seed=seed).load(
+        cost=cost, lower=np.zeros(k), upper=np.ones(k), rows=csr_array((0, k)),
+        row_lower=none, row_upper=none,
+    )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, judge
-from csp.audits.certificate import Claim
+from csp.audits.claims import Claim
 from csp.clock import Clock
 from csp.errors import CertificateError, InputError, SolverError
 from csp.problem.problem import Problem

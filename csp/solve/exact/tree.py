@@ -18,7 +18,7 @@ from csp.audits.audit import Audit
 from csp.errors import SolverError
 from csp.solve.cuts import all_but, broken, round_up
 from csp.solve.exact.guide import completed
-from csp.solve.exact.relaxation import Point, Relaxation
+from csp.solve.exact.relaxation import NodeRelaxation, Relaxed
 from csp.solve.exact.state import Run, answer_pattern
 from csp.solve.exact.tiebreak import prefers
 from csp.solve.general.separate import Miss
@@ -72,7 +72,7 @@ def branch(run: Run) -> bool:
 class _Tree:
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._lp = Relaxation(run.problem, run.alive, run.master.cuts, run.seed)
+        self._lp = NodeRelaxation(run.problem, run.alive, run.master.cuts, run.seed)
         k = len(self._lp.cells)
         self._gone = np.zeros(k, dtype=bool)
         self._gain = np.zeros((2, k))
@@ -167,7 +167,7 @@ class _Tree:
         rounds = stalled = 0
         last = -np.inf
         while True:
-            point = lp.solve(lower, upper, self._limit(), run.clock)
+            point = lp.solve_node(lower, upper, self._limit(), run.clock)
             if point is None or self._hopeless(point.bound):
                 return []
             self._fix(point, node, lower, upper)
@@ -199,7 +199,7 @@ class _Tree:
         return float(run.best_cost - run.constant - self._margin) + 0.5 * run.step
 
     def _fix(
-        self, point: Point, node: _Node, lower: NDArray[np.float64], upper: NDArray[np.float64]
+        self, point: Relaxed, node: _Node, lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> None:
         """Publish columns whose reduced cost takes them past the incumbent."""
         run = self._run
@@ -211,18 +211,18 @@ class _Tree:
         if node.depth == 0:
             self._gone |= out
 
-    def _leaf(self, point: Point) -> bool:
+    def _leaf(self, point: Relaxed) -> bool:
         """Answer an integral point; False if cuts were added that exclude it."""
         run = self._run
         pattern = self._lp.full(point.x) > 0.5
         # Rows that were slack for long have been dropped.
-        if self._lp.add(broken(run.master.cuts, pattern)):
+        if self._lp.enter(broken(run.master.cuts, pattern)):
             return False
         known = len(run.master.cuts)
         result = answer_pattern(run, pattern)
         if result is not None:
             return self._tie(result) if self.sees_ties else True
-        if not self._lp.add(run.master.cuts[known:]):
+        if not self._lp.enter(run.master.cuts[known:]):
             msg = "an unsafe pattern satisfies all rows within the solver's tolerances"
             raise SolverError(msg)
         return False
@@ -236,9 +236,9 @@ class _Tree:
             run.take(result)
         self._ties += 1
         self.sees_ties = self._ties <= _MOST_TIES
-        return self._lp.add([all_but(pattern & run.problem.free)]) == 0
+        return self._lp.enter([all_but(pattern & run.problem.free)]) == 0
 
-    def _cut(self, point: Point, *, thorough: bool) -> bool:
+    def _cut(self, point: Relaxed, *, thorough: bool) -> bool:
         run = self._run
         x = self._lp.full(point.x)
         cuts = run.cutter.bridgeless(x)
@@ -246,7 +246,7 @@ class _Tree:
             found = self._misses(x, thorough=thorough)
             cuts += [cut for miss in found for cut in miss.cuts]
         run.master.add(cuts)
-        return self._lp.add(cuts) > 0
+        return self._lp.enter(cuts) > 0
 
     def _misses(self, x: NDArray[np.float64], *, thorough: bool) -> list[Miss]:
         """All requirements missed at the root; a few elsewhere, where nodes count for more."""
@@ -258,7 +258,7 @@ class _Tree:
     # ---- branching -----------------------------------------------------------------------------
 
     def _children(
-        self, node: _Node, point: Point, fraction: NDArray[np.bool_],
+        self, node: _Node, point: Relaxed, fraction: NDArray[np.bool_],
         lower: NDArray[np.float64], upper: NDArray[np.float64],
     ) -> list[_Node]:  # fmt: skip
         where = np.flatnonzero(fraction)
@@ -297,7 +297,7 @@ class _Tree:
         return np.where(count[where] > 0, gain[where] / np.maximum(count[where], 1), mean)
 
     def _probe(
-        self, j: int, point: Point, lower: NDArray[np.float64], upper: NDArray[np.float64]
+        self, j: int, point: Relaxed, lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> tuple[float, float]:
         """Bounds of both children after a few simplex steps."""
         ends = []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.audits.certificate import Claim
+from csp.audits.claims import Claim
 from csp.problem.singletons import Attackers
 from csp.solve.large.field import Field, Witness
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, judge
-from csp.audits.certificate import Certificate, Claim
+from csp.audits.claims import Certificate, Claim
 from csp.audits.intervals import as_arrays, interval_claims
 from csp.audits.violations import Violation, largest_levels, short_of_levels
 from csp.clock import Clock

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from csp.clock import Clock
-from csp.highs import Model, Status
+from csp.highs import Model, Status, safe_bound
 from csp.solve.large.field import Field
 
 __all__ = ["Relaxed", "conditions", "least", "relax"]
@@ -93,8 +93,8 @@ def relax(field: Field, clock: Clock) -> Relaxed:
         solution = model.solution
         z = np.clip(np.asarray(solution.col_value), 0, 1)
         y = np.maximum(np.asarray(solution.row_dual), 0)
-        spare = np.minimum(price - csr_array(rows[held]).T @ y, 0)
-        bound = max(bound, float(y @ lower[held] + spare.sum()))
+        reduced = price - csr_array(rows[held]).T @ y
+        bound = max(bound, safe_bound(lower[held], y, reduced))
     x = fixed.astype(np.float64)
     x[columns] = z
     return Relaxed(x, bound)

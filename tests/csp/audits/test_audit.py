@@ -7,19 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csc_array
 
 from csp import UNBOUNDED, InputError, Problem, Table
 from csp.attacker import components, engine, maxflow
 from csp.attacker.flow import FlowEngine, Network, as_network, half_arcs
 from csp.attacker.lp import LpEngine
-from csp.attacker.view import room
 from csp.audits.audit import audit
-from csp.audits.certificate import Certificate, Claim, _fault_of_proof, _fault_of_witness
+from csp.audits.claims import Certificate, Claim
 from csp.audits.intervals import interval_claims, intervals
-from csp.audits.ledger import doubtful
 from csp.errors import CertificateError
 from tests.support import oracles
 from tests.support.strategies import frequency_2d, frequency_3d, problems, small_tables
@@ -81,6 +78,8 @@ def test_integer_intervals_equal_enumeration(data: st.DataObject) -> None:
     table = data.draw(small_tables())
     pattern = data.draw(patterns(table)) & ~table.margins
     lower, upper = intervals(table, pattern, integer=True)
+    # Where the ends are finite in fractions, the tables in whole numbers can be listed.
+    assume(np.isfinite(intervals(table, pattern)).all())
     tables = list(oracles.integer_tables(table, pattern))
     assert tables
     values = np.array(tables)
@@ -140,45 +139,6 @@ def test_ends_that_are_enough_are_reached_or_proved_short(data: st.DataObject) -
                 short = end.reach is not None and end.reach < need
                 assert short == (stop.reach is not None and stop.reach < need)
                 assert not short or (stop.exact and stop.reach == end.reach)
-
-
-@given(problems(singletons=None), st.data())
-def test_claims_checked_together_and_one_by_one_agree(
-    problem: Problem, data: st.DataObject
-) -> None:
-    pattern = data.draw(patterns(problem.table)) | problem.forced
-    table = problem.table
-    claims = [
-        c
-        for pair in interval_claims(table, pattern, np.flatnonzero(pattern)).values()
-        for c in pair
-    ]
-    plain = [c for c in claims if c.reach is not None]
-    up, down = room(table)
-    assert {id(claims[i]) for i in doubtful(claims, table, pattern, up, down)} <= {
-        id(c)
-        for c in claims
-        if c.reach is None or c.steps.dtype != np.int64 or c.multipliers.dtype != np.int64
-    }
-    if not plain:
-        return
-    claim = data.draw(st.sampled_from(plain))
-    reach = claim.reach or Fraction(0)
-    forged = [
-        replace(claim, reach=reach + Fraction(1, 3)),
-        replace(claim, steps=claim.steps + 1),
-        replace(claim, cells=claim.cells[::-1].copy(), steps=claim.steps + 2),
-        replace(claim, multipliers=claim.multipliers * 2 + 1) if len(claim.rows) else claim,
-        replace(claim, reach=reach - 1) if claim.exact and reach >= 1 else claim,
-    ]
-    for lie in forged:
-        try:
-            Certificate(table, pattern, (lie,)).verify()
-        except CertificateError:
-            continue
-        columns = csc_array(table.relations)
-        assert _fault_of_witness(lie, columns, pattern, up, down) is None
-        assert not lie.exact or _fault_of_proof(lie, table, pattern, up, down) is None
 
 
 @settings(max_examples=150)

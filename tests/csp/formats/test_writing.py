@@ -23,7 +23,7 @@ from cellveil.output.files import check_outputs, write_columns, write_csv, write
 from cellveil.output.screen import printable
 from csp import InputError, Key
 from csp.formats import files as module
-from csp.formats.files import atomic_path, atomic_writer, check_writable, written_together
+from csp.formats.files import atomic_writer, check_writable, written_together
 from tests.support.shared import ROOT
 
 
@@ -119,7 +119,7 @@ def test_drafts_are_private_from_their_first_byte(tmp_path: Path) -> None:
     target = tmp_path / "a.parquet"
     before = os.umask(0)
     try:
-        with atomic_path(target) as draft:
+        with written_together() as files, files.path(target) as draft:
             assert mode(draft) == 0o600
             inode = draft.stat().st_ino
             import duckdb

@@ -14,11 +14,11 @@ from csp.audits.audit import audit
 from csp.clock import UNLIMITED
 from csp.errors import Unprotectable
 from csp.solve.cuts import Cut, Cutter
-from csp.solve.exact import master, pricing
+from csp.solve.exact import master
+from csp.solve.exact import relaxation as pricing
 from csp.solve.exact import state as run
-from csp.solve.exact.linear import entries
 from csp.solve.exact.master import Master
-from csp.solve.exact.pricing import PricedRelaxation
+from csp.solve.exact.relaxation import Relaxation, entries
 from csp.solve.exact.state import Run, drive
 from csp.solve.network import node_cuts as flowcuts
 from csp.solve.network.network import HiddenNetwork
@@ -168,7 +168,7 @@ def test_the_relaxation_has_the_same_optimum_with_few_columns(
 def test_rows_leave_and_come_back_for_good() -> None:
     # min x + 3 y: the second row asks for x = 0.8, which leaves the first one loose.
     cells = np.array([3, 8], np.int64)
-    relaxation = PricedRelaxation(cells, 10, np.array([1.0, 3.0]), 1.0, 0, UNLIMITED)
+    relaxation = Relaxation(cells, 10, np.array([1.0, 3.0]), 1.0, 0, UNLIMITED, priced=True)
     loose = Cut(cells, np.array([1.0, 1.0]), 0.5, "capacity")
     tight = Cut(cells, np.array([1.0, 0.5]), 0.8, "capacity")
     with pytest.MonkeyPatch.context() as patch:
