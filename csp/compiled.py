@@ -33,8 +33,8 @@ class Kernels:
     """Plain functions that numba compiles together, the first time that it pays.
 
     Compiling takes seconds, once per installation; loading what is on disk takes tenths of a
-    second. Calls that are known to be small run the plain functions until these have taken about
-    as long.
+    second, and less where numba is there already. Calls that are known to be small run the plain
+    functions until these have taken about as long.
 
     Parameters
     ----------
@@ -52,8 +52,9 @@ class Kernels:
         Of ``numba.njit``.
     """
 
-    COMPILING, LOADING = 1.0, 0.1
-    """Seconds of plain work in one process after which compiling, and loading, pays."""
+    COMPILING, IMPORTING, LOADING = 1.0, 0.1, 0.01
+    """Seconds of plain work in one process after which it pays to compile, to import numba and load
+    what is kept, and to load it with numba there."""
 
     def __init__(
         self,
@@ -90,6 +91,10 @@ class Kernels:
         functions = compile_together(modules, self._names, given, **self._options)
         return MappingProxyType(given | functions)
 
+    @property
+    def _loading(self) -> float:
+        return self.LOADING if "numba" in sys.modules else self.IMPORTING
+
     @cached_property
     def _kept(self) -> bool:
         """Whether an earlier run left compiled functions on disk."""
@@ -102,7 +107,7 @@ class Kernels:
         if not self._pays:
             self._pays = (
                 not small or _at_once or self._spent >= self.COMPILING
-                or (self._spent >= self.LOADING and self._kept)
+                or (self._spent >= self._loading and self._kept)
             )  # fmt: skip
         return self.compiled if self._pays else self.plain
 

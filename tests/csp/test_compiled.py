@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from csp.compiled import Kernels, at_once, made
 from tests.support.shared import ROOT
 
 CALLEE = """
@@ -98,6 +99,31 @@ def test_what_was_compiled_before_a_module_moved_is_left_alone(tmp_path: Path) -
     assert run("before") == 3
     (tmp_path / "before.py").unlink()
     assert run("after") == 3
+
+
+def test_small_work_is_compiled_once_that_pays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spun.py").write_text("def spin(n):\n    return n + 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    kernels = Kernels("spun", "spin")
+    made.remove(kernels)
+    assert kernels.choose(small=True) is kernels.plain
+    assert kernels.run("spin", 1, small=True) == 2
+    assert kernels.choose(small=True) is kernels.plain
+    monkeypatch.setattr(Kernels, "COMPILING", 0.0)
+    assert kernels.choose(small=True) is kernels.compiled
+    # What is compiled once is used from then on.
+    monkeypatch.undo()
+    assert kernels.choose(small=True) is kernels.compiled
+    assert kernels.run("spin", 1, small=True) == 2
+    assert kernels.compiled["spin"].signatures
+    large, asked = Kernels("spun", "spin"), Kernels("spun", "spin")
+    assert large.choose(small=False) is large.compiled
+    with at_once():
+        assert asked.choose(small=True) is asked.compiled
+    del made[-2:]
 
 
 def test_numba_is_compiled_through_one_door() -> None:
