@@ -1,1 +1,6 @@
-"""Partitions in which no cell of clusters by attributes is sensitive, made in five ways."""
+"""Partitions in which no cell of clusters by attributes is sensitive, made in five ways.
+
+`comply` is the door and `result` the certificate. `suppress` suppresses means and `drop` records;
+`grow`, `merge` and `local_search` form clusters, run by `search`; `optimise` partitions by
+`column_generation` with its `pricing`. `sensitivity` is what all of them ask of a group.
+"""

@@ -1,1 +1,5 @@
-"""Partitions of a file into clusters of at least k records."""
+"""Partitions of a file into clusters of at least k records.
+
+`methods` are the public ways to make one and `partition` is the result. `mdav` and `vmdav` go
+through a shrinking `kdtree` where there are many records; `exact_means` rounds their means once.
+"""

@@ -24,6 +24,7 @@ from csp import (
     intervals,
     suppress,
 )
+from csp.compiled import at_once
 from csp.decoys.suppress import defend
 from csp.release.completion import complete
 from tests.support.shared import kept_limit
@@ -86,13 +87,14 @@ CALLS: dict[str, Callable[[float], Any]] = {
 @pytest.fixture(scope="module", autouse=True)
 def _warm() -> None:
     """Compile what numba compiles, and import what is imported late."""
-    for shape in ((4, 4), (3, 3, 3)):
-        for method in ("auto", "branch", "compact"):
-            suppress(problem(*shape), method=method)
-    suppress(problem(4, 4), method="small")
-    mechanism(defence=Decoys(0.1, KEY)).protect(counts(4, 4))
-    with contextlib.suppress(OutOfTime):
-        CALLS["protect"](5)
+    with at_once():
+        for shape in ((4, 4), (3, 3, 3)):
+            for method in ("auto", "branch", "compact"):
+                suppress(problem(*shape), method=method)
+        suppress(problem(4, 4), method="small")
+        mechanism(defence=Decoys(0.1, KEY)).protect(counts(4, 4))
+        with contextlib.suppress(OutOfTime):
+            CALLS["protect"](5)
 
 
 @pytest.mark.parametrize("limit", [0.3, 1.0])

@@ -16,6 +16,7 @@ import microagg
 from attacks import Knowledge
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import draw
+from cellveil.cli.warm import compile_everything
 from csp import Decoys, Mechanism, MinFrequency, OutOfTime, Table
 from csp.release.completion import complete
 from csp.release.release import Release
@@ -145,6 +146,12 @@ WARM: dict[str, Callable[[float], Any]] = {
 
 Below 5,000 records MDAV is not compiled at all.
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> None:
+    """Limits are not for compiling."""
+    compile_everything(lambda _: None)
 
 
 def outcome(call: Callable[[float], Any], seconds: float) -> Any:
