@@ -9,7 +9,23 @@ from numbers import Real
 
 from csp.errors import InputError, OutOfTime
 
-__all__ = ["UNLIMITED", "Clock"]
+__all__ = ["UNLIMITED", "Clock", "leave_out", "now"]
+
+_left_out = 0.0
+
+
+def now() -> float:
+    """Seconds of work of this process so far, from any beginning: what is left out apart."""
+    return time.monotonic() - _left_out
+
+
+def leave_out(seconds: float) -> None:
+    """Have all clocks stand still for some seconds that have just passed.
+
+    Compiling happens once per installation, may take longer than a limit, and cannot be stopped.
+    """
+    global _left_out
+    _left_out += seconds
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -19,7 +35,7 @@ class Clock:
     Attributes
     ----------
     end : float
-        `time.monotonic` value; infinite for no limit.
+        By `now`; infinite for no limit.
 
     Examples
     --------
@@ -46,17 +62,17 @@ class Clock:
         if not (number and time_limit > 0):
             msg = f"time_limit {time_limit!r} is not a positive number of seconds"
             raise InputError(msg)
-        return cls(time.monotonic() + float(time_limit))
+        return cls(now() + float(time_limit))
 
     @property
     def left(self) -> float:
         """Seconds to the end; negative after it."""
-        return self.end - time.monotonic()
+        return self.end - now()
 
     @property
     def over(self) -> bool:
         """Whether the time has run out."""
-        return time.monotonic() >= self.end
+        return now() >= self.end
 
     @property
     def seconds(self) -> float | None:
@@ -65,11 +81,11 @@ class Clock:
 
     def within(self, seconds: float) -> Clock:
         """Return a clock that ends after so many seconds, and no later than this one."""
-        return Clock(min(self.end, time.monotonic() + seconds))
+        return Clock(min(self.end, now() + seconds))
 
     def part(self, share: float) -> Clock:
         """Return a clock that ends after a share of the time that is left."""
-        return Clock(time.monotonic() + share * max(self.left, 0.0))
+        return Clock(now() + share * max(self.left, 0.0))
 
     def check(self, before: str = "there was an answer") -> None:
         """Stop work that has run out of time.

@@ -18,6 +18,8 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from csp.clock import leave_out
+
 __all__ = ["Kernels", "at_once", "compile_together", "made"]
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -162,7 +164,7 @@ def compile_together(
 
     import numba
 
-    _announce_compiling()
+    _watch_compiling()
     space: dict[str, Any] = {}
     for module in modules:
         space |= vars(module)
@@ -196,19 +198,25 @@ def _stamp_of(given: Any) -> str:
 
 
 @cache
-def _announce_compiling() -> None:
-    """Have it said, where a person looks at it, when numba begins to compile."""
+def _watch_compiling() -> None:
+    """Have it said, where a person looks at it, that numba compiles, and leave it out of limits."""
     from numba.core import event
 
-    class Notice(event.Listener):  # type: ignore[misc]
-        said = False
+    class Watch(event.Listener):  # type: ignore[misc]
+        said, inside, began = False, 0, 0.0
 
         def on_start(self, _event: Any) -> None:
             if not self.said and (sys.stderr.isatty() or "ipykernel" in sys.modules):
                 print("compiling, once per installation", file=sys.stderr, flush=True)
             self.said = True
+            # What a function calls is compiled inside its own compilation.
+            if not self.inside:
+                self.began = time.monotonic()
+            self.inside += 1
 
         def on_end(self, _event: Any) -> None:
-            """Nothing more is said."""
+            self.inside -= 1
+            if not self.inside:
+                leave_out(time.monotonic() - self.began)
 
-    event.install_listener("numba:compile", Notice())
+    event.register("numba:compile", Watch())

@@ -6,7 +6,6 @@ runs it on every completion of the release; only those that reproduce the patter
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, AttackRun
 from attacks.algorithm_known.network_search import network_search_applies
 from attacks.algorithm_known.public_view import PublicView
-from csp.clock import Clock
+from csp.clock import Clock, now
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release.release import Release
@@ -165,7 +164,7 @@ def matching(
     >>> [ends[0].item() for ends in (found.lower, found.upper)]
     [1, 17]
     """
-    began, clock = time.monotonic(), Clock.of(time_limit)
+    began, clock = now(), Clock.of(time_limit)
     if method not in METHODS:
         msg = f"method {method!r} is not one of {', '.join(METHODS)}"
         raise InputError(msg)
@@ -206,5 +205,5 @@ def matching(
         release, view.cells, view.lower, view.upper, proved.lower, proved.upper,
         values if run.exact_values else None,
         proved.verdict, proved.named, run.tested, run.matched, run.fibre_size, run.complete,
-        run.left_out, method, time.monotonic() - began,
+        run.left_out, method, now() - began,
     )  # fmt: skip

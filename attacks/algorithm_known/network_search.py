@@ -6,7 +6,6 @@ outsider does not know the true table) and passes over all that cannot add to th
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.network_ranges import update_slack
 from csp.attacker.flow import as_network
 from csp.attacker.view import hidden_view
-from csp.clock import UNLIMITED, Clock
+from csp.clock import UNLIMITED, Clock, now
 from csp.errors import InputError, argument
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
 from csp.solve.small import many as cases
@@ -106,11 +105,11 @@ class NetworkSearch:
         nodes : int, optional
             As many as take about a tenth of a second by default.
         """
-        began, many = time.monotonic(), self._pace if nodes is None else nodes
+        began, many = now(), self._pace if nodes is None else nodes
         small = self._small and many <= _FEW_NODES
         self._run("enumerate_matches", many, min(_QUICK, self._proof), small=small)
         if nodes is None and self._state.counts[KEPT] < len(self._state.kept):
-            spent = time.monotonic() - began
+            spent = now() - began
             self._pace = max(1, many * 2 if spent < _STEP / 2 else int(many * _STEP / spent))
         over = bool(self._state.counts[DEPTH] < 0)
         late = int(self._state.counts[LATE])
@@ -137,11 +136,11 @@ class NetworkSearch:
             for i in left.tolist():
                 if self.clock.over:
                     break
-                began = time.monotonic()
+                began = now()
                 # A long proof is worth compiling for.
                 outcome[i] = self._outcome(tables[i : i + 1], nodes, small=False)[0]
                 if outcome[i] == _OPEN:
-                    spent = max(time.monotonic() - began, 1e-6)
+                    spent = max(now() - began, 1e-6)
                     self._speed = min(self._speed, nodes / spent)
             left = np.flatnonzero(outcome == _OPEN)
         self._state.counts[TESTED] = tested

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker import maxflow
+from csp.attacker.maxflow import KERNELS
 from csp.attacker.view import Extreme, View
 from csp.clock import UNLIMITED, Clock
 
@@ -69,7 +69,7 @@ def as_network(view: View) -> Network | None:
     flip = np.where(columns.data[first[pairs]] == columns.data[first[pairs] + 1], -1, 1)
     sign = np.zeros(r, dtype=np.int64)
     neighbours = _neighbours(r, a, b, flip)
-    if not maxflow.KERNELS.run("orient", *neighbours, sign, small=len(a) <= _SMALL):
+    if not KERNELS.run("orient", *neighbours, sign, small=len(a) <= _SMALL):
         return None
     tail = np.full(len(degree), r, dtype=np.int64)
     head = np.full(len(degree), r, dtype=np.int64)
@@ -115,7 +115,7 @@ class FlowEngine:
         for first in range(0, len(targets), width):
             clock.check()
             last = min(first + width, len(targets))
-            pools = maxflow.KERNELS.run(
+            pools = KERNELS.run(
                 "ends", *self._arcs, up, down, self._network.tail, self._network.head,
                 targets, signs, limits, first, last, served, reach,
                 small=len(up) * (last - first) <= _SMALL,

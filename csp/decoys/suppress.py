@@ -7,7 +7,6 @@ way there is found plays no part, so every method keeps the promise, also when i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, follow, judge
-from csp.clock import UNLIMITED, Clock
+from csp.clock import UNLIMITED, Clock, now
 from csp.decoys.decoys import Decoys
 from csp.decoys.guarantee import Guarantee
 from csp.decoys.width import Wide
@@ -169,7 +168,7 @@ def settle(
     Unprotectable, OutOfTime
         As for `defend`.
     """
-    began = time.monotonic()
+    began = now()
     table, forced = problem.table, problem.forced
     may = problem.free | forced
     required = forced | drawn
@@ -205,7 +204,7 @@ def settle(
             checked = judge(strict, run.pattern, integer=integer, clock=clock)
         if checked.safe:
             checked = follow(strict, checked, clock=clock, interruptible=True)
-            run = replace(run, seconds=time.monotonic() - began)
+            run = replace(run, seconds=now() - began)
             return Defended(posed, run, checked, required, guarantee(run.pattern))
         if (run.pattern & ~required).any():
             required = run.pattern

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 
 from csp.calls import expect, named_errors
-from csp.clock import Clock
+from csp.clock import Clock, now
 from csp.errors import InputError, OutOfTime, Unprotectable
 from csp.problem.problem import Problem
 from csp.solve.fallback import everything_suppressed
@@ -96,7 +95,7 @@ def suppress(
         msg = f"seed {seed!r} is not a whole number from 0 to 2**31 - 1"
         raise InputError(msg)
     _refuse_unused(method, gap=gap, seed=seed)
-    clock, began = Clock.of(time_limit), time.monotonic()
+    clock, began = Clock.of(time_limit), now()
     solve = partial(
         _solve, method=method, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress
     )

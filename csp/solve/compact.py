@@ -9,7 +9,6 @@ HiGHS itself, because PuLP calls a run that hit its time limit optimal.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker.view import room
 from csp.audits.audit import Audit, judge
-from csp.clock import UNLIMITED, Clock
+from csp.clock import UNLIMITED, Clock, now
 from csp.errors import InputError, OutOfTime, SolverError, Unprotectable
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
@@ -146,7 +145,7 @@ def solve_compact(
     SolverError
         If the solver stopped early.
     """
-    began = time.monotonic()
+    began = now()
     model = _compact(problem, clock, integer=integer)
     result = _safe_solution(model, model.cost, solver, clock, integer=integer)
     if result is None:
@@ -171,7 +170,7 @@ def solve_compact(
     def tell(phase: str) -> None:
         if progress is not None:
             hidden = int(result.certificate.pattern.sum())
-            progress(Progress(phase, bound, cost, time.monotonic() - began, hidden))
+            progress(Progress(phase, bound, cost, now() - began, hidden))
 
     try:
         tell("search")
@@ -190,7 +189,7 @@ def solve_compact(
         gap=(cost - bound) / cost if cost else 0.0, proven=bound == cost,
         # Larger tables break ties by labels, which this program does not.
         canonical=canonical and problem.table.n_cells <= BINARY_UP_TO,
-        seconds=time.monotonic() - began, method="compact",
+        seconds=now() - began, method="compact",
         stopped=stopped, stats={"programs": model.solves}, audit=best,
     )  # fmt: skip
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 from csp.audits.audit import judge
-from csp.clock import Clock
+from csp.clock import Clock, now
 from csp.errors import CellveilError
 from csp.problem.problem import Problem
 from csp.solve.result import Suppression, cost_of
@@ -42,7 +40,7 @@ def everything_suppressed(
         Seconds that the run had.
     stopped : {"time", "interrupt"}
     began : float
-        `time.monotonic` value.
+        By `csp.clock.now`.
     method : str
     integer : bool
 
@@ -65,7 +63,7 @@ def everything_suppressed(
     return Suppression(
         pattern, cost, bound, (cost - bound) / cost if cost else 0.0, proven=cost == bound,
         canonical=False,
-        seconds=time.monotonic() - began, method=method, stopped=stopped,
+        seconds=now() - began, method=method, stopped=stopped,
         stats={"audits": 1}, audit=result,
         notes=(EVERYTHING,),
     )  # fmt: skip

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from csp.clock import Clock, now
 from csp.compiled import Kernels, at_once, made
 from tests.support.shared import ROOT
 
@@ -131,3 +133,47 @@ def test_numba_is_compiled_through_one_door() -> None:
         for path in (ROOT / package).rglob("*.py"):
             text = path.read_text()
             assert "njit(" not in text or path.name == "compiled.py", path
+
+
+def test_compiling_is_left_out_of_time_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fresh.py").write_text(
+        "def first(n):\n    return n\n\ndef second(n):\n    return n + 1\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    kernels = Kernels("fresh", "first", "second")
+    made.remove(kernels)
+    # numba makes itself ready at the first call of all.
+    assert kernels.compiled["first"](1) == 1
+    clock, began, seen = Clock.of(60), time.monotonic(), now()
+    assert kernels.compiled["second"](1) == 2
+    whole, counted = time.monotonic() - began, now() - seen
+    assert counted < 0.5 * whole
+    assert clock.left == pytest.approx(60 - counted, abs=0.01)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+def test_a_terminal_is_told_once_that_numba_compiles(tmp_path: Path) -> None:
+    import pty
+
+    (tmp_path / "fresh.py").write_text("def up(n):\n    return n + 1\n")
+    code = (
+        "from csp.compiled import Kernels\n"
+        "up = Kernels('fresh', 'up').compiled['up']\nprint(up(1), up(1.5))\n"
+    )
+    environment = {
+        **os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+    }  # fmt: skip
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=environment)
+    os.close(theirs)
+    assert done.stdout.split() == [b"2", b"2.5"]
+    assert os.read(ours, 1000).split() == b"compiling, once per installation".split()
+    os.close(ours)
+    environment["NUMBA_CACHE_DIR"] = str(tmp_path / "other")
+    piped = subprocess.run(command, capture_output=True, check=True, env=environment)
+    assert piped.stderr == b""

@@ -7,12 +7,11 @@ decomposition; Fischetti and Salazar-Gonzalez 2000; Minami and Abe 2019, Definit
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 
 import numpy as np
 
-from csp.clock import Clock
+from csp.clock import Clock, now
 from csp.errors import OutOfTime, SolverError
 from csp.highs import retries
 from csp.problem.problem import Problem
@@ -181,7 +180,7 @@ def solve_by_cuts(
         gap=0.0 if proven else (run.best_cost - run.bound) / run.best_cost,
         proven=proven,
         canonical=canonical,
-        seconds=time.monotonic() - run.began,
+        seconds=now() - run.began,
         method="branch" if tree else "cuts",
         stopped=stopped,
         stats={
@@ -368,7 +367,7 @@ def _improving_phase(run: Run) -> None:
 
 def _as_long(run: Run, share: float) -> Clock:
     """Return a clock for a share of the time used so far."""
-    return run.clock.within(share * (time.monotonic() - run.began))
+    return run.clock.within(share * (now() - run.began))
 
 
 def _core_programs(run: Run, until: Clock) -> None:

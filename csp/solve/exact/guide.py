@@ -7,13 +7,12 @@ exactly.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.clock import UNLIMITED, Clock
+from csp.clock import UNLIMITED, Clock, now
 from csp.errors import OutOfTime
 from csp.solve.exact.state import Run
 from csp.solve.general.construct import construct
@@ -68,12 +67,12 @@ def first_patterns(run: Run) -> None:
         _offer(run, weights, run.clock, tidy=tidy)
         return
     until = run.clock.part(_FIRST_SHARE).within(_FIRST_SECONDS)
-    begun, began = WitnessPool(run.router.space), time.monotonic()
+    begun, began = WitnessPool(run.router.space), now()
     _offer(run, weights, until, tidy=tidy, pool=begun)
     missing = len(begun.missing())
     served = len(begun.space.need) - missing
     # The first requirements take longest: later ones find witnesses there.
-    ends_in_time = missing * (time.monotonic() - began) <= served * run.clock.left
+    ends_in_time = missing * (now() - began) <= served * run.clock.left
     if run.pool is None and ends_in_time:
         _offer(run, weights, run.clock, tidy=tidy, pool=begun)
     if run.pool is None or run.problem.table.n_cells >= VERY_LARGE:

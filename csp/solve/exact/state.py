@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, judge
 from csp.audits.claims import Claim
-from csp.clock import Clock
+from csp.clock import Clock, now
 from csp.errors import CertificateError, InputError, SolverError
 from csp.problem.problem import Problem
 from csp.solve.cuts import (
@@ -59,7 +58,7 @@ class Run:
     integer: bool
     seed: int
     report: ProgressCallback | None
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=now)
     best: NDArray[np.bool_] | None = None
     best_cost: int | None = None
     audit: Audit | None = None
@@ -237,10 +236,9 @@ class Run:
 
     def tell(self, phase: str) -> None:
         """Report progress, and count the time since the last report for the phase."""
-        now = time.monotonic() - self.began
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - sum(self.seconds.values())
+        seconds = now() - self.began
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds - sum(self.seconds.values())
         if self.report is not None:
-            seconds = time.monotonic() - self.began
             hidden = None if self.best is None else int(self.best.sum())
             self.report(Progress(phase, self.bound, self.best_cost, seconds, hidden))
 

@@ -116,7 +116,7 @@ class Neighbourhood:
         start : WitnessPool, optional
         patience : int, optional
         finish : Clock, optional
-            `time.monotonic` value by which witnesses for a pattern found at the deadline are
+            When, by `csp.clock.now`, witnesses for a pattern found at the deadline are
             complete (by default the clock).
         """
         self._clock, self._finish = clock, clock if finish is None else finish

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +11,7 @@ from csp.audits.audit import Audit, judge
 from csp.audits.claims import Certificate, Claim
 from csp.audits.intervals import as_arrays, interval_claims
 from csp.audits.violations import Violation, largest_levels, short_of_levels
-from csp.clock import Clock
+from csp.clock import Clock, now
 from csp.errors import CertificateError, InputError, OutOfTime, SolverError
 from csp.problem.problem import Problem
 from csp.problem.singletons import Attackers
@@ -81,7 +80,7 @@ class _Search:
     gap: float
     integer: bool
     report: ProgressCallback | None
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=now)
     bound: int = 0
     best: Audit | None = None
     cost: int | None = None
@@ -93,11 +92,11 @@ class _Search:
 
     def tell(self, phase: str) -> None:
         """Report progress, and count the time since the last report for the phase."""
-        now = time.monotonic() - self.began
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - sum(self.seconds.values())
+        spent = now() - self.began
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + spent - sum(self.seconds.values())
         if self.report is not None:
             hidden = None if self.best is None else int(self.best.certificate.pattern.sum())
-            self.report(Progress(phase, self.bound, self.cost, now, hidden))
+            self.report(Progress(phase, self.bound, self.cost, spent, hidden))
 
     @property
     def close_enough(self) -> bool:
@@ -112,7 +111,7 @@ class _Search:
             return
         self.audits += 1
         pattern.flags.writeable = False
-        began = time.monotonic()
+        began = now()
         try:
             result = judge(
                 self.problem, pattern, integer=self.integer, clock=clock, shown=book.claims()
@@ -120,7 +119,7 @@ class _Search:
         except (CertificateError, InputError) as error:
             self.notes.append(f"a pattern was left aside ({type(error).__name__})")
             return
-        self.audit_seconds = time.monotonic() - began
+        self.audit_seconds = now() - began
         if result.safe:
             self.take(result)
 
@@ -196,7 +195,7 @@ def solve_large(
     return Suppression(
         pattern=search.best.certificate.pattern, cost=cost, bound=bound,
         gap=(cost - bound) / cost if cost else 0.0, proven=cost == bound, canonical=False,
-        seconds=time.monotonic() - search.began, method="large", stopped=stopped,
+        seconds=now() - search.began, method="large", stopped=stopped,
         stats={"audits": search.audits, "rescued": search.rescued},
         phases=dict(search.seconds), notes=tuple(dict.fromkeys(search.notes)), audit=search.best,
     )  # fmt: skip
@@ -307,7 +306,7 @@ def _again(
         return book
     reserve = search.clock
     if reserve.end < np.inf:
-        spent = time.monotonic() - search.began
+        spent = now() - search.began
         reserve = reserve.part(1 - _AUDIT).within(_AGAIN * spent)
     other = Book(arrays, book.attackers)
     for witness in beforehand.values():
@@ -362,7 +361,7 @@ def _stretch(search: _Search) -> float:
 
     Without a limit sweeps are whole, so that results do not depend on the machine.
     """
-    return max(1.0, 0.5 * (time.monotonic() - search.began))
+    return max(1.0, 0.5 * (now() - search.began))
 
 
 def _rescue(search: _Search, book: Book, failed: list[int], clock: Clock) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 from csp.audits.audit import judge
-from csp.clock import Clock
+from csp.clock import Clock, now
 from csp.errors import OutOfTime, SolverError
 from csp.problem.problem import Problem
 from csp.solve.order import BINARY_UP_TO
@@ -39,13 +37,13 @@ def solve_by_search(
         If interrupted before any safe pattern was known; later an interrupt ends the run with
         the best pattern.
     """
-    began = time.monotonic()
+    began = now()
     search = SmallSearch(problem)
 
     def tell(phase: str, answer: SmallAnswer) -> None:
         if progress is not None:
             suppressed = None if answer.pattern is None else int(answer.pattern.sum())
-            seconds = time.monotonic() - began
+            seconds = now() - began
             progress(Progress(phase, answer.bound, answer.cost, seconds, suppressed))
 
     stopped = "done"
@@ -94,7 +92,7 @@ def _audited(
         proven=proven,
         # Larger tables break ties by labels, which the search does not know.
         canonical=answer.outcome == "proven" and problem.table.n_cells <= BINARY_UP_TO,
-        seconds=time.monotonic() - began,
+        seconds=now() - began,
         method="small",
         stopped=stopped,
         stats={"nodes": answer.nodes, "audits": 1},

@@ -137,7 +137,6 @@ def test_sparse_tables_are_protected_by_pairs_and_audited(
     share = occupied(Axes(problem.table))
     assert share < 0.6
     monkeypatch.setattr(engine, "_SPARSE", share + 0.1)
-    moved(problem)  # the limit is not for compiling
     found = suppress(problem, method="large", time_limit=2)
     assert found.audit is not None
     assert found.audit.safe
