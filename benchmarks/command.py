@@ -45,8 +45,7 @@ def bench(
         str | None,
         typer.Option(
             metavar="SOLVERS",
-            help="ours, ours:METHOD, argus, modular, compact, compact:SOLVER, compact:*; "
-            "separated by commas.",
+            help="ours, ours:METHOD, argus, modular, ilp, ilp:SOLVER, ilp:*; separated by commas.",
             show_default="ours and those each spec names",
         ),
     ] = None,

@@ -1,7 +1,7 @@
 """Every solver behind one call: a problem and a time limit in, a `Run` out.
 
 Solvers are named ``ours`` (or ``ours:METHOD``), ``argus`` (pytauargus, optimal), ``modular``
-(pytauargus, HiTaS), ``compact`` (the PuLP program with HiGHS) and ``compact:NAME`` (with another
+(pytauargus, HiTaS), ``ilp`` (the PuLP program with HiGHS) and ``ilp:NAME`` (with another
 solver of PuLP). Each run is a process of its own: a crash, a time-out or a missing package is an
 outcome, and memory and CPU can be compared. Every pattern is judged by our exact audit.
 """
@@ -33,7 +33,7 @@ from csp.solve import METHODS
 
 __all__ = ["BASES", "Run", "attend", "expand", "run"]
 
-BASES = ("ours", "argus", "modular", "compact")
+BASES = ("ours", "argus", "modular", "ilp")
 """Kinds of solver."""
 
 _CHILD = "from benchmarks.worker import main; main()"
@@ -96,7 +96,7 @@ class Run:
 
 
 def expand(names: Sequence[str]) -> list[str]:
-    """Solvers by name, with ``compact:*`` replaced by every solver that PuLP finds.
+    """Solvers by name, with ``ilp:*`` replaced by every solver that PuLP finds.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def expand(names: Sequence[str]) -> list[str]:
         if base == "ours" and rest and rest not in METHODS:
             msg = f"method {rest!r} is not one of {', '.join(METHODS)}"
             raise InputError(msg)
-        found += [f"compact:{solver}" for solver in pulp_solvers()] if rest == "*" else [name]
+        found += [f"ilp:{solver}" for solver in pulp_solvers()] if rest == "*" else [name]
     return list(dict.fromkeys(found))
 
 
@@ -219,7 +219,7 @@ def _patience(solver: str, time_limit: float) -> float:
     base, _, name = solver.partition(":")
     if base in ("argus", "modular"):
         return 90.0 * minutes(time_limit) + 30.0
-    if base == "compact" and name not in ("", "HiGHS"):
+    if base == "ilp" and name not in ("", "HiGHS"):
         return time_limit + 2.0
     return 1.5 * time_limit + 30.0
 

@@ -36,7 +36,7 @@ COLUMNS = (
 
 _LIBRARIES = {
     "ours": ("highspy", "numpy", "scipy", "numba"),
-    "compact": ("highspy", "pulp", "numpy"),
+    "ilp": ("highspy", "pulp", "numpy"),
     "argus": ("pytauargus",),
     "modular": ("pytauargus",),
 }
@@ -113,7 +113,7 @@ def versions(solver: str) -> str:
     """
     base = solver.partition(":")[0]
     words = []
-    if base in ("ours", "compact"):
+    if base in ("ours", "ilp"):
         words = [
             f"python {platform.python_version()}",
             f"cellveil {cellveil.__version__}+{_code()}",

@@ -66,7 +66,7 @@ class Outcome:
 def solvers_of(spec: Spec, asked: Sequence[str] | None = None) -> list[str]:
     """Solvers to run on a spec: those asked for, or ours and the spec's peers.
 
-    Batches are for ours and the compact program, audits for ours.
+    Batches are for ours and integer programs in PuLP, audits for ours.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def solvers_of(spec: Spec, asked: Sequence[str] | None = None) -> list[str]:
         For an unknown solver.
     """
     names = peers.expand(asked if asked is not None else ("ours", *spec.peers))
-    able = {"suppress": peers.BASES, "batch": ("ours", "compact"), "audit": ("ours",)}[spec.task]
+    able = {"suppress": peers.BASES, "batch": ("ours", "ilp"), "audit": ("ours",)}[spec.task]
     return [name for name in names if name.partition(":")[0] in able]
 
 

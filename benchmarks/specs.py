@@ -47,7 +47,7 @@ class Spec:
         What was reached before, and other words on the goal.
     peers : tuple of str
         Solvers beside ours that make sense here, by the names of `benchmarks.peers`;
-        "compact:*" is every solver that PuLP finds.
+        "ilp:*" is every solver that PuLP finds.
     method : str
         Method of `csp.suppress`.
     time_limit : float
@@ -173,7 +173,7 @@ def _tiny() -> list[Spec]:
     return [
         Spec(
             f"frequency-{m}x{m}", "tiny", partial(posed.frequency, m, m),
-            Goal(proven=True, agree=True), "", (*_PEERS, "compact"),
+            Goal(proven=True, agree=True), "", (*_PEERS, "ilp"),
         )
         for m in (5, 6)
     ]  # fmt: skip
@@ -341,7 +341,7 @@ def _small() -> list[Spec]:
         Spec(
             f"small-{m}x{m}-{'value' if by_value else 'unit'}", "small",
             partial(posed.small_template, m, by_value=by_value), Goal(proven=True, within=aim),
-            f"mean; {reached} were reached with unit costs", ("compact",), time_limit=60,
+            f"mean; {reached} were reached with unit costs", ("ilp",), time_limit=60,
             task="batch", tables=10_000 if m < 6 else 1_000,
         )
         for by_value in (False, True)
@@ -424,12 +424,15 @@ def _office() -> list[Spec]:
 
 def _solvers() -> list[Spec]:
     cases: tuple[tuple[str, Callable[[], Problem]], ...] = (
-        ("compact-4x4", partial(posed.frequency, 4, 4)),
-        ("compact-6x6", partial(posed.frequency, 6, 6)),
-        ("compact-8x8-sliding", partial(posed.frequency, 8, 8, sliding=True)),
-        ("compact-3x3x3", partial(posed.cube, 3, 3, 3)),
+        ("counts-4x4", partial(posed.frequency, 4, 4)),
+        ("counts-6x6", partial(posed.frequency, 6, 6)),
+        ("counts-8x8-sliding", partial(posed.frequency, 8, 8, sliding=True)),
+        ("counts-3x3x3", partial(posed.cube, 3, 3, 3)),
+        ("counts-10x10", partial(posed.frequency, 10, 10)),
+        ("counts-14x14", partial(posed.frequency, 14, 14)),
+        ("counts-20x20", partial(posed.frequency, 20, 20)),
     )
     return [
-        Spec(name, "solvers", build, Goal(proven=True, agree=True), "", ("compact:*",))
+        Spec(name, "solvers", build, Goal(proven=True, agree=True), "", ("ilp:*",))
         for name, build in cases
     ]

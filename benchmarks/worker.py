@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.argus import Found, prepare_modular, prepare_optimal
 from benchmarks.posed import batch_of, of_batch
-from csp.clock import Clock
+from csp.clock import UNLIMITED, Clock
 from csp.errors import CellveilError, OutOfTime
 from csp.problem.problem import Problem
 
@@ -118,8 +118,8 @@ def _prepared(job: Job, folder: Path) -> Solve:
         return _our_batch(job) if base == "ours" else _their_batch(job, name)
     if base == "ours":
         return _our_audit(job) if job.task == "audit" else _ours(job, name or job.method)
-    if base == "compact":
-        return _compact(job, name)
+    if base == "ilp":
+        return _ilp(job, name)
     prepare = {"argus": prepare_optimal, "modular": prepare_modular}[base]
     run = prepare(job.problem, folder, job.time_limit)
     return lambda: (run(), None, 1)
@@ -182,34 +182,35 @@ def _our_batch(job: Job) -> Solve:
 
 
 def _their_batch(job: Job, name: str) -> Solve:
-    """Solve the first tables of a batch by the compact program, one after the other."""
-    from csp.solve.compact import solve_compact
+    """Solve the first tables of a batch by integer programs in PuLP, one after the other."""
+    from csp.solve.ilp.suppression import solve_by_ilp
 
     drawn = list(zip(*batch_of(job.problem, SAMPLE), strict=True))
-    solve_compact(of_batch(job.problem, *drawn[0]), solver=_pulp_solver(name))
+    solve_by_ilp(of_batch(job.problem, *drawn[0]), solver=_pulp_solver(name), clock=UNLIMITED)
 
     def solve() -> tuple[Found, float | None, int]:
         patterns = []
         for values, primary, cost in drawn:
             problem = of_batch(job.problem, values, primary, cost)
-            patterns.append(solve_compact(problem, solver=_pulp_solver(name)).pattern)
+            found = solve_by_ilp(problem, solver=_pulp_solver(name), clock=UNLIMITED)
+            patterns.append(found.pattern)
         words = f"proven ({len(patterns)} tables)"
         return Found(np.stack(patterns), None, proven=True, words=words), None, len(patterns)
 
     return solve
 
 
-def _compact(job: Job, name: str) -> Solve:
-    from csp.solve.compact import solve_compact
+def _ilp(job: Job, name: str) -> Solve:
+    from csp.solve.ilp.suppression import solve_by_ilp
 
-    _warm_up("compact")
+    _warm_up("ilp")
     # PuLP calls what a solver had at its time limit optimal. Only HiGHS tells the difference, so
     # other solvers get no limit of their own, and are ended from outside.
     limit = job.time_limit if name in ("", "HiGHS") else None
     solver = None if name in ("", "HiGHS") else _pulp_solver(name)
 
     def solve() -> tuple[Found, float | None, int]:
-        result = solve_compact(job.problem, clock=Clock.of(limit), solver=solver)
+        result = solve_by_ilp(job.problem, clock=Clock.of(limit), solver=solver)
         found = Found(result.pattern, Fraction(result.bound), proven=True, words="proven")
         return found, None, 1
 
@@ -242,7 +243,7 @@ def _warm_up(method: str) -> None:
 
     pivot(np.eye(2), 0, 0)  # compiles a loop that no small problem comes to
 
-    if method in ("compact", "small"):
+    if method in ("ilp", "small"):
         suppress(frequency(4, 4), method=method)
         return
     for problem in (frequency(4, 4), frequency(9, 9), cube(3, 4, 4)):

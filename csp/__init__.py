@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from csp.lazily import lazily
 
 if TYPE_CHECKING:
+    from csp import ilp as ilp
     from csp.audits.audit import Audit, audit
     from csp.audits.intervals import intervals
     from csp.audits.violations import Violation
@@ -67,6 +68,7 @@ _HOMES = {
         "Unprotectable",
     ),
     "csp.audits.intervals": ("intervals",),
+    "csp.ilp": (),
     "csp.formats.delimited": ("TextFile",),
     "csp.problem.jj": ("read_jj", "write_jj"),
     "csp.decoys.guarantee": ("Guarantee",),

@@ -19,8 +19,8 @@ def lazily(
     ----------
     package : str
     homes : mapping of str to tuple of str
-        Names by the module that holds them. No module of the package may share its name with one
-        of them: importing the module would hide it.
+        Names by the module that holds them; a module without names is offered itself. No module of
+        the package may share its name with one of them: importing the module would hide it.
 
     Returns
     -------
@@ -29,6 +29,8 @@ def lazily(
     home = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> Any:
+        if homes.get(f"{package}.{name}") == ():
+            return import_module(f"{package}.{name}")
         if name not in home:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)

@@ -45,6 +45,7 @@ from cellveil.cli.options import (
     ReleaseFile,
     Reveal,
     Separator,
+    Solver,
     Summary,
     TableId,
     TimeLimit,
@@ -52,6 +53,7 @@ from cellveil.cli.options import (
     TopColumns,
     Totals,
     Workers,
+    chosen_method,
 )
 from cellveil.cli.problems import audit, suppress
 from cellveil.front import SAFE, UNSAFE, Front, explained, options_of, say
@@ -208,6 +210,7 @@ def protect(
         ),
     ] = None,
     method: Method = "auto",
+    solver: Solver = None,
     time_limit: TimeLimit = TIME_LIMIT,
     gap: Gap = 0.0,
     workers: Workers = 1,
@@ -250,7 +253,7 @@ def protect(
     from csp.mechanism import Mechanism
     from csp.release_file import read_release
 
-    names = split_names(by, "--by")
+    names, method = split_names(by, "--by"), chosen_method(method, solver)
     clock = Clock.of(time_limit)
     rule, looked_at = read_rules(rules, primary, names, encoding)
     sources = [

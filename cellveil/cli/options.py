@@ -32,6 +32,7 @@ __all__ = [
     "ReleaseFile",
     "Reveal",
     "Separator",
+    "Solver",
     "Summary",
     "TableId",
     "TimeLimit",
@@ -39,6 +40,7 @@ __all__ = [
     "TopColumns",
     "Totals",
     "Workers",
+    "chosen_method",
 ]
 
 RESULTS = (".csv", ".csv.gz", ".parquet")
@@ -72,7 +74,17 @@ class Negative(StrEnum):
 Method = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="auto, cuts, branch, large, small or compact (small tables)."
+        metavar="NAME",
+        help="auto, cuts, branch, large, small (up to 64 cells) or ilp (integer programs in PuLP).",
+    ),
+]
+Solver = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Solver of --method ilp: HiGHS, CPLEX, Gurobi, Xpress, SCIP, CBC or another that PuLP "
+        "finds.",
+        show_default="HiGHS",
     ),
 ]
 TIME_LIMIT = 600.0
@@ -220,3 +232,21 @@ TableId = Annotated[
         metavar="NAME", help="Identity of the table: the same name and key, the same decoys."
     ),
 ]
+
+
+def chosen_method(method: str, solver: str | None) -> str:
+    """Name of a method with its solver, as the library takes it.
+
+    Raises
+    ------
+    InputError
+        If a solver is named for another method than "ilp".
+    """
+    if solver is None:
+        return method
+    if method != "ilp":
+        from csp.errors import InputError
+
+        msg = f"--solver {solver} is for --method ilp; method {method} has its own"
+        raise InputError(msg)
+    return f"ilp:{solver}"

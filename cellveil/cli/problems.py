@@ -20,9 +20,11 @@ from cellveil.cli.options import (
     KeyFile,
     Method,
     Reveal,
+    Solver,
     Summary,
     TableId,
     TimeLimit,
+    chosen_method,
 )
 from cellveil.front import SAFE, UNSAFE, explained, say, tell
 
@@ -35,6 +37,7 @@ def suppress(
     ],
     *,
     method: Method = "auto",
+    solver: Solver = None,
     time_limit: TimeLimit = TIME_LIMIT,
     gap: Gap = 0.0,
     integer: Integer = False,
@@ -80,6 +83,7 @@ def suppress(
         {"-o": output, "--summary": summary}, [problem, key_file],
         {"-o": TEXTS + JJ, "--summary": (".json",)},
     )  # fmt: skip
+    method = chosen_method(method, solver)
     decoys = read_defence(defence, key_file, table_id)
     needs_width(decoys)
     clock = Clock.of(time_limit)

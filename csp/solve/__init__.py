@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 
@@ -9,15 +11,20 @@ import numpy as np
 
 from csp.calls import expect, named_errors
 from csp.clock import Clock, now
-from csp.errors import InputError, OutOfTime, Unprotectable
+from csp.errors import InputError, OutOfTime, SolverError, Unprotectable
 from csp.problem.problem import Problem
 from csp.solve.fallback import everything_suppressed
 from csp.solve.order import BINARY_UP_TO, label_order, reordered, restored
 from csp.solve.result import Progress, ProgressCallback, Suppression
 
-__all__ = ["METHODS", "Progress", "ProgressCallback", "Suppression", "suppress"]
+__all__ = [
+    "METHODS", "Progress", "ProgressCallback", "Suppression", "in_label_order", "suppress",
+]  # fmt: skip
 
-METHODS = ("auto", "cuts", "branch", "compact", "small", "large")
+METHODS = ("auto", "cuts", "branch", "ilp", "small", "large")
+
+_COMPARED = 1000
+"""Cells up to which integer programs in PuLP are a second opinion of less than a minute."""
 
 
 @named_errors
@@ -29,6 +36,7 @@ def suppress(
     gap: float = 0.0,
     integer: bool = False,
     seed: int = 0,
+    check: str | None = None,
     progress: ProgressCallback | None = None,
 ) -> Suppression:
     """Find the cheapest suppression pattern that keeps every promise of a problem.
@@ -36,16 +44,16 @@ def suppress(
     Parameters
     ----------
     problem : Problem
-    method : {"auto", "cuts", "branch", "large", "compact", "small"}
+    method : {"auto", "cuts", "branch", "large", "small", "ilp", "ilp:SOLVER"}
         "cuts" solves integer programs and adds cuts in turn (`csp.solve.exact.cut_loop`); "branch"
         keeps one tree and adds cuts at its nodes (`csp.solve.exact.tree`). "auto" is "cuts" for
         networks (two-way tables, also with one hierarchy), "large" for other labelled tables from
         5,000 cells on, "branch" for the rest, which begins with it from 1,000 or 2,000 cells on.
         "large" finds witnesses in parts of the table (`csp.solve.large`); it takes tables in which
-        every relation runs along one dimension, and seldom proves an optimum. "compact" is the
-        readable integer program in PuLP (`csp.solve.compact`; small tables only), "small" the
-        compiled search over networks of up to 64 cells that need not be published
-        (`csp.solve.small.one`), which pays for many tables (`csp.solve.small.batch`).
+        every relation runs along one dimension, and seldom proves an optimum. "small" is
+        the compiled search over networks of up to 64 cells that need not be published
+        (`csp.solve.small.one`), which pays for many tables (`csp.solve.small.batch`). "ilp" is
+        integer programs in PuLP with HiGHS, "ilp:SCIP" with another solver (`csp.ilp.suppress`).
     time_limit : float, optional
         Wall seconds. At the limit the best audited pattern is returned with its bound; if there is
         none yet, the pattern of everything that may be suppressed.
@@ -55,6 +63,9 @@ def suppress(
         Judge levels on integer intervals.
     seed : int
         Seed of the solvers. It changes the way, never a canonical answer.
+    check : {"ilp", "ilp:SOLVER"}, optional
+        Second opinion for tables of up to 1,000 cells: the problem is solved by this method as
+        well, and both answers must agree.
     progress : callable, optional
         Called with a `Progress` now and then. Raising KeyboardInterrupt in it (or pressing
         Ctrl-C) ends the run with the best pattern so far.
@@ -73,6 +84,8 @@ def suppress(
     InputError
         For an unknown method, limits out of range, or a problem or option that the method does
         not take.
+    SolverError
+        If the second opinion contradicts the answer.
 
     Examples
     --------
@@ -85,33 +98,58 @@ def suppress(
     (4, 3, True)
     """
     expect(problem, Problem, "problem")
-    if method not in METHODS:
-        msg = f"method {method!r} is not one of {', '.join(METHODS)}"
-        raise InputError(msg)
+    _check_method(method)
     if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= gap < 1:
         msg = f"gap {gap!r} is not in [0, 1); 0.05 means 5 percent"
         raise InputError(msg)
     if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 2**31:
         msg = f"seed {seed!r} is not a whole number from 0 to 2**31 - 1"
         raise InputError(msg)
-    _refuse_unused(method, gap=gap, seed=seed)
-    clock, began = Clock.of(time_limit), now()
-    solve = partial(
-        _solve, method=method, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress
-    )
+    _refuse_unused(method.partition(":")[0], gap=gap, seed=seed)
+    if check is not None:
+        _check_second(check, problem)
+    solve = partial(_solve, method=method, gap=gap, integer=integer, seed=seed, progress=progress)
+    clock = Clock.of(time_limit)
+    found = in_label_order(problem, solve, clock, integer=integer, method=method)
+    return found if check is None else _compared(problem, found, check, clock, integer=integer)
+
+
+def in_label_order(
+    problem: Problem, solve: Callable[..., Suppression], clock: Clock, *, integer: bool,
+    method: str,
+) -> Suppression:  # fmt: skip
+    """Solve a problem with its cells in the order in which ties are broken.
+
+    Parameters
+    ----------
+    problem : Problem
+    solve : callable
+        Takes a problem and ``clock=``.
+    clock : Clock
+    integer : bool
+    method : str
+        Where it was stopped without a pattern, everything that may be is suppressed, but by
+        "auto", "cuts", "branch" and "large", which have tried that.
+
+    Raises
+    ------
+    Unprotectable, OutOfTime, InputError
+        See `suppress`.
+    """
+    time_limit, began = clock.seconds, now()
     n = problem.table.n_cells
     order = label_order(problem.table) if n <= BINARY_UP_TO else np.arange(n)
     given, sorted_already = problem, bool((np.diff(order) > 0).all())
     posed = given if sorted_already else reordered(given, order)
     try:
-        found = solve(posed)
+        found = solve(posed, clock=clock)
     except Unprotectable as error:
         if error.index is not None:
             error.index = int(order[error.index])
         raise
     except (OutOfTime, KeyboardInterrupt) as error:
-        if isinstance(error, OutOfTime) and method not in ("small", "compact"):
-            raise  # the cut loop has tried it
+        if isinstance(error, OutOfTime) and not method.startswith(("small", "ilp")):
+            raise
         everything = everything_suppressed(
             posed, time_limit=time_limit, began=began, integer=integer, method=method,
             stopped="time" if isinstance(error, OutOfTime) else "interrupt",
@@ -122,6 +160,61 @@ def suppress(
     return found if sorted_already else restored(found, given.table, order)
 
 
+def _check_method(method: str) -> None:
+    name, _, solver = method.partition(":") if isinstance(method, str) else ("", "", "")
+    if name not in METHODS or (":" in str(method) and (name != "ilp" or not solver)):
+        msg = f"method {method!r} is not one of {', '.join(METHODS)}, or ilp:SOLVER"
+        raise InputError(msg)
+    if solver:
+        from csp.solve.ilp.solvers import solver_named
+
+        solver_named(solver)
+
+
+def _check_second(check: str, problem: Problem) -> None:
+    """Refuse a second opinion that is not one, or that would take too long."""
+    _check_method(check)
+    if not check.startswith("ilp"):
+        msg = f"check {check!r} is not 'ilp' or 'ilp:SOLVER'"
+        raise InputError(msg)
+    if problem.table.n_cells > _COMPARED:
+        msg = (
+            f"check {check!r} is for tables of up to {_COMPARED} cells; this one has "
+            f"{problem.table.n_cells}: leave it out (the audit is exact at every size)"
+        )
+        raise InputError(msg)
+
+
+def _compared(
+    problem: Problem, found: Suppression, check: str, clock: Clock, *, integer: bool
+) -> Suppression:
+    """Compare an answer with a second one; say in a note what could not be compared.
+
+    Raises
+    ------
+    SolverError
+        If one of the two cannot be right.
+    """
+    solve = partial(_solve, method=check, gap=0.0, integer=integer, seed=0, progress=None)
+    if clock.over or found.stopped in ("time", "interrupt"):
+        other = None
+    else:
+        other = in_label_order(problem, solve, clock, integer=integer, method=check)
+    if other is None or other.stopped in ("time", "interrupt"):
+        said = f"check {check!r} had no time to compare the answer"
+        return replace(found, notes=(*found.notes, said))
+    wrong = found.cost < other.bound or other.cost < found.bound
+    if found.canonical and other.canonical:
+        wrong |= bool((found.pattern != other.pattern).any())
+    if wrong:
+        msg = (
+            f"methods {found.method!r} and {other.method!r} contradict each other about the "
+            "cheapest pattern; use neither answer, and report the problem"
+        )
+        raise SolverError(msg)
+    return found
+
+
 def _refuse_unused(method: str, *, gap: float, seed: int) -> None:
     """Refuse options that a method has no use for.
 
@@ -130,7 +223,7 @@ def _refuse_unused(method: str, *, gap: float, seed: int) -> None:
     InputError
     """
     unused = {
-        "compact": {"gap": gap != 0, "seed": seed != 0},
+        "ilp": {"gap": gap != 0, "seed": seed != 0},
         "small": {"seed": seed != 0},
     }
     for name, given in unused.get(method, {}).items():
@@ -144,10 +237,11 @@ def _solve(
     seed: int, progress: ProgressCallback | None,
 ) -> Suppression:  # fmt: skip
     """Solve a problem whose cells are in the order in which ties are broken."""
-    if method == "compact":
-        from csp.solve.compact import solve_compact
+    if method.startswith("ilp"):
+        from csp.solve.ilp.suppression import solve_by_ilp
 
-        return solve_compact(problem, clock=clock, integer=integer, progress=progress)
+        solver = method.partition(":")[2] or None
+        return solve_by_ilp(problem, clock=clock, integer=integer, solver=solver, progress=progress)
     if method == "small":
         from csp.solve.small.slices import solve_by_search
 

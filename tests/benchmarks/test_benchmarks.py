@@ -290,12 +290,12 @@ def test_absent_specs_are_on_the_page(tmp_path, fake):
 
 def test_solvers_fit_the_task():
     assert run.solvers_of(ONE) == ["ours", "argus"]
-    assert run.solvers_of(ONE, ["compact", "ours:branch"]) == ["compact", "ours:branch"]
-    everything = ["ours", "argus", "modular", "compact"]
-    assert run.solvers_of(spec_of("b", task="batch"), everything) == ["ours", "compact"]
+    assert run.solvers_of(ONE, ["ilp", "ours:branch"]) == ["ilp", "ours:branch"]
+    everything = ["ours", "argus", "modular", "ilp"]
+    assert run.solvers_of(spec_of("b", task="batch"), everything) == ["ours", "ilp"]
     assert run.solvers_of(spec_of("a", task="audit"), everything) == ["ours"]
-    found = peers.expand(["compact:*", "ours"])
-    assert "compact:HiGHS" in found
+    found = peers.expand(["ilp:*", "ours"])
+    assert "ilp:HiGHS" in found
     assert found[-1] == "ours"
 
 
@@ -358,7 +358,7 @@ def test_goals():
         (Goal(below="modular"), SAFE, {"modular": replace(half, value=11)}, []),
         (Goal(below="modular"), SAFE, {"modular": replace(half, unsafe=2)},
          ["10 against 10 of modular, unsafe for 2 cells"]),
-        (Goal(agree=True), SAFE, {"compact": replace(SAFE, value=11)}, ["compact says 11"]),
+        (Goal(agree=True), SAFE, {"ilp": replace(SAFE, value=11)}, ["ilp says 11"]),
         (Goal(memory=50), SAFE, {}, ["100 MB"]),
     ]  # fmt: skip
     for goal, ours, others, words in cases:
@@ -430,7 +430,7 @@ def test_a_missing_package_is_an_outcome(tmp_path, monkeypatch):
     for name in ("pytauargus", "pytauargus._tauargus", "pytauargus.batch", "pytauargus.engine"):
         monkeypatch.setitem(sys.modules, name, None)
     problem = posed.frequency(4, 4)
-    for solver in ("argus", "modular", "compact:NO_SUCH"):
+    for solver in ("argus", "modular", "ilp:NO_SUCH"):
         answer = worker.perform(worker.Job(solver, problem, "auto", 5.0), tmp_path, lambda: None)
         assert answer.found.pattern is None
         assert answer.found.words.startswith("not installed: ")
@@ -445,7 +445,7 @@ def test_a_problem_the_solver_cannot_take_is_an_outcome(tmp_path):
 
 def test_our_answer_of_a_process_is_that_of_the_library():
     problem = posed.frequency(5, 5)
-    found = peers.run("ours:compact", problem, 60.0)
+    found = peers.run("ours:ilp", problem, 60.0)
     assert found.outcome.startswith("proven")
     assert found.unsafe == 0
     assert found.value == suppress(problem).cost == found.bound

@@ -315,7 +315,7 @@ def test_suppress_and_audit_a_jj_file(folder):
     assert read_jj("out.jj").status.tolist().count("x") == 3
     run("audit", "out.jj")
     run("audit", "in.jj.gz", "out.jj", "--integer")
-    run("suppress", "in.jj.gz", "-o", "again.csv", "--reveal", "--method", "compact")
+    run("suppress", "in.jj.gz", "-o", "again.csv", "--reveal", "--method", "ilp")
     assert [row["status"] for row in rows("again.csv")].count("u") == 1
 
 
@@ -606,7 +606,7 @@ VARIANTS = [
     ([], {}),
     (["--intervals", "-o", "a.csv", "--summary", "a.json"], {}),
     (["--intervals", "-o", "a.parquet"], {}),
-    (["-o", "a.csv.gz", "--method", "compact"], {}),
+    (["-o", "a.csv.gz", "--method", "ilp", "--solver", "highs"], {}),
     (["--jj", "b.jj"], {}),
     (["--decimals", "-1"], {}),
     (["--cost", "value", "--summary", "a.json"], {"cost": "value"}),
@@ -667,7 +667,7 @@ def test_jj_commands_give_no_suppressed_value_away(folder, cost):
     runs = [
         ["suppress", "in.jj", "-o", "c.csv", "--summary", "c.json"],
         ["suppress", "in.jj", "-o", "c.jj"],
-        ["suppress", "in.jj", "--method", "compact"],
+        ["suppress", "in.jj", "--method", "ilp"],
         ["suppress", "tight.jj"],
         ["audit", "in.jj"],
         ["audit", "tight.jj", "known.csv"],

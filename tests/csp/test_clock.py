@@ -62,7 +62,7 @@ CALLS: dict[str, Callable[[float], Any]] = {
         for shape in ((60, 60), (9, 9, 9), (22, 22, 20))
     },
     "suppress small": lambda t: suppress(problem(8, 8), method="small", time_limit=t),
-    "suppress compact": lambda t: suppress(problem(7, 7), method="compact", time_limit=t),
+    "suppress ilp": lambda t: suppress(problem(7, 7), method="ilp", time_limit=t),
     "protect": lambda t: mechanism().protect(counts(12, 12, 12), time_limit=t),
     "protect two-way": lambda t: mechanism().protect(counts(70, 70), time_limit=t),
     "protect decoys": lambda t: mechanism(defence=Decoys(0.1, KEY)).protect(
@@ -89,7 +89,7 @@ def _warm() -> None:
     """Compile what numba compiles, and import what is imported late."""
     with at_once():
         for shape in ((4, 4), (3, 3, 3)):
-            for method in ("auto", "branch", "compact"):
+            for method in ("auto", "branch", "ilp"):
                 suppress(problem(*shape), method=method)
         suppress(problem(4, 4), method="small")
         mechanism(defence=Decoys(0.1, KEY)).protect(counts(4, 4))

@@ -44,7 +44,7 @@ def words_of(error: BaseException) -> str:
     return f"{error} {error!r} {error.args} {chain}"
 
 
-METHODS = ("auto", "cuts", "branch", "small", "compact")
+METHODS = ("auto", "cuts", "branch", "small", "ilp")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -67,7 +67,7 @@ def test_a_run_shows_no_suppressed_value(
         assert len(shape) == 3
         assert_clean(words_of(error), secret)
         return
-    assert said or method == "compact"
+    assert said or method == "ilp"
     report = audit(problem, found.pattern)
     printed = capfd.readouterr()
     for text in (

@@ -40,7 +40,7 @@ from tests.support.oracles import is_safe, rational_interval
 from tests.support.shared import examples
 from tests.support.strategies import REGIONS, cube, magnitude_tables, problems, small_tables
 
-METHODS = ("auto", "cuts", "branch", "compact", "small")
+METHODS = ("auto", "cuts", "branch", "ilp", "small")
 
 
 def key_of(number: int) -> Key:
@@ -284,13 +284,13 @@ def test_empty_cells_known_to_all_are_never_decoys():
 
 
 def test_who_cannot_be_protected_need_not_be_named():
-    """The compact program and sums of cells name no cell; the answer is the same error."""
+    """Integer programs and sums of cells name no cell; the answer is the same error."""
     table = Table.from_array([[1, 3, 0], [4, 2, 1]])
     mechanism = Mechanism(
         MinFrequency(3), width=9, margins="publish", defence=Decoys(0.5, key_of(7))
     )
     with pytest.raises(Unprotectable):
-        mechanism.protect(table, method="compact")
+        mechanism.protect(table, method="ilp")
     wide = Table.from_array([[1, 9, 8], [7, 3, 9], [2, 8, 9]])
     with pytest.raises(Unprotectable, match="sensitive sum"):
         Mechanism(

@@ -74,7 +74,7 @@ def test_methods_equal_brute_force(structure: str) -> None:
     @examples(8)
     @given(problems(STRUCTURES[structure], max_free=8, max_primary=4))
     def agree(problem: Problem) -> None:
-        methods = ["auto", "cuts", "branch", "compact"]
+        methods = ["auto", "cuts", "branch", "ilp"]
         if fits_search(problem):
             methods.append("small")
         check(problem, oracles.best_pattern(problem), methods)
@@ -87,7 +87,7 @@ def test_methods_equal_brute_force_where_insiders_know_cells(structure: str) -> 
     @examples(5)
     @given(problems(STRUCTURES[structure], max_free=7, singletons=True))
     def agree(problem: Problem) -> None:
-        check(problem, oracles.best_pattern(problem), ["cuts", "branch", "compact"])
+        check(problem, oracles.best_pattern(problem), ["cuts", "branch", "ilp"])
 
     agree()
 
@@ -100,7 +100,7 @@ def test_methods_equal_brute_force_on_whole_numbers(structure: str) -> None:
     @given(problems(table, max_free=6, margins=False, extras=False))
     def agree(problem: Problem) -> None:
         best = oracles.best_pattern(problem, also=integer_safe(problem))
-        check(problem, best, ["auto", "branch", "compact"], integer=True)
+        check(problem, best, ["auto", "branch", "ilp"], integer=True)
 
     agree()
 
@@ -111,4 +111,4 @@ def test_linear_programs_that_the_primal_simplex_gives_up_are_solved_in_another_
     table = Table(values, relations, np.zeros(5), far, tuple((c,) for c in "abcde"))
     primary = np.array([False, False, True, False, True])
     problem = Problem.of(table, primary, lpl=[0, 0, 0, 1, 1], upl=1)
-    check(problem, oracles.best_pattern(problem), ["auto", "cuts", "branch", "compact"])
+    check(problem, oracles.best_pattern(problem), ["auto", "cuts", "branch", "ilp"])

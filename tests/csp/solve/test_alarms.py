@@ -165,19 +165,19 @@ def test_an_interrupt_of_the_last_audit_of_protect_keeps_the_pattern(monkeypatch
     assert not kept.audit.exact[kept.release.pattern].all()
 
 
-@pytest.mark.parametrize("method", ["cuts", "branch", "small", "compact"])
+@pytest.mark.parametrize("method", ["cuts", "branch", "small", "ilp"])
 def test_an_interrupt_before_the_first_pattern_suppresses_everything(
     method: str, monkeypatch: Any
 ) -> None:
-    from csp.solve import compact as ilp
     from csp.solve.exact import cut_loop as benders
+    from csp.solve.ilp import suppression as ilp
     from csp.solve.small import slices
 
     def press(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(benders, "first_patterns", press)
-    monkeypatch.setattr(ilp, "_compact", press)
+    monkeypatch.setattr(ilp, "_Search", press)
     monkeypatch.setattr(slices, "SmallSearch", press)
     found = suppress(FLAT, method=method)
     assert found.stopped == "interrupt"
@@ -187,7 +187,8 @@ def test_an_interrupt_before_the_first_pattern_suppresses_everything(
     assert found.gap == 1.0
     assert found.notes
     unsafe = replace(FLAT, spl=np.where(FLAT.primary, 10**6, 0))
-    with pytest.raises(KeyboardInterrupt):
+    # Integer programs begin with an audit of everything suppressed.
+    with pytest.raises(Unprotectable if method == "ilp" else KeyboardInterrupt):
         suppress(unsafe, method=method)
 
 
@@ -361,16 +362,16 @@ def test_an_attacker_program_without_a_solution_is_no_answer(monkeypatch: Any) -
 
 @pytest.mark.parametrize(
     ("method", "options"),
-    [("compact", {"gap": 0.1}), ("compact", {"seed": 3}), ("small", {"seed": 3})],
+    [("ilp", {"gap": 0.1}), ("ilp", {"seed": 3}), ("small", {"seed": 3})],
 )
 def test_options_without_use_are_refused(method: str, options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
         suppress(FLAT, method=method, **options)
 
 
-def test_compact_reports_progress() -> None:
+def test_integer_programs_report_progress() -> None:
     seen: list[Any] = []
-    found = suppress(FLAT, method="compact", progress=seen.append)
+    found = suppress(FLAT, method="ilp", progress=seen.append)
     assert [state.phase for state in seen] == ["search", "tie-break"]
     assert seen[0].best == found.cost
 

@@ -90,7 +90,7 @@ def test_the_order_of_cells_changes_nothing(problem: Problem, data: st.DataObjec
     order = np.array(data.draw(st.permutations(range(problem.table.n_cells))))
     rows = np.array(data.draw(st.permutations(range(problem.table.relations.shape[0]))))
     other = moved(tied, order, rows)
-    for method in (*METHODS, "compact"):
+    for method in (*METHODS, "ilp"):
         one, two = pattern_of(tied, method), pattern_of(other, method)
         assert (one is None) == (two is None)
         if one is not None and two is not None:
@@ -205,7 +205,7 @@ def test_methods_that_know_no_labels_call_no_answer_about_a_large_table_canonica
     block[:6, :6] = True
     primary = np.arange(table.n_cells) == 0
     problem = Problem.of(table, primary, lpl=5, upl=5, publish=~block.ravel())
-    found = {method: suppress(problem, method=method) for method in ("cuts", "small", "compact")}
+    found = {method: suppress(problem, method=method) for method in ("cuts", "small", "ilp")}
     assert {one.cost for one in found.values()} == {3}
     canonical = [one.pattern.tolist() for one in found.values() if one.canonical]
     assert found["cuts"].canonical

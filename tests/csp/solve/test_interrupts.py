@@ -77,7 +77,7 @@ def test_an_interrupt_at_any_call_leaves_the_truth(method: str, monkeypatch: Any
     check()
 
 
-@pytest.mark.parametrize("method", ["auto", "branch", "small", "compact"])
+@pytest.mark.parametrize("method", ["auto", "branch", "small", "ilp"])
 def test_no_time_at_all_leaves_the_truth(method: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(slices, "SLICE", 3)
 

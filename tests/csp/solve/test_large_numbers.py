@@ -80,40 +80,40 @@ def magnitudes(seed: int) -> Problem:
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
-def test_the_compact_program_is_as_cheap_as_the_cuts(first: int) -> None:
+def test_the_integer_program_is_as_cheap_as_the_cuts(first: int) -> None:
     for seed in range(first, first + 50):
         problem = magnitudes(seed)
         try:
             found = suppress(problem)
         except Unprotectable:
             with pytest.raises(Unprotectable):
-                suppress(problem, method="compact")
+                suppress(problem, method="ilp")
             continue
-        compact = suppress(problem, method="compact")
-        assert compact.proven
+        second = suppress(problem, method="ilp")
+        assert second.proven
         assert found.proven
-        assert compact.cost == found.cost
-        assert (compact.pattern == found.pattern).all()
-        assert audit(problem, compact.pattern).safe
+        assert second.cost == found.cost
+        assert (second.pattern == found.pattern).all()
+        assert audit(problem, second.pattern).safe
 
 
 @pytest.mark.parametrize("bits", [30, 44, 50])
-def test_the_compact_program_refuses_numbers_too_far_apart(bits: int) -> None:
+def test_the_integer_program_refuses_numbers_too_far_apart(bits: int) -> None:
     values = np.random.default_rng(0).integers(2 ** (bits - 1), 2**bits, (3, 3))
     values[0, 0] = 2
     table = Table.from_array(values)
     problem = Problem.of(table, table.values == 2, lpl=1, upl=1, publish=table.margins)
     fast = suppress(problem)
     try:
-        compact = suppress(problem, method="compact")
+        second = suppress(problem, method="ilp")
     except InputError as error:
         assert "too large beside the levels" in str(error)  # noqa: PT017
     else:
-        assert compact.cost == fast.cost
+        assert second.cost == fast.cost
     dear = Problem.of(
         Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]]), np.arange(16) == 0, upl=1,
         cost=np.where(np.arange(16) == 5, 2**bits, 3), publish=np.arange(16) > 14,
     )  # fmt: skip
     if bits > 30:
         with pytest.raises(InputError, match="costs are too far apart"):
-            suppress(dear, method="compact")
+            suppress(dear, method="ilp")

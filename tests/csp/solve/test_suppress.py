@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import csp
 import instances
-from csp import InputError, MinFrequency, Problem, Table, Unprotectable, audit
+from csp import InputError, MinFrequency, Problem, Table, Unprotectable, audit, ilp
 from csp.solve import suppress
-from csp.solve.compact import interval_ilp
 from csp.solve.exact import tiebreak
 from instances import synthetic
 from tests.support import oracles
@@ -44,8 +43,8 @@ def test_cut_loop_equals_brute_force(problem: Problem) -> None:
 
 @settings(max_examples=25)
 @given(problems(singletons=None, max_free=7))
-def test_compact_program_equals_brute_force(problem: Problem) -> None:
-    check(problem, "compact", oracles.best_pattern(problem))
+def test_integer_programs_equal_brute_force(problem: Problem) -> None:
+    check(problem, "ilp", oracles.best_pattern(problem))
 
 
 @settings(max_examples=40)
@@ -54,8 +53,11 @@ def test_interval_program_equals_enumeration(data: st.DataObject) -> None:
     table = data.draw(frequency_2d())
     flags = st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)
     pattern = np.array(data.draw(flags)) & ~table.margins
-    for i in np.flatnonzero(pattern)[:2].tolist():
-        assert interval_ilp(table, pattern, i) == oracles.integer_interval(table, pattern, i)
+    cells = np.flatnonzero(pattern)[:2]
+    lower, upper = ilp.intervals(table, pattern, cells=cells)
+    for i in cells.tolist():
+        assert (lower[i], upper[i]) == oracles.integer_interval(table, pattern, i)
+    assert np.isnan(np.delete(lower, cells)).all()
 
 
 # ---- further promises ------------------------------------------------------------------------
@@ -81,7 +83,7 @@ def integer_safe(problem: Problem) -> Callable[[tuple[bool, ...]], bool]:
 @given(problems(frequency_3d(high=4), max_free=6, margins=False, extras=False))
 def test_integer_attacker_equals_brute_force(problem: Problem) -> None:
     best = oracles.best_pattern(problem, also=integer_safe(problem))
-    for method in ("cuts", "compact"):
+    for method in ("cuts", "ilp"):
         if best is None:
             with pytest.raises(Unprotectable):
                 suppress(problem, method=method, integer=True)
@@ -115,7 +117,7 @@ def sums_pass(problem: Problem, n: int) -> Callable[[tuple[bool, ...]], bool]:
 def test_sums_of_suppressed_cells_equal_brute_force(problem: Problem, n: int) -> None:
     guarded = replace(problem, union_rule=MinFrequency(n, width=1))
     best = oracles.best_pattern(problem, also=sums_pass(problem, n))
-    for method in ("cuts", "compact"):
+    for method in ("cuts", "ilp"):
         if best is None:
             with pytest.raises(Unprotectable):
                 suppress(guarded, method=method)
@@ -180,7 +182,7 @@ def test_large_tables_break_ties_by_label_and_not_by_order(monkeypatch: Any) -> 
     assert found.canonical
     assert again.canonical
     assert (found.pattern[order] == again.pattern).all()
-    assert found.cost == suppress(problem, method="compact").cost
+    assert found.cost == suppress(problem, method="ilp").cost
 
 
 # ---- limits ----------------------------------------------------------------------------------
