@@ -212,7 +212,7 @@ class AttackRun:
                     continue
                 self.tested += 1
                 if (
-                    published_as(self._view, x, self._clock)
+                    published_as(self._view, x, self._clock, method="ilp")
                     if method == "reference"
                     else test.matches(x, self._clock)
                 ):

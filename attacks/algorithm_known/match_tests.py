@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,9 @@ _BLOCK = 64
 _BEFORE = "a table was tested"
 
 
-def published_as(view: PublicView, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+def published_as(
+    view: PublicView, values: NDArray[np.int64], clock: Clock = UNLIMITED, *, method: str = "auto"
+) -> bool:
     """Whether the mechanism publishes a table with the pattern of the release, by running it.
 
     Minami and Abe (2019), Algorithm 1, lines 11 to 13. With decoys, whether some key publishes it
@@ -43,6 +46,9 @@ def published_as(view: PublicView, values: NDArray[np.int64], clock: Clock = UNL
     values : (k,) int64
         Of the suppressed cells.
     clock : Clock
+    method : str
+        See `csp.suppress`; any gives the same pattern. Where "ilp" refuses costs or values that are
+        too far apart, "auto" is used.
 
     Raises
     ------
@@ -53,14 +59,23 @@ def published_as(view: PublicView, values: NDArray[np.int64], clock: Clock = UNL
     integer = view.mechanism.attacker_is_integer(table)
     try:
         problem = view.mechanism.problem(table)
-        if view.marks is not None and (problem.primary[view.cells] != view.marks).any():
-            return False
-        if view.mechanism.defence is not None:
-            return audit(
-                problem, pattern, integer=integer, only_primary=True, time_limit=clock.seconds
-            ).safe
-        found = suppress(problem, integer=integer, time_limit=clock.seconds)
-    except (Unprotectable, InputError):
+    except InputError:
+        return False
+    if view.marks is not None and (problem.primary[view.cells] != view.marks).any():
+        return False
+    if view.mechanism.defence is not None:
+        return audit(
+            problem, pattern, integer=integer, only_primary=True, time_limit=clock.seconds
+        ).safe
+    solve = partial(suppress, problem, integer=integer, time_limit=clock.seconds)
+    try:
+        try:
+            found = solve(method=method)
+        except InputError:
+            if method == "auto":
+                raise
+            found = solve()
+    except Unprotectable:
         return False
     if not found.canonical:
         msg = "the time limit passed before a table was tested; allow more time"

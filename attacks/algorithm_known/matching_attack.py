@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, AttackRun
 from attacks.algorithm_known.network_search import network_search_applies
 from attacks.algorithm_known.public_view import PublicView
+from attacks.fibre.consistent_tables import Fibre
 from csp.clock import Clock, now
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -64,6 +65,8 @@ class Matching:
     method : str
         "theorem": decoys exclude no table, so none was tested.
     seconds : float
+    fibre : Fibre
+        The consistent tables: `Fibre.count`, `Fibre.kernel` and what else is known of them.
     """
 
     release: Release
@@ -82,6 +85,7 @@ class Matching:
     left_out: float | None
     method: str
     seconds: float
+    fibre: Fibre
 
     def __repr__(self) -> str:
         tally = ", ".join(
@@ -95,6 +99,20 @@ class Matching:
     def width(self) -> NDArray[np.int64]:
         """Width of each effective interval, shape (k,)."""
         return self.upper - self.lower
+
+    @property
+    def kernel(self) -> NDArray[np.int64]:
+        """Basis of the integer kernel, shape (k, d): the directions in which tables differ.
+
+        Every table is `origin` plus an integer combination of the columns; where tables are tested
+        one by one, they are listed along them.
+        """
+        return self.fibre.kernel
+
+    @property
+    def origin(self) -> NDArray[np.int64]:
+        """The fixed solution that the kernel is added to: one consistent table, shape (k,)."""
+        return self.fibre.origin
 
 
 def matching(
@@ -122,10 +140,13 @@ def matching(
     method : {"auto", "hull", "values", "all", "sample", "reference"}
         "hull" finds hulls, "values" all surviving values, both without testing every table (both
         need a network of up to 64 cells that may be suppressed, and rules that look at cells one
-        by one); "all" tests every table; "sample" tests tables that are drawn; "reference" is
-        Algorithm 1 of Minami and Abe (2019), one call of the suppression solver for each table.
-        "auto" is "hull" where it applies; else every table is tested that could widen a hull, if
-        there are at most `max_tables`, and tables that are drawn if there are more.
+        by one); "all" tests every table along the vectors of the integer kernel; "sample" tests
+        tables that are drawn; "reference" is Algorithm 1 of Minami and Abe (2019): a fixed
+        solution, all tables along the kernel, integer programs for each (`csp.ilp`). (Line 17 must
+        read "if": with "else if", as printed, a match that lowers the least value of a cell never
+        raises the largest. Which solution is fixed makes no difference.) "auto" is "hull" where it
+        applies; else every table is tested that could widen a hull, if there are at most
+        `max_tables`, and tables that are drawn if there are more.
     marks : (n,) bool, optional
         Primary cells, if the release told them apart.
     time_limit : float, optional
@@ -163,6 +184,11 @@ def matching(
     [0, 17]
     >>> [ends[0].item() for ends in (found.lower, found.upper)]
     [1, 17]
+
+    Every table tested was the fixed solution plus a multiple of one kernel vector.
+
+    >>> found.kernel.T.tolist(), found.tested
+    ([[1, -1, -1, 1]], 18)
     """
     began, clock = now(), Clock.of(time_limit)
     if method not in METHODS:
@@ -205,5 +231,5 @@ def matching(
         release, view.cells, view.lower, view.upper, proved.lower, proved.upper,
         values if run.exact_values else None,
         proved.verdict, proved.named, run.tested, run.matched, run.fibre_size, run.complete,
-        run.left_out, method, now() - began,
+        run.left_out, method, now() - began, run.fibre,
     )  # fmt: skip

@@ -9,12 +9,13 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from attacks.fibre import enumeration
+from attacks.fibre import kernel_walk
 from attacks.fibre.counts import Counter, TooMany
 from attacks.fibre.feasible_intervals import feasible
 from attacks.fibre.kernel_basis import kernel
@@ -31,7 +32,7 @@ _NODES = 50_000
 _BEFORE = "every table was listed"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Part:
     """Suppressed cells that relations connect, and the equations that bind them.
 
@@ -40,36 +41,47 @@ class Part:
     cells : (k,) int64
         Positions among the suppressed cells of the release.
     matrix : (r, k) csr_array of int64
-    right : (r,) int64
+    origin : (k,) int64
+        One solution.
     lower, upper : (k,) int64
         Integer feasibility intervals.
     """
 
     cells: NDArray[np.int64]
     matrix: csr_array
-    right: NDArray[np.int64]
+    origin: NDArray[np.int64]
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
 
     def __repr__(self) -> str:
         return f"Part({len(self.cells)} cells)"
 
+    @property
+    def right(self) -> NDArray[np.int64]:
+        """Right side of the equations, shape (r,)."""
+        return np.asarray(self.matrix @ self.origin)
+
+    @cached_property
+    def kernel(self) -> NDArray[np.int64]:
+        """Basis of the integer kernel, shape (k, d); see `attacks.fibre.kernel`."""
+        return kernel(self.matrix)
+
     def tables(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
-        """Yield blocks (t, k) of all solutions, each once.
+        """Yield blocks (t, k) of all solutions, each once: the origin plus kernel vectors.
 
         Raises
         ------
         OutOfTime
             If the time runs out first.
         """
-        search = enumeration.start(self.matrix, self.right, self.lower, self.upper, _BLOCK)
-        while search.state[enumeration.DEPTH] >= 0:
+        search = kernel_walk.start(self.kernel, self.origin, self.lower, self.upper, _BLOCK)
+        while search.state[kernel_walk.DEPTH] >= 0:
             clock.check(_BEFORE)
-            enumeration.go_on(search, _NODES)
-            count = int(search.state[enumeration.KEPT])
+            kernel_walk.go_on(search, _NODES)
+            count = int(search.state[kernel_walk.KEPT])
             if count:
                 yield search.kept[:count].copy()
-                search.state[enumeration.KEPT] = 0
+                search.state[kernel_walk.KEPT] = 0
 
 
 class Fibre:
@@ -132,8 +144,8 @@ class Fibre:
     def _parts(self) -> Iterator[Part]:
         for view in components(self.table, self.release.pattern):
             place = np.searchsorted(self.cells, view.cells)
-            right = view.matrix @ self.table.values[view.cells]
-            yield Part(place, view.matrix, right, self.lower[place], self.upper[place])
+            origin = self.table.values[view.cells]
+            yield Part(place, view.matrix, origin, self.lower[place], self.upper[place])
 
     @property
     def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -141,9 +153,26 @@ class Fibre:
         return self.lower, self.upper
 
     @property
+    def origin(self) -> NDArray[np.int64]:
+        """The fixed solution: one consistent table, (k,) int64 over the suppressed cells."""
+        return np.asarray(self.table.values[self.cells])
+
+    @property
+    def kernel(self) -> NDArray[np.int64]:
+        """Basis of the integer kernel, (k, d) int64: the directions in which tables differ.
+
+        Tables are listed along these vectors from `origin` (Minami and Abe 2019, Section 3.2).
+        """
+        sizes = [part.kernel.shape[1] for part in self.parts]
+        basis = np.zeros((len(self.cells), sum(sizes)), dtype=np.int64)
+        for part, end in zip(self.parts, np.cumsum(sizes), strict=True):
+            basis[part.cells, end - part.kernel.shape[1] : end] = part.kernel
+        return basis
+
+    @property
     def dimension(self) -> int:
         """Dimension of the integer kernel (Minami and Abe 2019, Section 3.2)."""
-        return int(kernel(self.release.relations, self.release.pattern).shape[1])
+        return sum(part.kernel.shape[1] for part in self.parts)
 
     def count(self, max_states: int = 1_000_000, *, time_limit: float | None = None) -> int | None:
         """Count the tables without listing them.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.fibre import enumeration
+from attacks.fibre import kernel_walk
+from attacks.fibre.kernel_basis import kernel
 from csp.attacker import components
 from csp.audits.intervals import intervals
 from csp.clock import UNLIMITED, Clock
@@ -72,7 +71,8 @@ def _proved_ends(
     room[0, doubtful] = np.ceil(outer.lower[doubtful])
     room[1, doubtful] = np.floor(outer.upper[doubtful])
     for view in components(table, pattern):
-        right = view.matrix @ table.values[view.cells]
+        vectors = kernel(view.matrix)
+        origin = table.values[view.cells]
         for j in np.flatnonzero(np.isin(view.cells, doubtful)).tolist():
             i = int(view.cells[j])
             for side, ends in enumerate((low, high)):
@@ -80,7 +80,7 @@ def _proved_ends(
                 while not whole.exact[i, side]:
                     clock.check()
                     ranges[1 - side, j] = ends[i] + (1 if side else -1)
-                    further = _solution(view.matrix, right, ranges, table.cell(i))
+                    further = _solution(vectors, origin, ranges, table.cell(i))
                     if further is None:
                         break
                     ends[i] = further[j]
@@ -89,7 +89,7 @@ def _proved_ends(
 
 
 def _solution(
-    matrix: Any, right: NDArray[np.int64], ranges: NDArray[np.int64], name: str
+    vectors: NDArray[np.int64], origin: NDArray[np.int64], ranges: NDArray[np.int64], name: str
 ) -> NDArray[np.int64] | None:
     """One whole-number solution within ranges; None if there is none.
 
@@ -100,12 +100,12 @@ def _solution(
     """
     if (ranges[0] > ranges[1]).any():
         return None
-    search = enumeration.start(matrix, right, ranges[0], ranges[1], 1)
-    while search.state[enumeration.DEPTH] >= 0 and search.state[enumeration.NODES] < _MOST_NODES:
-        enumeration.go_on(search, _MOST_NODES)
-        if search.state[enumeration.KEPT]:
+    search = kernel_walk.start(vectors, origin, ranges[0], ranges[1], 1)
+    while search.state[kernel_walk.DEPTH] >= 0 and search.state[kernel_walk.NODES] < _MOST_NODES:
+        kernel_walk.go_on(search, _MOST_NODES)
+        if search.state[kernel_walk.KEPT]:
             return np.asarray(search.kept[0])
-    if search.state[enumeration.DEPTH] >= 0:
+    if search.state[kernel_walk.DEPTH] >= 0:
         msg = f"no proof was found that the interval of cell {name} ends where it seems to"
         raise CertificateError(msg)
     return None

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker.view import graph_parts
-from csp.errors import InputError
+from csp.errors import CertificateError, InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["kernel"]
+__all__ = ["check_whole", "kernel"]
 
 
 def kernel(
@@ -73,6 +73,31 @@ def kernel(
                 raise InputError(msg) from error
             columns.append(column if column[np.flatnonzero(column)[0]] > 0 else -column)
     return np.stack(columns, axis=1) if columns else np.zeros((n, 0), dtype=np.int64)
+
+
+def check_whole(basis: NDArray[np.int64]) -> None:
+    """Check that some vectors generate every integer vector of the space that they span.
+
+    Their lattice has index 1 in it exactly if all invariant factors (Smith normal form) are 1.
+
+    Parameters
+    ----------
+    basis : (k, d) int64
+
+    Raises
+    ------
+    CertificateError
+        If they do not: tables would be missed.
+    """
+    from flint import fmpz_mat
+
+    d = basis.shape[1]
+    if not d:
+        return
+    factors = fmpz_mat(basis.tolist()).snf()
+    if any(factors[i, i] != 1 for i in range(d)):
+        msg = "the kernel vectors do not generate the whole kernel, so tables would be missed"
+        raise CertificateError(msg)
 
 
 def _null_lattice(rows: list[list[int]], k: int) -> list[list[int]]:

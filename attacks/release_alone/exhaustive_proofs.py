@@ -7,7 +7,8 @@ from math import ceil, floor
 import numpy as np
 from scipy.sparse import csr_array
 
-from attacks.fibre import enumeration
+from attacks.fibre import kernel_walk
+from attacks.fibre.kernel_basis import kernel
 from attacks.release_alone.bound_proofs import end_of, ends
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
@@ -21,7 +22,7 @@ _NODES = 20_000
 
 
 def none_beyond(release: Release, cell: int, end: int, sign: int, clock: Clock = UNLIMITED) -> bool:
-    """Whether no table of whole units that fits has a cell beyond an end.
+    """Whether no consistent table of whole units has a cell beyond an end.
 
     Parameters
     ----------
@@ -72,12 +73,12 @@ def none_beyond(release: Release, cell: int, end: int, sign: int, clock: Clock =
     touched = np.diff(csr_array(view.matrix[:, np.flatnonzero(endless)]).indptr) > 0
     kept, rows = np.flatnonzero(~endless), np.flatnonzero(~touched)
     matrix = csr_array(view.matrix[rows][:, kept])
-    right = matrix @ table.values[view.cells[kept]]
-    search = enumeration.start(matrix, right, lower[kept], upper[kept], 1)
-    while search.state[enumeration.DEPTH] >= 0:
+    origin = table.values[view.cells[kept]]
+    search = kernel_walk.start(kernel(matrix), origin, lower[kept], upper[kept], 1)
+    while search.state[kernel_walk.DEPTH] >= 0:
         clock.check()
-        enumeration.go_on(search, _NODES)
-        if search.state[enumeration.KEPT]:
+        kernel_walk.go_on(search, _NODES)
+        if search.state[kernel_walk.KEPT]:
             if endless.any():
                 raise _endless(release, int(view.cells[np.argmax(endless)]))
             return False

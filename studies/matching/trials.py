@@ -172,7 +172,7 @@ class Timing:
         To read the release; then the network search (hulls), and the search that lists
         every match.
     full : float or None
-        To list the whole fibre another way (`attacks.fibre.enumeration`) and judge each table by
+        To list the whole fibre another way (`attacks.fibre.kernel_walk`) and judge each table by
         itself; None if more than two million tables fit.
     agree : bool
         Whether hulls and matches of these are the same.

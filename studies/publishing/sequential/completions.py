@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.network_search import free_cells, network_of
-from attacks.fibre import enumeration
+from attacks.fibre import kernel_walk
+from attacks.fibre.kernel_basis import kernel
 from csp.attacker.view import View, hidden_view
 from csp.errors import InputError
 from csp.exact import MAX_VALUE
@@ -62,12 +63,10 @@ class Completions:
         lower = np.maximum(table.lower[cells], -_FAR)
         upper = np.minimum(table.upper[cells], _FAR)
         # One more than may be listed tells that they are too many.
-        search = enumeration.start(
-            view.matrix, view.matrix @ values[cells], lower, upper, self._cap + 1
-        )
-        while search.state[enumeration.DEPTH] >= 0 and search.state[enumeration.KEPT] <= self._cap:
-            enumeration.go_on(search, _ENDLESS)
-        count = int(search.state[enumeration.KEPT])
+        search = kernel_walk.start(kernel(view.matrix), values[cells], lower, upper, self._cap + 1)
+        while search.state[kernel_walk.DEPTH] >= 0 and search.state[kernel_walk.KEPT] <= self._cap:
+            kernel_walk.go_on(search, _ENDLESS)
+        count = int(search.state[kernel_walk.KEPT])
         if count > self._cap:
             return None
         out = np.repeat(values[None], count, axis=0)

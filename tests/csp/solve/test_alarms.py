@@ -95,9 +95,15 @@ def test_attacks_take_proved_ends_only() -> None:
 
 
 def test_attacks_refuse_ends_that_they_cannot_prove(monkeypatch: Any) -> None:
-    from attacks.fibre import enumeration, feasible_intervals
+    from attacks.fibre import feasible_intervals, kernel_walk
 
-    monkeypatch.setattr(enumeration.KERNELS, "run", lambda *_, **__: True)
+    def unfinished(*given: Any) -> kernel_walk.Walk:
+        search = started(*given)
+        search.state[kernel_walk.DEPTH] = 0
+        return search
+
+    started = kernel_walk.start
+    monkeypatch.setattr(kernel_walk, "start", unfinished)
     monkeypatch.setattr(feasible_intervals, "_MOST_NODES", 0)
     with pytest.raises(CertificateError, match="no proof was found"):
         feasible_intervals.feasible(thirds(), np.ones(2, dtype=bool))
