@@ -13,13 +13,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from attacks.algorithm_known.carried_proofs import Carried
 from attacks.algorithm_known.network_enumeration import MATCHES
 from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
+from attacks.algorithm_known.preferred_pattern import PreferredPattern
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, Unprotectable
+from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.solve import suppress
 from csp.solve.exact.tiebreak import prefers
@@ -235,7 +238,13 @@ class DecoyTest(MatchTest):
 
 
 class SolverTest(MatchTest):
-    """Match test by the suppression solver, with patterns that beat others before."""
+    """Match test by an exact search for a preferred pattern, warm from candidate to candidate.
+
+    A pattern that beat the published one for some candidate is asked first for the next. Whether it
+    is safe there, and that nothing preferred is, follows mostly from what is carried
+    (`attacks.algorithm_known.carried_proofs`). The suppression solver answers where costs are too
+    far apart, insiders or sums count, or ties are broken by hashes.
+    """
 
     def __init__(self, view: PublicView) -> None:
         super().__init__(view)
@@ -244,6 +253,7 @@ class SolverTest(MatchTest):
         self._order = label_order(view.table) if n <= BINARY_UP_TO else np.arange(n)
         self._pattern = view.release.pattern[self._order]
         self._pool: list[NDArray[np.bool_]] = []
+        self._carried: Carried | None = None
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`."""
@@ -253,6 +263,8 @@ class SolverTest(MatchTest):
             return False
         integer = view.mechanism.attacker_is_integer(bare.table)
         problem = reordered(bare, self._order)
+        if self._carried is None and Carried.applies(problem):
+            self._carried = Carried(problem, self._largest_room(problem))
         for i, other in enumerate(self._pool):
             if self._is_better(problem, other) and self._is_safe(problem, other, integer, clock):
                 self._pool.insert(0, self._pool.pop(i))
@@ -260,17 +272,47 @@ class SolverTest(MatchTest):
         if not self._is_safe(problem, pattern, integer, clock):
             return False
         try:
-            found = suppress(problem, integer=integer, time_limit=clock.seconds)
+            better = self._preferred(problem, integer, clock)
         except Unprotectable:
             return False
+        if better is None:
+            return True
+        self._pool.insert(0, better)
+        del self._pool[_POOL:]
+        return False
+
+    def _preferred(
+        self,
+        problem: Problem,
+        integer: bool,  # noqa: FBT001
+        clock: Clock,
+    ) -> NDArray[np.bool_] | None:
+        """Find a safe pattern that is preferred to the published one, which is safe; None if none.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out first.
+        """
+        pattern = self._pattern
+        if self._carried is not None and problem.table.n_cells <= BINARY_UP_TO:
+            search = PreferredPattern(problem, pattern, self._carried, integer=integer, clock=clock)
+            if search.applies:
+                return search.run()
+        found = suppress(problem, integer=integer, time_limit=clock.seconds)
         if self._is_better(problem, found.pattern):
-            self._pool.insert(0, found.pattern)
-            del self._pool[_POOL:]
-            return False
+            return found.pattern
         if not found.canonical:
-            msg = "the time limit passed before a table was tested; allow more time"
-            raise OutOfTime(msg)
-        return bool((found.pattern == pattern).all())
+            raise _late()
+        return None if (found.pattern == pattern).all() else found.pattern
+
+    def _largest_room(self, problem: Problem) -> int:
+        """Bound on the finite rooms of all candidates."""
+        view, table = self._view, problem.table
+        most = max(int(np.abs(table.values).max()), int(np.abs(view.upper).max()))
+        bounds = np.concatenate([table.lower, table.upper])
+        finite = bounds[np.abs(bounds) < UNBOUNDED]
+        return 2 * max(most, int(np.abs(finite).max(initial=0)), int(np.abs(view.lower).max()))
 
     def _is_better(self, problem: Problem, other: NDArray[np.bool_]) -> bool:
         """Whether another pattern would be preferred if it is safe."""
@@ -281,13 +323,22 @@ class SolverTest(MatchTest):
         cost -= sum(problem.cost[pattern & ~other].tolist())
         return cost < 0 or (cost == 0 and prefers(problem, other, pattern))
 
-    @staticmethod
     def _is_safe(
+        self,
         problem: Problem,
         pattern: NDArray[np.bool_],
         integer: bool,  # noqa: FBT001
         clock: Clock,
     ) -> bool:
-        return audit(
+        carried = self._carried
+        if carried is not None:
+            if carried.shows_safe(problem, pattern):
+                return True
+            if carried.for_(problem).exclude(pattern):
+                return False
+        result = audit(
             problem, pattern, integer=integer, only_primary=True, time_limit=clock.seconds
-        ).safe
+        )
+        if carried is not None:
+            carried.learn(result)
+        return result.safe

@@ -129,10 +129,6 @@ def _reduced(basis: list[list[int]]) -> list[list[int]]:
     """Short vectors of the same lattice."""
     if len(basis) < 2:
         return basis
-    from sympy import ZZ
-    from sympy.polys.matrices import DomainMatrix
+    from flint import fmpz_mat
 
-    reduced = DomainMatrix(
-        [[ZZ(v) for v in vector] for vector in basis], (len(basis), len(basis[0])), ZZ
-    ).lll()
-    return [[int(v) for v in row] for row in reduced.to_list()]
+    return [[int(v) for v in row] for row in fmpz_mat(basis).lll().tolist()]

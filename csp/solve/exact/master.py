@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,7 @@ class Master:
         start: NDArray[np.bool_] | None = None,
         clock: Clock = UNLIMITED,
         most_nodes: int | None = None,
+        options: Mapping[str, Any] = MappingProxyType({}),
     ) -> Answer:
         """Solve the integer program over the cells that occur in cuts.
 
@@ -195,6 +197,8 @@ class Master:
         clock : Clock
         most_nodes : int, optional
             Size of the solver's tree.
+        options : mapping of str to value, optional
+            Of HiGHS.
 
         Returns
         -------
@@ -207,6 +211,8 @@ class Master:
         model, cells, scale = program
         if most_nodes is not None:
             model.set_option("mip_max_nodes", most_nodes)
+        for name, value in options.items():
+            model.set_option(name, value)
         cost, inside = objective[cells], np.zeros(len(candidates), dtype=bool)
         inside[cells] = True
         # HiGHS has been seen to call a start optimal that is not, with fractional objectives.
