@@ -210,7 +210,7 @@ def start(
 
 
 def go_on(search: System, nodes: int) -> None:
-    """Search on until it is over, `kept` is full, or at most so many nodes have been seen.
+    """Search on until it is over, `kept` is full, or `nodes` nodes have been seen.
 
     A small system is searched uncompiled as long as that pays, a few nodes at a time.
     """
