@@ -46,7 +46,7 @@ def protect_many(
     ----------
     tables : sequence of Table, or mapping of names to them
         Tables of the same records that share cells must be linked (`csp.link`) and protected as
-        one, not one by one: whoever reads both would learn more than from each.
+        one, not one by one: a reader of both would learn more than from each.
     mechanism : Mechanism, Rule or str
         For all of them.
     method, time_limit, gap, seed

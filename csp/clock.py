@@ -49,7 +49,7 @@ class Clock:
 
     @classmethod
     def of(cls, time_limit: float | None) -> Clock:
-        """Start a clock that runs for so many wall seconds, or for ever.
+        """Start a clock that runs for a number of wall seconds, or without end.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class Clock:
         return None if self.end == math.inf else max(self.left, 0.01)
 
     def within(self, seconds: float) -> Clock:
-        """Return a clock that ends after so many seconds, and no later than this one."""
+        """Return a clock that ends after `seconds`, and no later than this one."""
         return Clock(min(self.end, now() + seconds))
 
     def part(self, share: float) -> Clock:

@@ -181,7 +181,7 @@ class Mechanism:
         ----------
         table : Table
         publish : (n,) bool
-            Cells that are published by force, and so never primary.
+            Cells that must be published (status z), and so are never primary.
 
         Raises
         ------
@@ -314,8 +314,8 @@ class Mechanism:
     def asks_width_alone(self, table: Table) -> bool:
         """Whether one width is all that is ever asked of a sensitive cell of tables like this.
 
-        Who is alone in a hidden cell, and the sums that unions make of hidden contributors, are no
-        published facts: a table that has others asks for more than a width.
+        Who is alone in a hidden cell, and the sums that unions make of hidden contributors, are
+        not published facts: a table that has others asks for more than a width.
         """
         people = self.guards_singletons(table) or (self.unions and table.contributors is not None)
         return self.uniform_width(table) is not None and not people
@@ -345,8 +345,8 @@ class Mechanism:
     def guards_singletons(self, table: Table) -> bool:
         """Whether contributors who are alone in cells of this table count as attackers.
 
-        Unless said otherwise they do in tables of values; in a table of counts somebody who is
-        alone in a cell knows no more than that.
+        Unless said otherwise they do in tables of values; in a table of counts a contributor who
+        is alone in a cell knows no more than that.
         """
         if self.singletons is not None:
             return self.singletons

@@ -105,7 +105,7 @@ class Protected:
         -------
         data frame
             A column for each dimension; ``value`` (missing where suppressed); ``status`` (s
-            published, x suppressed, z published by force); ``published`` (bool).
+            published, x suppressed, z must be published); ``published`` (bool).
 
         Raises
         ------

@@ -2,7 +2,7 @@
 
 A release is a JSON file (dimensions, relations, perhaps the mechanism) and, beside it, a CSV file
 with one row a cell: its codes, its value (empty where suppressed), its status (s published, x
-suppressed, e known to be empty) and the bounds that anybody knows. The JSON file holds the SHA-256
+suppressed, e known to be empty) and the public bounds. The JSON file holds the SHA-256
 of the CSV file, so that files of two releases cannot be mistaken for one.
 """
 

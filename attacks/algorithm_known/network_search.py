@@ -193,7 +193,7 @@ class NetworkSearch:
         Parameters
         ----------
         tables : (t, k) int64
-            Tables that fit the release.
+            Tables consistent with the release.
 
         Returns
         -------

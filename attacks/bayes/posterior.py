@@ -159,7 +159,7 @@ def posterior(
         up to 64 cells that may be suppressed; if the fibre is larger than `max_tables` and no
         draws are asked for; if no table drawn is a match; if the prior excludes every match.
     OutOfTime
-        If the time limit passed: sums over a part of the tables are no probabilities. With
+        If the time limit passed: sums over a part of the tables are not probabilities. With
         `draws`, only if it passed before a table was drawn or those drawn were tested.
 
     Examples

@@ -204,8 +204,7 @@ def protect(
         bool | None,
         typer.Option(
             "--drop-empty/--keep-empty",
-            help="Leave combinations of codes without records out; everybody knows that they are "
-            "0.",
+            help="Leave combinations of codes without records out; these are known to be 0.",
             show_default="kept, but for large tables of values",
         ),
     ] = None,

@@ -23,8 +23,8 @@ __all__ = ["run_demo"]
 RULES = "P(10,1)|FREQ(3,10)"
 
 RULES_IN_WORDS = (
-    "P(10,1): nobody among the contributors of a cell may be able to estimate the largest one to "
-    "within 10 %. FREQ(3,10): a cell needs three contributors; one with fewer must stay uncertain "
+    "P(10,1): no contributor of a cell may be able to estimate the largest contribution to within "
+    "10 %. FREQ(3,10): a cell needs three contributors; one with fewer must stay uncertain "
     "by 10 % either way."
 )
 
@@ -48,7 +48,7 @@ def run_demo(console: Console) -> None:
     console.print(f"{cross} suppressed    - no contributor")
     console.print(sizes(protected.problem, protected.pattern))
     console.print()
-    _heading(console, "What anybody can work out about the suppressed cells")
+    _heading(console, "What an outsider can infer about the suppressed cells")
     console.print(intervals_grid(protected))
     _heading(console, "What is proved")
     for line in guarantee(

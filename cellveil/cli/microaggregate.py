@@ -119,7 +119,7 @@ def microaggregate(
         ),
     ] = None,
     no_identities: Annotated[
-        bool, typer.Option("--no-identities", help="Nobody knows any identity of attributes.")
+        bool, typer.Option("--no-identities", help="No identity between attributes is known.")
     ] = False,
     cost: Annotated[
         Cost | None,

@@ -88,7 +88,7 @@ Solver = Annotated[
     ),
 ]
 TIME_LIMIT = 600.0
-"""Seconds that a command takes at most unless told otherwise: nobody waits for ever by mistake."""
+"""Seconds that a command takes at most by default, so that none runs without end by mistake."""
 
 TimeLimit = Annotated[
     float,

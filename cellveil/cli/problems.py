@@ -53,7 +53,7 @@ def suppress(
 ) -> None:
     """Find the cheapest safe pattern of a problem in a JJ file.
 
-    The pattern has columns id and status: s published, x suppressed, z published by force.
+    The pattern has columns id and status: s published, x suppressed, z must be published.
     """
     from dataclasses import replace
 

@@ -40,7 +40,7 @@ _SHOWN = ("cells", "suppressed", "primary", "cost", "gap", "gap_at_most", "secon
 
 @contextmanager
 def on_cores(workers: int) -> Iterator[None]:
-    """Let joblib use so many processes of this machine."""
+    """Let joblib use `workers` processes of this machine."""
     if workers == 1:
         yield
         return

@@ -103,7 +103,7 @@ class Meter:
 
 
 class Bar:
-    """Progress of counted work: so many of so many, on stderr where a person looks at it.
+    """Progress of counted work, done of total, on stderr where a person looks at it.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 EMPTY = "-"
-"""Shown for cells that nobody contributes to."""
+"""Shown for cells without contributors."""
 
 GUTTER = 3
 """Blanks between two columns."""
@@ -166,14 +166,14 @@ def _plainly(label: str) -> Text:
 def _texts(protected: Protected, console: Console, *, reveal: bool) -> list[Text]:
     table, release = protected.table, protected.release
     cross = cross_for(console)
-    nobody = np.zeros(table.n_cells, bool) if table.structural is None else table.structural
+    empty = np.zeros(table.n_cells, bool) if table.structural is None else table.structural
     shown = []
     for i, hidden in enumerate(release.pattern.tolist()):
         if hidden and not reveal:
             shown.append(Text(cross, style="bold red"))
         elif hidden:
             shown.append(Text(_number(int(table.values[i]), table.scale), style="red"))
-        elif nobody[i]:
+        elif empty[i]:
             shown.append(Text(EMPTY))
         else:
             shown.append(Text(_number(int(release.published[i]), release.scale)))
@@ -262,7 +262,7 @@ def guarantee(
         Whether contributors who know their own cell were asked for; the audit does not say so
         where the table has none.
     defended : bool
-        Whether a defence answers for what the choice of the pattern gives away.
+        Whether a defence answers for what the choice of the pattern discloses.
     """
     singletons = singletons or "singletons" in audit.guards
     whole = ", that every cell is a whole number of units" if audit.integer else ""

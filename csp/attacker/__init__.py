@@ -40,7 +40,7 @@ class Engine(Protocol):
         signs : (t,) int64
             1 for up, -1 for down; no pair of target and sign twice.
         enough : (t,) int64, optional
-            Units after which a target need not be followed: its answer then is no proved end,
+            Units after which a target need not be followed: its answer then is not a proved end,
             and may share its witness with others.
         clock : Clock
 

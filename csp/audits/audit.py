@@ -112,8 +112,8 @@ def audit(
         ones (see `Audit.exact`).
     witnesses : sequence of ((n,) int64, int)
         Numerators and denominator of deviations from the values, in units, that may settle some
-        levels at once. Each is checked; one that is no deviation within the pattern is left
-        aside.
+        levels at once. Each is checked; one that is not a deviation within the pattern is
+        left aside.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def audit(
     Raises
     ------
     InputError
-        If the pattern has the wrong shape, or a witness is no such pair.
+        If the pattern has the wrong shape, or a witness is not such a pair.
     OutOfTime
         If the time limit passed before the verdict.
     CertificateError

@@ -14,8 +14,8 @@ cells and perhaps some others. What is left is a deviation ``z``: zero on every 
    it also never moves a cell towards a bound, and ``sign z_c > 0``;
 3. if it is exact, its multipliers ``y`` prove that no deviation goes further. Every deviation has
    ``sign z_c = w z`` with ``w = sign e_c - A' y``, because ``A z = 0``, and so moves the cell by at
-   most ``sum_j max(w_j up_j, -w_j down_j)`` over the cells that are not known. That is to be no
-   more than the reach; rounded down first where only whole units count.
+   most ``sum_j max(w_j up_j, -w_j down_j)`` over the cells that are not known. This bound,
+   rounded down where only whole units count, must not exceed the reach.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def _fault_of_end(claim: Claim, bound: int) -> str:
 
 
 def _exactly(limit: NDArray[np.int64], weights: NDArray[Any], terms: int) -> NDArray[Any]:
-    """Give limits a type in which sums of so many products with weights are exact."""
+    """Give limits a type in which sums of that many products with weights are exact."""
     most = int(np.abs(weights).max(initial=0)) * int(limit.max(initial=0)) * int(terms)
     return limit if most < 2**62 else limit.astype(object)
 

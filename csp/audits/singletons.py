@@ -1,4 +1,4 @@
-"""The audit against contributors who are alone in a cell: whoever knows a cell keeps it fixed."""
+"""The audit against contributors who are alone in a cell: what each of them knows is fixed."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class _Guarded:
     def settle_by_boxes(
         self, enough: NDArray[np.int64], most: int, *, integer: bool, clock: Clock
     ) -> list[Claim]:
-        """Settle cells by the best of so many boxes."""
+        """Settle cells by the best of at most `most` boxes."""
         if not self._left:
             return []
         boxes = Boxes(self._problem.table)

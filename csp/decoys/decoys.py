@@ -1,7 +1,7 @@
 """Random decoys: cells protected like primary ones, drawn by a keyed function, published unmarked.
 
-Whoever knows the algorithm but not the key cannot run it again, and so cannot exclude any table
-that fits the release (docs/decoys.md has theorem and proof).
+An attacker who knows the algorithm but not the key cannot run it again, and so cannot exclude any
+consistent table, one that fits the release (docs/decoys.md has theorem and proof).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LARGEST_SUM = 2**52
 
 @dataclass(frozen=True, slots=True)
 class Decoys:
-    """Defence of a mechanism whose algorithm is known to everybody.
+    """Defence of a mechanism whose algorithm is public.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class Decoys:
         The secret. Without one (None) this says what the public knows: enough to attack a release,
         not to make one.
     lean : int
-        Whether coins favour cells that the published-by-force cells predict to be small: rates are
-        proportional to ``(1 + prediction / width)**-lean``, and `rate` on average. A suppressed
-        cell that everybody expects to be large is no likely primary; decoys where primary cells
-        are likely hide more of them, and cost less. 0 means one rate for all cells, which is also
-        what tables without cells published by force get.
+        Whether coins favour cells predicted to be small from those that must be published: rates
+        are proportional to ``(1 + prediction / width)**-lean``, and `rate` on average. A suppressed
+        cell that is publicly expected to be large is unlikely to be primary; decoys where primary
+        cells are likely hide more of them, and cost less. 0 means one rate for all cells, which is
+        also what tables get in which no cell must be published.
     spread : Number
         The key also chooses among patterns of nearly the same cost: costs of secondary cells are
         multiplied by factors from 1 to ``1 + spread``, so that a proven optimum costs at most
@@ -67,8 +67,8 @@ class Decoys:
 
     Notes
     -----
-    Coins depend on key, `table`, label and cells published by force, never on values that may be
-    suppressed, so that publishing again never averages them out, and no machine gives others.
+    Coins depend on key, `table`, label and cells that must be published, never on values that may
+    be suppressed, so that publishing again never averages them out, and no machine gives others.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Decoys:
             msg = f"share {number_text(self.share)} is not in (0, 1]; 0.2 means 20 percent"
             raise InputError(msg)
         if not isinstance(self.table, str):
-            # Not quoted, nor is what is no number: it may be a key in the wrong place.
+            # Not quoted, nor is what is not a number: it may be a key in the wrong place.
             kind = type(self.table).__name__
             msg = f"table is a text such as 'turnover 2026', not of type {kind}"
             raise InputError(msg)
@@ -141,7 +141,7 @@ class Decoys:
 
     @property
     def public(self) -> Decoys:
-        """What everybody may know: the same without the key."""
+        """What may be public: the same without the key."""
         return replace(self, key=None)
 
     def rates(
@@ -154,7 +154,7 @@ class Decoys:
         table : Table
             Values of cells that are not fixed are not read.
         fixed : (n,) bool, optional
-            Cells published by force; none by default.
+            Cells that must be published (status z); none by default.
         width : int
             In units, for `lean`.
         """
@@ -279,7 +279,8 @@ def _check_number(name: str, value: Any) -> None:
         exact(value)
     except InputError:
         msg = (
-            f"{name} is no finite number (its type is {type(value).__name__}); give one such as 0.1"
+            f"{name} is not a finite number (its type is {type(value).__name__}); "
+            "give one such as 0.1"
         )
         raise InputError(msg) from None
 

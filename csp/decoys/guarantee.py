@@ -25,7 +25,7 @@ class Guarantee:
     claim : str
     assumptions : tuple of str
     complete : bool
-        Whether the claim holds for every table that fits. If not, some may be excluded: those in
+        Whether the claim holds for every consistent table. If not, some may be excluded: those in
         which the levels that the rules ask of hidden values are not kept.
     log10_chance : float
         No table of the claim is published so with a probability below 10 to this.
@@ -66,7 +66,7 @@ class Guarantee:
             "the key is secret",
             "no other release tells of the hidden cells",
             "the primary cells are not told apart from the others",
-            "what is suppressed or published by force does not depend on hidden values",
+            "which cells must be suppressed or published does not depend on hidden values",
             f"every suppressed cell keeps {width}",
         ]
         if not complete:

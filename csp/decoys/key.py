@@ -26,12 +26,12 @@ _LARGEST_FILE = 2**16
 
 
 def _check_private(path: str | os.PathLike[str]) -> None:
-    """Refuse a key that is no secret on this machine, as ssh does with its keys."""
+    """Refuse a key that is not secret on this machine, as ssh does with its keys."""
     mode = Path(path).stat().st_mode
     if os.name == "posix" and mode & 0o027:
         msg = (
             f"the key file {str(path)!r} can be read or changed by others (mode "
-            f"{stat.S_IMODE(mode):o}); make it private (chmod 600), and make a new key if somebody "
+            f"{stat.S_IMODE(mode):o}); make it private (chmod 600), and make a new key if others "
             "may have read it"
         )
         raise InputError(msg)

@@ -1,4 +1,4 @@
-"""What the cells published by force predict of the others: known to everybody, so no secret.
+"""What the cells that must be published predict of the others: public, hence not a secret.
 
 The prediction fits all relations and is as even as they allow (an entropy projection; in a
 two-way table with published margins it is row total times column total over the grand total).

@@ -88,7 +88,7 @@ def defend(
         Least width of every suppressed cell in units, if `decoys` asks for none or less.
     complete : bool
         Whether `width` is all that is ever asked of a sensitive cell: then the guarantee holds for
-        every table that fits (`csp.Mechanism` knows).
+        every consistent table (`csp.Mechanism` knows).
     time_limit : float, optional
         Wall seconds for all rounds together.
     **options
@@ -187,7 +187,7 @@ def settle(
                 if error.index is not None:
                     narrow[error.index] = True
                 else:
-                    # Some methods, and sums of cells, name nobody: look for cells that are never
+                    # Some methods, and sums of cells, name no cell: look for cells that are never
                     # wide, or else do without decoys.
                     narrow |= required & ~asked.holds(
                         problem, may & ~closed, required, integer=integer, clock=clock

@@ -26,7 +26,7 @@ class Wide:
     """How wide the interval of every suppressed cell must be.
 
     Nothing but published facts decides whether it is: the ends of the intervals are the same for
-    every table that fits.
+    every consistent table.
 
     Attributes
     ----------

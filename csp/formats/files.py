@@ -231,7 +231,7 @@ class _Draft:
         if fcntl is None:
             os.close(handle)
             return cls(path, target, name, mode)
-        with suppress(OSError):  # without locks nobody removes drafts either
+        with suppress(OSError):  # without locks no run removes drafts either
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return cls(path, target, name, mode, handle)
 
@@ -290,7 +290,7 @@ def _remove_stale(folder: Path) -> None:
     """Remove drafts of runs that were killed.
 
     A run holds a lock on each of its drafts, which the system takes back when the run ends in
-    whatever way. A draft that is older than a minute and can be locked belongs to nobody.
+    whatever way. A draft that is older than a minute and can be locked belongs to no run.
     """
     if fcntl is None:
         return

@@ -61,7 +61,7 @@ class Variable:
     total : str
         Code of the total; "" where the layout gives none.
     request : tuple of str or None
-        Codes of a respondent who asks for protection; None where the variable is no such flag.
+        Codes of a respondent who asks for protection; None where the variable is not such a flag.
     distance : tuple of int
         Distances for global recoding.
     """

@@ -38,7 +38,7 @@ MEASURES = ("value", "lb", "ub", "lpl", "upl", "spl")
 """Columns that share the scale of the table."""
 
 SHORT = 18
-"""Tokens of so many characters are numbers of 64 bits, whatever digits they hold."""
+"""Tokens of at most this many characters are numbers of 64 bits, whatever digits they hold."""
 
 MAX_DECIMALS = 15
 """More decimal places than this cannot be held by a value of any size."""

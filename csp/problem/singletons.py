@@ -39,7 +39,7 @@ class Attackers:
     ----------
     problem : Problem
     hidden : (n,) bool, optional
-        Suppressed cells: what attackers know of the others, everybody knows. All by default.
+        Suppressed cells: what attackers know of the others is public. All by default.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ class Release:
     names, roots : tuple of str
         Dimensions and the codes of their totals.
     structural : (n,) bool or None
-        Cells that are known to everybody to be empty.
+        Cells that are publicly known to be empty.
     """
 
     published: NDArray[np.int64]

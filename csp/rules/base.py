@@ -273,7 +273,7 @@ def set_parameter(
     Raises
     ------
     InputError
-        If it is no finite number, not positive (or negative), above `most`, or not whole.
+        If it is not a finite number, not positive (or negative), above `most`, or not whole.
     """
     given = getattr(rule, name)
     if given is None:

@@ -102,7 +102,7 @@ def parse_rules(text: str, *, manual: Sequence[Any] = ()) -> Rule:
     Raises
     ------
     InputError
-        For an unknown word, a wrong number of parameters or a parameter that is no number (word
+        For an unknown word, a wrong number of parameters or a parameter that is not a number (word
         and position shown), for a percentage below 1 without its sign, for NK with its two
         parameters swapped, for words whose work is done elsewhere (WGT(1), MIS(1), REQ), for
         rules at the level of holdings, and if no rule is left.
@@ -153,7 +153,7 @@ def _terms(text: str) -> list[_Term]:
         if match is None or word not in FORMS:
             shown = part.strip()
             msg = (
-                f"{shown!r} at character {place} is no rule; the words are "
+                f"{shown!r} at character {place} is not a rule; the words are "
                 f"{', '.join(FORMS.values())}, joined by |"
             )
             raise InputError(msg)

@@ -35,7 +35,7 @@ class Sensitivity:
     lpl, upl, spl : (n,) int64
         Lower, upper and sliding protection levels in table units; 0 at other cells.
     open : (n,) bool
-        Sensitive cells to which the rule gave no level: whoever uses them must choose one. By
+        Sensitive cells to which the rule gave no level: the caller must choose one. By
         default those whose levels are all 0.
     """
 

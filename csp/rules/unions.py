@@ -56,7 +56,7 @@ def union_sensitive(
         raise InputError(msg)
     single = _one_cell(table, chosen)
     parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
-    # Nobody reports to an empty sum; in a table of one empty cell that would not show.
+    # An empty sum has no contributors; in a table of one empty cell that would not show.
     silent = not is_count_table(table) and int(counts_of(single)[0]) == 0
     return any(
         bool(part(single).primary[0])

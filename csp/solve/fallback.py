@@ -11,7 +11,7 @@ from csp.solve.result import Suppression, cost_of
 __all__ = ["EVERYTHING", "everything_suppressed", "grace"]
 
 EVERYTHING = "no pattern was found in time: everything is suppressed that may be"
-"""Note of a result that is no more than that."""
+"""Note of a result that is only that."""
 
 # For the audit after a time limit: seconds, and a share of the limit. And after an interrupt.
 _SECONDS = 0.3

@@ -30,7 +30,7 @@ def link(*tables: Table) -> Table:
 
     Tables over the same records share cells: region by size and region by sector share the
     totals of each region. Protecting them one by one is unsafe, since what one hides the other
-    may give away; as one table they are protected and audited together.
+    may disclose; as one table they are protected and audited together.
 
     Two cells are the same if their labels agree once the dimensions at their total are dropped.
 
@@ -139,8 +139,8 @@ def _roots(tables: Sequence[Table]) -> dict[str, str]:
                 msg = (
                     f"the total of dimension {name!r} is {roots[name]!r} in table {first[name]} "
                     f"and {root!r} in table {number}; give both the same code if they are totals "
-                    "of the same records. A table of a part is no second table: let the hierarchy "
-                    "of the whole hold its codes"
+                    "of the same records. A table of a part is not a second table: let the "
+                    "hierarchy of the whole hold its codes"
                 )
                 raise InputError(msg)
     return roots

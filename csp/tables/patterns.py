@@ -31,7 +31,7 @@ STATUS = {
 SUPPRESSED = frozenset("uxw")
 """Status letters of suppressed cells."""
 
-# In releases "e" stands for a published cell that everybody knows to be empty.
+# In releases "e" stands for a published cell that is publicly known to be empty.
 _PUBLISHED = frozenset("sze")
 
 _MEND = (
@@ -109,7 +109,7 @@ def as_flags(marks: Any, n: int, name: str, *, single: bool = False) -> NDArray[
 
 
 def _array(marks: Any) -> NDArray[Any]:
-    """Array of anything array-like; gaps of frames become objects that are no booleans."""
+    """Array of anything array-like; gaps of frames become objects that are not booleans."""
     if isinstance(marks, np.ma.MaskedArray):
         marks = unmasked(marks)
     elif hasattr(marks, "to_list") and not isinstance(marks, np.ndarray):

@@ -55,7 +55,7 @@ class Table:
     roots : tuple of str
         Code of the total in each dimension; "" where a dimension has none.
     structural : (n,) bool or None
-        Cells that are known to everybody to be empty; they are always published.
+        Cells that are publicly known to be empty; they are always published.
     frame : str
         Library of the caller's data frame ("pandas", "polars", "pyarrow"); "" if there was none.
     counts : bool

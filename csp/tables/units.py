@@ -50,7 +50,7 @@ def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArra
 
     A float stands for its shortest decimal text: 0.1 is one tenth. Text is read as a decimal
     number with a point. With `decimals` given, the error of computed floats is taken off: a float
-    (or its text) that lies within four units in its last place of a number with so many decimals
+    (or its text) that lies within four units in its last place of a number with that many decimals
     is that number, as 0.1 + 0.2 is 0.3 at ``decimals=2``.
 
     Parameters
@@ -196,7 +196,7 @@ def _without_error(digits: int, places: int, decimals: int) -> int | None:
 
 
 def _parse_slow(text: str, index: int) -> tuple[int, int]:
-    """Numbers with an exponent, and everything that is no number."""
+    """Numbers with an exponent, and everything that is not a number."""
     if text.lower() in {"", "na", "nan", "null", "none", "<na>", "inf", "-inf", "infinity"}:
         raise _missing(index)
     try:

@@ -1,4 +1,4 @@
-"""The published file: ranges in place of values, what they cost, what they still give away."""
+"""The published file: ranges in place of values, what they cost, what they still disclose."""
 
 from __future__ import annotations
 

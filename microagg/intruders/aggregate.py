@@ -236,7 +236,7 @@ def _disclose(
     f = aggregate.values(records.units)
     low, high = aggregate.ends(lower, upper)
     looks = np.unique(np.column_stack([wide, rest]), axis=0, return_inverse=True)[1].ravel()
-    everybody = _meeting(np.sort(low), np.sort(high), f)
+    candidates = _meeting(np.sort(low), np.sort(high), f)
     order = np.argsort(looks, kind="stable")
     # Within a known interval of a unit or more no sum is exact.
     sharp = (np.abs(f).astype(object) * d < 1) if d else np.ones(len(f), bool)
@@ -247,7 +247,7 @@ def _disclose(
         rows = order[bounds[look] : bounds[look + 1]]
         # Every candidate has this look exactly if there are no more candidates than with it.
         alike = _meeting(np.sort(low[rows]), np.sort(high[rows]), f[rows])
-        told = rows[(alike == everybody[rows]) & news[rows]]
+        told = rows[(alike == candidates[rows]) & news[rows]]
         sums[told] = True
         for row in told.tolist():
             disclosed[row] = Fraction(int(f[row] - rest[row])) / unit

@@ -35,7 +35,7 @@ class Insiders:
     sizes : (c,) int64
     victim, intruder : (c, d) int64
         Records with the largest and the second largest value of each cell; -1 for the second in a
-        cluster of one. Nobody estimates anybody of the cell more closely than this pair.
+        cluster of one. No contributor estimates another's value more closely than this pair.
     excess, contribution : (c, d) int64
         By how much the intruder's upper end exceeds the victim's value, and that value above its
         known lower bound, both in units of ``10**-scale``.
@@ -153,7 +153,7 @@ def insiders(
     """Find what every contributor to a cluster mean learns of the other contributors.
 
     The intruder knows its own value, the published mean and size of its cluster (so their
-    product, the sum), that it is in the cluster, and bounds that anybody knows. It knows no other
+    product, the sum), that it is in the cluster, and public bounds. It knows no other
     value, and needs none: what it can say of another value is the same for all of them.
 
     Parameters
@@ -162,8 +162,8 @@ def insiders(
         The original records, as `microagg.read_records` takes them.
     partition : Partition
     bounds : mapping of str to (Number or None, Number or None), optional
-        Least and largest value that anybody knows a record can have in an attribute; None where
-        nothing is known. By default 0 and no upper bound, if no value is negative.
+        Publicly known bounds of a record's value in an attribute; None where nothing is known.
+        By default 0 and no upper bound, if no value is negative.
     decimals : int, optional
 
     Returns

@@ -146,7 +146,7 @@ def identity_attack(
     primary: ArrayLike | None = None,
     time_limit: float | None = None,
 ) -> IdentityAttack:
-    """Find what totals and identities give away of suppressed cells.
+    """Find what totals and identities disclose of suppressed cells.
 
     The intruder has the published means and sizes of clusters, knows which are suppressed, the
     totals that microaggregation keeps, the identities between attributes, and the bounds of

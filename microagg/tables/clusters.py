@@ -46,7 +46,7 @@ class ClusterTable:
     shape : (int, int)
         Clusters and attributes.
     public : (n,) bool
-        Cells that everybody knows whatever is released: totals, groups and sizes.
+        Cells that are public whatever is released: totals, groups and sizes.
     unseen : (n,) bool
         Cells that are never published: what rounding adds to an identity in a cluster.
     identities : tuple of Identity
@@ -98,8 +98,8 @@ def cells(
         How rules read negative values; see `microagg.tables.contributions.NEGATIVE`. The cells
         hold the sums as they are.
     bounds : mapping of str to (Number, Number), optional
-        Least and largest value that anybody knows a record can have in an attribute. Without it,
-        all that is known is that an attribute without a negative value has none.
+        Publicly known bounds of a record's value in an attribute. Without them, all that is
+        known is that an attribute without a negative value has none.
     top : int
         How many of the largest contributions of a cell are kept for the rules.
     decimals : int, optional
@@ -307,7 +307,7 @@ def _levels(groups: ArrayLike | None, clusters: int) -> list[tuple[int | None, N
 def _bounds(
     records: Records, given: Mapping[str, tuple[Number, Number]] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Least and largest value of a record in each attribute, as far as anybody knows."""
+    """Publicly known bounds of a record's value in each attribute."""
     d = len(records.names)
     low = np.where(records.units.min(axis=0) >= 0, 0, -UNBOUNDED)
     high = np.full(d, UNBOUNDED, np.int64)
@@ -341,7 +341,7 @@ def _times(bound: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int
 
 
 def _padded(people: Contributors, n: int) -> Contributors:
-    """Contributors of all cells; nobody stands behind those beyond clusters by attributes."""
+    """Contributors of all cells; those beyond clusters by attributes have none."""
 
     def grown(array: NDArray[np.int64], fill: int) -> NDArray[np.int64]:
         rest = np.full((n - len(array), *array.shape[1:]), fill, np.int64)

@@ -56,7 +56,7 @@ _LOCAL_SHARE = 0.7
 _GUIDED_ROUNDS = (3, 6, 12, 24)
 
 # Share of the gap that a cell may take up to be in the first integer programs, and the number of
-# cells up to which a program is no trouble.
+# cells up to which a program is easy.
 _FIRST_SHARE = 1 / 16
 _LEAST_SHARE = 1e-4
 _SMALL_PROGRAM = 1000

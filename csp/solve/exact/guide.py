@@ -167,7 +167,7 @@ def completed(
 
 
 def improved(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
-    """Search around the best pattern; for tables that are no networks.
+    """Search around the best pattern; for tables that are not networks.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def improved(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
     until : Clock
         When to stop.
     patience : int
-        Stop after so many steps without gain.
+        Stop after this many steps without gain.
     """
     until = min(until, run.clock)
     if run.net is not None:

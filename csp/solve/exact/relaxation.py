@@ -31,7 +31,7 @@ _TOLERANCE = 1e-7
 # Rounds without being tight after which a row goes, and how many go together.
 _AGE = 5
 _ROWS_AT_ONCE = 100
-# In a tree: rows slack for so many solves are dropped; it is looked for them every so many.
+# In a tree: rows slack for _OLD solves are dropped, which is done every _PURGE_EVERY solves.
 _OLD = 200
 _PURGE_EVERY = 50
 

@@ -97,7 +97,7 @@ class Run:
 
     @cached_property
     def router(self) -> Router:
-        """Repairs patterns of tables that are no networks."""
+        """Repairs patterns of tables that are not networks."""
         return Router(Space.of(self.problem), self.seed)
 
     @cached_property

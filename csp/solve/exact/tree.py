@@ -78,7 +78,7 @@ class _Tree:
         self._gain = np.zeros((2, k))
         self._count = np.zeros((2, k), np.int64)
         self._open: list[tuple[float, int, int, _Node]] = []
-        # Where few costs differ, or some are nothing, there is no end of cheapest patterns.
+        # Where few costs differ, or some are 0, very many patterns are cheapest.
         costs = np.unique(run.problem.cost[run.alive])
         self.sees_ties = len(costs) >= _DISTINCT and bool((costs > 0).all())
         self._ties = 0

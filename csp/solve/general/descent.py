@@ -1,4 +1,4 @@
-"""Publish as much as possible within a subspace of deviations, dearest first.
+"""Publish as much as possible within a subspace of deviations, most expensive first.
 
 With wide rooms a pattern is safe if its subspace holds, for every primary cell, a vector in which
 that cell moves. Cells whose rows in the tableau are parallel move together or not at all: they

@@ -26,7 +26,8 @@ def reroute(
     """Ban one secondary cell, or all those of one relation, and route around them.
 
     Every step drops the witnesses that use a banned cell and serves anew, within what is left of
-    the pattern where that is possible, what they served. The dearest cells come first, then any.
+    the pattern where that is possible, what they served. The most expensive cells come first,
+    then any.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def reroute(
     router : Router, optional
         One of the same space, to save building it.
     patience : int, optional
-        Stop after so many steps in a row without gain (by default never).
+        Stop after this many steps in a row without gain (by default never).
 
     Yields
     ------
@@ -72,7 +73,7 @@ def _target(
     price: NDArray[np.float64], secondary: NDArray[np.int64], tried: NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> int:  # fmt: skip
-    """Pick the dearest cell not tried yet; after that any, dear ones more often."""
+    """Pick the most expensive cell not tried yet; after that any, costly ones more often."""
     fresh = secondary[~tried[secondary]]
     if len(fresh):
         return int(fresh[np.argmax(price[fresh])])

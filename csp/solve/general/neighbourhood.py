@@ -54,7 +54,7 @@ def neighbourhood(
     router : Router, optional
         One of the same space, to save building it.
     patience : int, optional
-        Stop after so many steps in a row without gain (by default never).
+        Stop after this many steps in a row without gain (by default never).
 
     Yields
     ------
@@ -157,8 +157,8 @@ class Neighbourhood:
         if self._idle > _CYCLE or not self._open.any():
             self._lowest, self._idle = np.inf, 0
             spread = float(self._rng.choice([0.2, 0.4]))
-            nobody = np.zeros(len(self._still), bool)
-            yield from self._try(np.flatnonzero(~self._shut), spread, nobody, np.inf)
+            none = np.zeros(len(self._still), bool)
+            yield from self._try(np.flatnonzero(~self._shut), spread, none, np.inf)
             return
         rng, matrix = self._rng, self._tableau.matrix
         opened = np.flatnonzero(self._open)

@@ -86,9 +86,9 @@ class Separator:
         clock : Clock
             When to stop early.
         most : int, optional
-            Stop after so many misses.
+            Stop after this many misses.
         tries : int, optional
-            Look only at so many requirements, those missed most often of late.
+            Look only at this many requirements, those missed most often of late.
 
         Returns
         -------

@@ -72,7 +72,7 @@ class Tableau:
         return self.refresh()
 
     def refresh(self, every: int = 0) -> bool:
-        """Compute the tableau anew from its first form, if so many exchanges have passed.
+        """Compute the tableau anew from its first form, if `every` exchanges have passed.
 
         Returns
         -------

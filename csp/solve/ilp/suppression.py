@@ -41,7 +41,7 @@ _CHUNK = 16
 # stays below the smallest.
 _FAR_APART = 2**30
 
-# Rounds of linear relaxations end when so many of them have raised the bound by less than so much.
+# Rounds of linear relaxations end when this many have raised the bound by less than this share.
 _PATIENCE, _RAISED = 3, 1e-3
 
 

@@ -113,7 +113,7 @@ class Axes:
         return np.sort(order[at[numbers[at] == combined]])
 
     def above(self, k: int, code: int, steps: int) -> tuple[int, ...]:
-        """Ancestors of a code so many steps up, or as far up as it goes.
+        """Ancestors of a code `steps` levels up, or as far up as it goes.
 
         Where codes have several tops, the step above tops is to all that have a part in common.
         """
@@ -158,7 +158,7 @@ class Axes:
         return found
 
     def around(self, cell: int, growth: tuple[int, ...]) -> Tops:
-        """Tops of the subtrees round a cell: in each dimension so many steps above its parent.
+        """Tops of the subtrees round a cell: in each dimension `growth` steps above its parent.
 
         In linked tables most cells are at the top of dimensions by which they are not divided: such
         a code stands alone, given as its complement, until the block grows in that dimension.
@@ -188,7 +188,7 @@ class Axes:
     def near(
         self, cell: int, tops: Tops, price: NDArray[np.float64], room: NDArray[np.int64], most: int
     ) -> NDArray[np.int64]:
-        """Cells of a product of subtrees, of about so many at most, that look most useful.
+        """Cells of a product of subtrees, of about `most` at most, that look most useful.
 
         In each dimension some branches are left out: those that lead from the cell to a dear one,
         or to one that hardly moves.

@@ -115,7 +115,7 @@ def drop_cells(
     """
     gained = 0.0
     cells = np.flatnonzero((book.used > 0) & (price > 0))
-    # Cells that few witnesses move are the quickest to try, and the likeliest to go.
+    # Cells that few witnesses move are the quickest to try, and the most likely to go.
     for cell in cells[np.lexsort((rng.random(len(cells)), book.used[cells]))].tolist():
         if clock.over:
             break

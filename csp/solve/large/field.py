@@ -14,7 +14,7 @@ from csp.problem.problem import Problem
 
 __all__ = ["Field", "Witness", "movable"]
 
-# Rooms are cut at this multiple of the largest level: what is further serves nobody.
+# Rooms are cut at this multiple of the largest level: what is further serves no requirement.
 _ROOM = 4
 
 

@@ -97,7 +97,7 @@ class Block:
         Returns
         -------
         Witness or None
-            None if there is none in the block, or its vertex is no multiple of whole numbers.
+            None if there is none in the block, or its vertex is not a multiple of whole numbers.
         """
         k = len(self.cells)
         p = int(np.searchsorted(self.cells, cell))

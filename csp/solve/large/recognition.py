@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import connected_components
 
 __all__ = ["recognised_codes"]
 
-# More dimensions than any table has; a set of relations that seems to have more is no grid.
+# More dimensions than any table has; a set of relations that seems to have more is not a grid.
 _MOST = 16
 
 Whole = NDArray[np.int64]
@@ -93,7 +93,7 @@ class _Sums:
     def __init__(self, relations: csr_array) -> None:
         m, self.n = relations.shape
         # Linked tables state what they share several times. By 62 random bits no two relations are
-        # taken for one; if they were, whoever reads trees from the codes would notice.
+        # taken for one; if they were, the reader of trees from the codes would notice.
         weight = np.random.default_rng(0).integers(1, 2**62, self.n)
         _, once = np.unique(relations @ weight, return_index=True)
         if len(once) < m:

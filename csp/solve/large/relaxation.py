@@ -125,7 +125,7 @@ def _asked(
     rows = csr_array(rows[:, columns])
     keep = np.flatnonzero((np.diff(rows.indptr) > 0) & (-constant > least(rows)))
     rows, lower = csr_array(rows[keep]), -constant[keep]
-    # What one cell adds beyond what is missing is no use: the row is as true without it.
+    # What one cell adds beyond what is missing is of no use: the row is as valid without it.
     missing = np.repeat(lower, np.diff(rows.indptr))
     rows.data = np.where(missing > 0, np.minimum(rows.data, missing), rows.data)
     return rows, lower

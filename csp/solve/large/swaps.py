@@ -114,7 +114,7 @@ class _Lattice:
     totals : (n,) int64
         Number of relations of which each cell is the total.
     finest : (f,) int64
-        Cells that are no total.
+        Cells that are not a total.
     """
 
     def __init__(self, field: Field, axes: Axes) -> None:

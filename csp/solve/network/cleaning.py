@@ -20,7 +20,7 @@ def clean(
     *,
     clock: Clock,
 ) -> NDArray[np.bool_]:
-    """Publish secondary cells one by one, dearest first, while all requirements hold.
+    """Publish secondary cells one by one, most expensive first, while all requirements hold.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ def suppress_paths(
 def clean_paths(
     net: HiddenNetwork, pattern: NDArray[np.bool_], weights: NDArray[np.float64]
 ) -> NDArray[np.bool_] | None:
-    """Publish the cells of a pattern that no requirement misses, dearest first.
+    """Publish the cells of a pattern that no requirement misses, most expensive first.
 
     Returns
     -------

@@ -56,7 +56,7 @@ def find_misses(
     cell, kind, need : (r,) int64
     begin, end : int
     most : int
-        Stop after so many.
+        Stop after this many.
 
     Returns
     -------

@@ -85,7 +85,7 @@ class SmallSolver:
     Raises
     ------
     InputError
-        If it is no small network; the message says why.
+        If it is not a small network; the message says why.
 
     Examples
     --------

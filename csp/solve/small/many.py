@@ -213,7 +213,7 @@ def decide_many(
 
 
 def room_for_work(nodes: int) -> tuple[Case, Work]:
-    """Arrays for networks of so many nodes."""
+    """Arrays for networks of at most `nodes` nodes."""
 
     def whole(*shape: int) -> NDArray[np.int64]:
         return np.zeros(shape, dtype=np.int64)

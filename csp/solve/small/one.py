@@ -147,7 +147,7 @@ class SmallSearch:
     Raises
     ------
     InputError
-        If the problem is no small network, or numbers are too large.
+        If the problem is not a small network, or numbers are too large.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -167,7 +167,7 @@ class SmallSearch:
         self._constant = sum(problem.cost[problem.status == "x"].tolist())
 
     def step(self, nodes: int) -> bool:
-        """Go on for up to so many nodes; True once the search is complete."""
+        """Go on for at most `nodes` nodes; True once the search is complete."""
         search = KERNELS.compiled["search"]
         return bool(search(self._structure.net, self._case, self._work, nodes))
 
@@ -226,7 +226,7 @@ def solve_small(
     Raises
     ------
     InputError
-        If the problem is no small network; the message says why.
+        If the problem is not a small network; the message says why.
     """
     search = SmallSearch(problem)
     left = NO_LIMIT if node_limit is None else node_limit

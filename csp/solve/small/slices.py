@@ -26,7 +26,7 @@ def solve_by_search(
     Raises
     ------
     InputError
-        If the problem is no small network; the message says why.
+        If the problem is not a small network; the message says why.
     Unprotectable
         If a primary cell misses its levels even with everything suppressed.
     OutOfTime

@@ -22,7 +22,7 @@ __all__ = [
     "weight_not_positive",
 ]
 
-# So many records without two of one category are no table of categories.
+# With this many records, no two of one category, a column is not a categorical variable.
 _MANY = 1000
 
 Finder = Callable[[NDArray[np.bool_]], tuple[int, int]]
@@ -135,7 +135,7 @@ def check_repeats(codes: int, records: int, name: str) -> None:
     if records >= _MANY and codes == records:
         msg = (
             f"column {name!r} has another code in each of the {records} records, so it tells "
-            f"records apart and makes no dimension of a table; leave it out of {argument('by')}"
+            f"records apart and cannot be a dimension of a table; leave it out of {argument('by')}"
         )
         raise InputError(msg)
 

@@ -41,7 +41,7 @@ _ALONE = frozenset({"all", "sum", "_t", "i alt", "alle"})
 _LIKELY = frozenset({"all", "alle", "both", "whole", "every", "sum", "tot", "t"})
 """Words with which one line that adds up is enough: "All ages", but not "All other services"."""
 
-# A code of any other name must be the sum of the others in so many lines, and in nearly all.
+# A code of any other name must be the sum of the others in this many lines, and in nearly all.
 _LINES = 3
 _NEARLY_ALL = 0.9
 # A sum of rounded numbers is off by at most half a unit for each. Any other number is as near to it

@@ -81,7 +81,7 @@ _BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace())
 """What Python strips from a text."""
 
 _DIGITS = 15
-"""Up to so many digits a decimal and the float nearest to it determine each other."""
+"""Up to this many digits a decimal and the float nearest to it determine each other."""
 
 
 @dataclass(frozen=True, slots=True)

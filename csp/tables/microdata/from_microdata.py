@@ -101,7 +101,7 @@ def tabulate(
     empty : {"keep", "drop"}, optional
         Whether combinations of codes without any record are cells of the table. "drop" leaves them
         out, so that the table costs memory for the cells that exist; relations run over these only,
-        and everybody knows that a cell that is not shown is 0. In a table of values this changes no
+        and a cell that is not shown is publicly known to be 0. In a table of values this changes no
         pattern, since cells without records are structural. In a table of counts a zero may
         otherwise be suppressed, or be sensitive, so there "drop" is for you to choose. By default
         empty cells are kept, unless a table of values has more than a million combinations of which

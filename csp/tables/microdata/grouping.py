@@ -249,7 +249,7 @@ class _Sums:
 
     @classmethod
     def none(cls, k: int) -> _Sums:
-        """No combinations, of so many columns."""
+        """No combinations, of k columns."""
         return cls(np.zeros(0, np.int64), np.zeros((k, 0), np.int64))
 
     @classmethod

@@ -51,10 +51,10 @@ from csp.tables.units import NotUnits, to_units
 __all__ = ["aggregated_by_workers", "has_workers"]
 
 _STEP = 4096
-"""Of so many records in the order of their contributors one says where ranges may end."""
+"""Of this many records, in the order of their contributors, one says where ranges may end."""
 
 _FEW = 8
-"""So many answers of partitions are joined to one."""
+"""Number of answers of partitions that are joined to one."""
 
 _MOST = 2**32
 """More contributors than a range has: the number of the range times this is added to theirs."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from csp import UNBOUNDED, Table
 from csp.audits import claims as checker
@@ -18,6 +19,7 @@ from csp.audits.claims import Certificate, Claim
 from csp.audits.intervals import interval_claims
 from csp.errors import CertificateError
 from tests.support import oracles
+from tests.support.oracles_claims import holds
 from tests.support.shared import examples
 from tests.support.strategies import small_tables
 
@@ -25,76 +27,6 @@ FIELDS = (
     "cell", "sign", "known", "reach", "cells", "steps", "denominator", "rows", "multipliers",
     "divisor", "exact", "integer",
 )  # fmt: skip
-
-
-# ---- the definition -----------------------------------------------------------------------------
-
-
-def whole(*numbers: object) -> bool:
-    return all(type(v) is int for v in numbers)
-
-
-def vector(places: np.ndarray, numbers: np.ndarray, length: int) -> dict[int, int] | None:
-    """A sparse vector as a dict; None if it is not one."""
-    where, given = places.tolist(), numbers.tolist()
-    if places.dtype != np.int64 or not whole(*given) or len(where) != len(given):
-        return None
-    if len(set(where)) != len(where):
-        return None
-    return dict(zip(where, given, strict=True)) if all(0 <= i < length for i in where) else None
-
-
-def holds(claim: Claim, table: Table, pattern: np.ndarray) -> bool:
-    """Whether a claim is in order, its witness a possible deviation, and its proof a proof."""
-    n, matrix = table.n_cells, table.relations.toarray().tolist()
-    numbers = (claim.cell, claim.sign, claim.denominator, claim.divisor, *claim.known)
-    if not whole(*numbers) or abs(claim.sign) != 1 or min(claim.denominator, claim.divisor) < 1:
-        return False
-    if not all(0 <= i < n for i in (claim.cell, *claim.known)):
-        return False
-    free = [bool(pattern[i]) and i not in claim.known for i in range(n)]
-    if not free[claim.cell] or (claim.integer and claim.denominator != 1):
-        return False
-    if claim.reach is not None and not (isinstance(claim.reach, Fraction) and claim.reach >= 0):
-        return False
-    # The witness.
-    steps = vector(claim.cells, claim.steps, n)
-    if steps is None or not all(free[i] for i in steps):
-        return False
-    z = [Fraction(steps.get(i, 0), claim.denominator) for i in range(n)]
-    if any(sum(a * b for a, b in zip(row, z, strict=True)) for row in matrix):
-        return False
-    far = claim.sign * z[claim.cell]
-    if not (far > 0 if claim.reach is None else far >= claim.reach):
-        return False
-    up = [None if u >= UNBOUNDED else u - v for u, v in zip(*lists(table, "upper"), strict=True)]
-    down = [None if b <= -UNBOUNDED else v - b for b, v in zip(*lists(table, "lower"), strict=True)]
-    for i in range(n):
-        limit = up[i] if z[i] > 0 else down[i]
-        if z[i] and limit is not None and (claim.reach is None or abs(z[i]) > limit):
-            return False
-    if not claim.exact:
-        return True
-    # The proof.
-    y = vector(claim.rows, claim.multipliers, len(matrix))
-    if y is None or claim.reach is None:
-        return False
-    bound = Fraction(0)
-    for i in range(n):
-        own = claim.sign if i == claim.cell else 0
-        weight = own - sum(
-            Fraction(y.get(r, 0), claim.divisor) * row[i] for r, row in enumerate(matrix)
-        )
-        limit = up[i] if weight > 0 else down[i]
-        if free[i] and weight:
-            if limit is None:
-                return False
-            bound += abs(weight) * limit
-    return (bound // 1 if claim.integer else bound) <= claim.reach
-
-
-def lists(table: Table, bound: str) -> tuple[list[int], list[int]]:
-    return getattr(table, bound).tolist(), table.values.tolist()
 
 
 # ---- true and false claims ----------------------------------------------------------------------
@@ -268,3 +200,184 @@ def test_changed_claims_that_pass_are_true(
         elif not claim.integer:
             assert far is None or claim.reach <= far
             assert not claim.exact or claim.reach == far
+
+
+# ---- one fault at a time ------------------------------------------------------------------------
+
+# Cells 0 + 1 = 2 (published), 2 * 3 = 4, 5 = 6 without bounds, 7 + 2 * 8 = 9 (published), and
+# 10 + 11 + 12 + 13 = 14 (published) with large values.
+FAR, BIG = UNBOUNDED, 2**49
+KNOT = Table(
+    np.array([4, 4, 8, 2, 4, 1, 1, 5, 2, 9, 0, BIG, BIG, BIG, 3 * BIG]),
+    csr_array(
+        (
+            np.array([1, 1, -1, 2, -1, 1, -1, 1, 2, -1, 1, 1, 1, 1, -1]),
+            (np.repeat([0, 1, 2, 3, 4], [3, 2, 2, 3, 5]), np.arange(15)),
+        )
+    ),
+    np.array([0, 0, 0, 0, 0, -FAR, -FAR, 1, 1, 0, 0, 0, 0, 0, 0]),
+    np.array([10, 10, 9, FAR, 9, FAR, FAR, 5, 5, FAR, FAR, FAR, FAR, FAR, FAR]),
+    tuple((f"c{i}",) for i in range(15)),
+)
+HIDDEN = ~np.isin(np.arange(15), [2, 9, 14])
+
+
+def array(*given: Any) -> np.ndarray:
+    small = all(type(v) is int and -(2**63) <= v < 2**63 for v in given)
+    return np.array(given, np.int64 if small else object)
+
+
+def made(
+    cell: int, sign: int, reach: Any, witness: dict[int, Any], proof: dict[int, int] | None = None,
+    **more: Any,
+) -> Claim:  # fmt: skip
+    """A claim with denominators 1 unless `more` says otherwise; exact if it has a proof."""
+    end = None if reach is None else Fraction(reach)
+    rest = {"known": (), "denominator": 1, "divisor": 1, "exact": proof is not None, **more}
+    proof = proof or {}
+    return Claim(
+        cell=cell, sign=sign, reach=end, cells=array(*witness), steps=array(*witness.values()),
+        rows=array(*proof), multipliers=array(*proof.values()), **rest,
+    )  # fmt: skip
+
+
+UP = made(0, 1, 4, {0: 4, 1: -4}, {0: 1})
+HALVES = made(0, 1, 4, {0: 8, 1: -8}, {0: 1}, denominator=2)
+FRACTION = made(3, 1, "5/2", {3: 5, 4: 10}, {1: 1}, denominator=2, divisor=2)
+RAY = made(5, 1, None, {5: 1, 6: 1})
+NOWHERE = made(0, 1, 0, {})
+TRUE = [
+    UP,
+    HALVES,
+    FRACTION,
+    RAY,
+    NOWHERE,
+    made(0, -1, 4, {0: -4, 1: 4}, {}),
+    made(0, 1, 0, {}, {0: 1}, known=(1,)),
+    made(3, 1, 2, {3: 2, 4: 4}, {1: 1}, divisor=2, integer=True),
+    made(5, 1, 0, {}, {2: 1}, known=(6,)),  # the known cell has no bounds
+    made(7, -1, 4, {7: -4, 8: 2}, {}),
+    made(10, 1, 3 * BIG, {10: 3 * BIG, 11: -BIG, 12: -BIG, 13: -BIG}, {4: 1}),
+]
+NOT_WHOLE, SIGN, NO_CELL = "numbers are not whole", "sign or a denominator", "cells that do not ex"
+KNOWS, NOT_INTEGERS, MATCH = "value the attacker knows", "entries are not whole", "do not match"
+RELATION, BOUND, REACH = "breaks a relation", "breaks a bound", "does not reach"
+VECTOR, PROOF_VECTOR = "not a vector over cells", "not a vector over relations"
+ENDLESS, BEYOND = "a cell without a bound", "leaves room"
+FALSE = {
+    # Numbers that mean nothing.
+    NOT_WHOLE: [
+        *(replace(UP, **{name: 1.0}) for name in ("sign", "denominator", "divisor")),
+        replace(UP, cell=0.0),
+        replace(NOWHERE, known=(1.0,)),
+    ],
+    SIGN: [
+        *(replace(NOWHERE, sign=sign) for sign in (0, 2, -2)),
+        *(replace(NOWHERE, **{name: 0}) for name in ("denominator", "divisor")),
+        replace(UP, steps=-UP.steps, denominator=-1),
+        replace(UP, multipliers=-UP.multipliers, divisor=-1),
+    ],
+    NO_CELL: [
+        *(replace(NOWHERE, cell=cell) for cell in (-1, 15)),
+        *(replace(NOWHERE, known=(cell,)) for cell in (-1, 15)),
+    ],
+    KNOWS: [replace(NOWHERE, cell=2), replace(NOWHERE, known=(0,)), replace(UP, known=(1,))],
+    "not a distance": [replace(NOWHERE, reach=Fraction(-1)), replace(NOWHERE, reach=0.0)],
+    "no exact end": [replace(RAY, exact=True)],
+    "not a table of whole units": [replace(HALVES, integer=True)],
+    NOT_INTEGERS: [
+        *(replace(UP, **{name: getattr(UP, name) * 1.0}) for name in ("cells", "rows", "steps")),
+        replace(UP, multipliers=np.array([True])),
+        replace(UP, cells=UP.cells.astype(object)),
+    ],
+    MATCH: [
+        replace(UP, steps=UP.steps[:1]),
+        replace(UP, multipliers=array()),
+        replace(UP, cells=UP.cells[None], steps=UP.steps[None]),
+    ],
+    # Witnesses: in integers of both kinds, and arrays shared with a claim that is true.
+    RELATION: [
+        replace(made(0, sign, 1, {cell: sign}), steps=array(sign).astype(kind), cell=cell)
+        for sign in (1, -1)
+        for cell in (0, 3)
+        for kind in (np.int64, object)
+    ],
+    "moves a published cell": [made(0, 1, 1, {0: 1, 2: 1}), made(0, -1, 1, {0: -1, 2: -1})],
+    BOUND: [
+        made(0, 1, 5, {0: 5, 1: -5}),
+        made(0, 1, "9/2", {0: 9, 1: -9}, denominator=2),
+        made(3, 1, 3, {3: 3, 4: 6}),
+        replace(HALVES, denominator=1),
+        replace(UP, reach=None, exact=False),
+        made(3, 1, None, {3: 1, 4: 2}),
+    ],
+    REACH: [
+        made(0, 1, 5, {0: 4, 1: -4}),
+        made(0, 1, "1/3", {}),
+        made(0, 1, 2, {0: 2, 1: -2}, denominator=2),
+        made(0, -1, 4, {0: 4, 1: -4}),
+        made(7, 1, None, {5: 1, 6: 1}),
+        replace(RAY, sign=-1),
+        replace(UP, cells=array(), steps=array()),
+        replace(UP, cells=array(1, 0)),
+    ],
+    VECTOR: [
+        # A second entry that takes a cell beyond its bound, beside the first and apart from it.
+        *(
+            replace(UP, cells=array(*cells), steps=array(*steps))
+            for cells, steps in (((0, 0, 1, 1), (4, 3, -4, -3)), ((0, 1, 0, 1), (4, -4, 3, -3)))
+        ),
+        *(made(0, 1, 1, {0: 1, 1: -1, cell: one}) for cell in (-1, 15) for one in (1, 2**70)),
+        *(
+            replace(UP, cells=array(0, 1, 5, 6), steps=array(4, -4, odd, odd))
+            for odd in (True, 1.0, Fraction(1, 2), np.int64(1))
+        ),
+    ],
+    # Proofs.
+    PROOF_VECTOR: [
+        replace(UP, rows=array(0, 0), multipliers=array(1, 1), divisor=2),
+        replace(UP, rows=array(0, 1, 0), multipliers=array(1, 0, 0)),
+        *(
+            replace(UP, rows=array(0, row), multipliers=array(1, one))
+            for row, one in ((-1, 1), (5, 1), (5, 2**70), (1, True), (1, 0.5), (1, Fraction(1, 2)))
+        ),
+    ],
+    ENDLESS: [
+        made(3, 1, 0, {}, {}),
+        made(5, -1, 0, {}, {}),
+        made(5, 1, 0, {}, {2: 1}),
+        made(5, -1, 0, {}, {2: -1}),
+    ],
+    BEYOND: [
+        made(0, 1, 3, {0: 3, 1: -3}, {0: 1}),
+        made(0, 1, 0, {}, {0: 1}),
+        made(0, 1, "7/2", {0: 7, 1: -7}, {0: 1}, denominator=2),
+        made(3, 1, 2, {3: 2, 4: 4}, {1: 1}, divisor=2),
+        made(3, 1, 1, {3: 1, 4: 2}, {1: 1}, divisor=2, integer=True),
+        # Bounds and weights that are negative or 0 modulo 2**64: of sums, of a product below and
+        # above the range, of the least integer, of the divisor.
+        made(10, 1, 0, {}, {4: 2**13 - 1}),
+        made(7, -1, 0, {}, {3: -(2**62)}, divisor=2**62),
+        made(7, -1, 0, {}, {3: -(2**62)}),
+        made(7, -1, 0, {}, {3: -(2**63)}),
+        made(7, -1, 1, {7: -2, 8: 1}, {3: 2**59}, divisor=2**63 - 1),
+    ],
+}
+
+
+def test_the_true_claims_hold_one_by_one_and_together() -> None:
+    assert all(holds(one, KNOT, HIDDEN) for one in TRUE)
+    for some in (*([one] for one in TRUE), TRUE, TRUE[::-1]):
+        Certificate(KNOT, HIDDEN, tuple(some)).verify()
+
+
+@pytest.mark.parametrize(
+    ("reason", "false"), [(reason, one) for reason, some in FALSE.items() for one in some]
+)
+def test_one_fault_is_found_and_lays_no_blame_on_true_claims(reason: str, false: Claim) -> None:
+    assert not holds(false, KNOT, HIDDEN)
+    for some in ([false], [*TRUE, false], [false, *TRUE]):
+        faults = checker._Check(KNOT, HIDDEN, some).faults
+        assert [one for one, fault in zip(some, faults, strict=True) if fault] == [false]
+        with pytest.raises(CertificateError, match=reason):
+            Certificate(KNOT, HIDDEN, tuple(some)).verify()

@@ -437,7 +437,7 @@ def test_text_of_a_rule_reads_back(rule: Rule) -> None:
         ("NK(2)", "1 parameters given, expected NK"),
         ("FREQ(three,10)", "'three' is not a number"),
         ("FREQ(3,)", "'' is not a number"),
-        ("P(10,1", "is no rule"),
+        ("P(10,1", "is not a rule"),
         ("WGT(1)", "weight="),
         ("MIS(1)", "publish"),
         ("REQ(10,20,5)", "Manual"),
