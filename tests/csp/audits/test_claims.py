@@ -139,8 +139,11 @@ def test_the_check_refuses_exactly_the_claims_that_do_not_hold(
         data.draw(changed(data.draw(some), table)) for _ in range(data.draw(st.integers(0, 4)))
     ]
     mixed = data.draw(st.permutations([*claims, *same, *others]))
-    wrong = [claim for claim in mixed if not holds(claim, table, pattern)]
+    true = [holds(claim, table, pattern) for claim in mixed]
+    wrong = [claim for claim, holds_true in zip(mixed, true, strict=True) if not holds_true]
     with mock.patch.object(checker, "_AT_ONCE", at_once):
+        faults = checker._Check(table, pattern, mixed).faults
+        assert [not fault for fault in faults] == true
         if not wrong:
             Certificate(table, pattern, tuple(mixed)).verify()
             return
