@@ -312,6 +312,7 @@ FALSE = {
         made(0, 1, "9/2", {0: 9, 1: -9}, denominator=2),
         made(3, 1, 3, {3: 3, 4: 6}),
         made(3, -1, "7/2", {3: -7, 4: -14}, denominator=2),
+        replace(UP, steps=array(5, -5)),
         replace(HALVES, denominator=1),
         replace(UP, reach=None, exact=False),
         made(3, 1, None, {3: 1, 4: 2}),
