@@ -139,8 +139,11 @@ def test_the_check_refuses_exactly_the_claims_that_do_not_hold(
         data.draw(changed(data.draw(some), table)) for _ in range(data.draw(st.integers(0, 4)))
     ]
     mixed = data.draw(st.permutations([*claims, *same, *others]))
-    wrong = [claim for claim in mixed if not holds(claim, table, pattern)]
+    true = [holds(claim, table, pattern) for claim in mixed]
+    wrong = [claim for claim, holds_true in zip(mixed, true, strict=True) if not holds_true]
     with mock.patch.object(checker, "_AT_ONCE", at_once):
+        faults = checker._Check(table, pattern, mixed).faults
+        assert [not fault for fault in faults] == true
         if not wrong:
             Certificate(table, pattern, tuple(mixed)).verify()
             return
@@ -215,7 +218,7 @@ KNOT = Table(
             (np.repeat([0, 1, 2, 3, 4], [3, 2, 2, 3, 5]), np.arange(15)),
         )
     ),
-    np.array([0, 0, 0, 0, 0, -FAR, -FAR, 1, 1, 0, 0, 0, 0, 0, 0]),
+    np.array([0, 0, 0, -1, -3, -FAR, -FAR, 1, 1, 0, 0, 0, 0, 0, 0]),
     np.array([10, 10, 9, FAR, 9, FAR, FAR, 5, 5, FAR, FAR, FAR, FAR, FAR, FAR]),
     tuple((f"c{i}",) for i in range(15)),
 )
@@ -252,6 +255,7 @@ TRUE = [
     FRACTION,
     RAY,
     NOWHERE,
+    replace(UP, known=(5,)),  # shares its witness
     made(0, -1, 4, {0: -4, 1: 4}, {}),
     made(0, 1, 0, {}, {0: 1}, known=(1,)),
     made(3, 1, 2, {3: 2, 4: 4}, {1: 1}, divisor=2, integer=True),
@@ -307,6 +311,8 @@ FALSE = {
         made(0, 1, 5, {0: 5, 1: -5}),
         made(0, 1, "9/2", {0: 9, 1: -9}, denominator=2),
         made(3, 1, 3, {3: 3, 4: 6}),
+        made(3, -1, "7/2", {3: -7, 4: -14}, denominator=2),
+        replace(UP, steps=array(5, -5)),
         replace(HALVES, denominator=1),
         replace(UP, reach=None, exact=False),
         made(3, 1, None, {3: 1, 4: 2}),
@@ -327,9 +333,10 @@ FALSE = {
             replace(UP, cells=array(*cells), steps=array(*steps))
             for cells, steps in (((0, 0, 1, 1), (4, 3, -4, -3)), ((0, 1, 0, 1), (4, -4, 3, -3)))
         ),
-        *(made(0, 1, 1, {0: 1, 1: -1, cell: one}) for cell in (-1, 15) for one in (1, 2**70)),
+        # An entry that does not count, in a vector without an entry at 0.
+        *(made(5, 1, None, {5: 1, 6: 1, cell: one}) for cell in (-1, 15) for one in (1, 2**70)),
         *(
-            replace(UP, cells=array(0, 1, 5, 6), steps=array(4, -4, odd, odd))
+            replace(RAY, cells=array(5, 6, 3), steps=array(1, 1, odd))
             for odd in (True, 1.0, Fraction(1, 2), np.int64(1))
         ),
     ],
@@ -338,8 +345,8 @@ FALSE = {
         replace(UP, rows=array(0, 0), multipliers=array(1, 1), divisor=2),
         replace(UP, rows=array(0, 1, 0), multipliers=array(1, 0, 0)),
         *(
-            replace(UP, rows=array(0, row), multipliers=array(1, one))
-            for row, one in ((-1, 1), (5, 1), (5, 2**70), (1, True), (1, 0.5), (1, Fraction(1, 2)))
+            replace(FRACTION, rows=array(1, row), multipliers=array(1, one))
+            for row, one in ((-1, 1), (5, 1), (5, 2**70), (2, True), (2, 0.5), (2, Fraction(1, 2)))
         ),
     ],
     ENDLESS: [

@@ -254,7 +254,7 @@ def test_rates_that_leave_nothing_to_coins_are_refused(rate):
     [
         ({"width": 3, "share": 0.1}, "exclude each other"),
         ({"width": 0}, "not positive"),
-        ({"width": float("nan")}, "no finite number"),
+        ({"width": float("nan")}, "not a finite number"),
         ({"share": 0}, r"not in \(0, 1\]"),
         ({"share": 1.5}, r"not in \(0, 1\]"),
         ({"spread": -1}, r"not in \[0, 100\]"),
