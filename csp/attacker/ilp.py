@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from csp.attacker.exact import is_deviation
 from csp.attacker.view import Extreme, View
@@ -67,14 +68,42 @@ def integer_extreme(
         raise InputError(msg)
     cost = np.zeros(len(view.cells))
     cost[j] = -sign
-    zero = np.zeros(len(view.rows))
     end = relaxed.reach.numerator // relaxed.reach.denominator
     up = np.where(view.up >= UNBOUNDED, np.inf, view.up).astype(np.float64)
     down = np.where(view.down >= UNBOUNDED, np.inf, view.down).astype(np.float64)
     # Where other cells have no end, the solver may take this one for endless, too. One unit of
     # slack, unless the rational end is proved, shows if that end was too small.
     side = up if sign > 0 else down
-    side[j] = min(side[j], end + (0 if relaxed.exact else 1))
+    room = side[j]
+    side[j] = min(room, end + (0 if relaxed.exact else 1))
+    z = _furthest(view, cost, up, down, clock)
+    if not relaxed.exact and sign * int(z[j]) < end and side[j] < room:
+        # A rational deviation that was not followed to its end says little: whole numbers may
+        # begin behind it.
+        side[j] = min(room, FURTHEST)
+        z = _furthest(view, cost, up, down, clock)
+    reach = Fraction(sign * int(z[j]))
+    moved = np.flatnonzero(z)
+    if relaxed.exact and reach == end:
+        return Extreme(
+            reach, moved, z[moved], 1, relaxed.rows, relaxed.multipliers, relaxed.divisor,
+            exact=True,
+        )  # fmt: skip
+    return Extreme(reach, moved, z[moved], 1, *_NOTHING, 1, exact=False)
+
+
+def _furthest(
+    view: View, cost: NDArray[np.float64], up: NDArray[np.float64], down: NDArray[np.float64],
+    clock: Clock,
+) -> NDArray[np.int64]:  # fmt: skip
+    """Integer deviation of least cost within some room.
+
+    Raises
+    ------
+    OutOfTime, CertificateError
+        See `integer_extreme`.
+    """
+    zero = np.zeros(len(view.rows))
     model = Model(mip_abs_gap=0.5).load(
         cost=cost, lower=-down, upper=up, rows=view.matrix, row_lower=zero, row_upper=zero,
         integer=True,
@@ -89,11 +118,4 @@ def integer_extreme(
     if not is_deviation(view, z, 1):
         msg = "no integer table could be made of the attacker's solution"
         raise CertificateError(msg)
-    reach = Fraction(sign * int(z[j]))
-    moved = np.flatnonzero(z)
-    if relaxed.exact and reach == end:
-        return Extreme(
-            reach, moved, z[moved], 1, relaxed.rows, relaxed.multipliers, relaxed.divisor,
-            exact=True,
-        )  # fmt: skip
-    return Extreme(reach, moved, z[moved], 1, *_NOTHING, 1, exact=False)
+    return z

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from csp import UNBOUNDED, InputError, Problem, Table
 from csp.attacker import components, engine, maxflow
@@ -276,3 +277,17 @@ def test_misplaced_cells_are_violations() -> None:
     problem = Problem.of(table, np.arange(16) == 0, spl=1, publish=table.margins)
     kinds = {v.kind for v in audit(problem, table.margins).violations}
     assert kinds == {"published", "suppressed"}
+
+
+def test_whole_numbers_that_begin_behind_the_level_are_seen() -> None:
+    """2 a + 3 b = 6 and b + d = 6: a is 0 or 3, so a level of 1 is kept and no a of 1 shows it."""
+    relations = csr_array(np.array([[2, 3, -1, 0, 0], [0, 1, 0, 1, -2]]))
+    labels = tuple((c,) for c in "abcde")
+    values = np.array([0, 2, 6, 4, 3])
+    table = Table(values, relations, np.zeros(5), np.full(5, UNBOUNDED), labels)
+    hidden = np.array([True, True, False, True, False])
+    for level in ({"spl": 1}, {"upl": 1}, {"upl": 3}):
+        problem = Problem.of(table, np.arange(5) == 0, publish=~hidden, **level)
+        assert audit(problem, hidden, integer=True, only_primary=True).safe
+    beyond = Problem.of(table, np.arange(5) == 0, publish=~hidden, upl=4)
+    assert not audit(beyond, hidden, integer=True, only_primary=True).safe
