@@ -14,9 +14,16 @@ from csp.lazily import lazily
 if TYPE_CHECKING:
     from attacks.algorithm_known.matching_attack import Matching, matching
     from attacks.attack_report import AttackReport, report
+    from attacks.bayes.algorithm_safety import AlgorithmSafety, algorithm_safety
     from attacks.bayes.posterior import Posterior, posterior
     from attacks.bayes.priors import normal_counts, uniform
     from attacks.bayes.rates import choose_rate
+    from attacks.bayes.unknown_mechanism import (
+        MechanismPosterior,
+        ParameterBounds,
+        mechanism_posterior,
+        parameter_bounds,
+    )
     from attacks.explanations import Explanation, explain
     from attacks.fibre.consistent_tables import Fibre
     from attacks.release_alone.cell_sums import disclosed_sums
@@ -29,9 +36,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "attacks.algorithm_known.matching_attack": ("Matching", "matching"),
     "attacks.attack_report": ("AttackReport", "report"),
+    "attacks.bayes.algorithm_safety": ("AlgorithmSafety", "algorithm_safety"),
     "attacks.bayes.posterior": ("Posterior", "posterior"),
     "attacks.bayes.priors": ("normal_counts", "uniform"),
     "attacks.bayes.rates": ("choose_rate",),
+    "attacks.bayes.unknown_mechanism": (
+        "MechanismPosterior",
+        "ParameterBounds",
+        "mechanism_posterior",
+        "parameter_bounds",
+    ),
     "attacks.explanations": ("Explanation", "explain"),
     "attacks.fibre.consistent_tables": ("Fibre",),
     "attacks.release_alone.cell_sums": ("disclosed_sums",),
@@ -42,13 +56,17 @@ _HOMES = {
 }
 
 __all__ = [
+    "AlgorithmSafety",
     "AttackReport",
     "Disclosure",
     "Explanation",
     "Fibre",
     "Knowledge",
     "Matching",
+    "MechanismPosterior",
+    "ParameterBounds",
     "Posterior",
+    "algorithm_safety",
     "choose_rate",
     "differencing",
     "disclosed",
@@ -57,7 +75,9 @@ __all__ = [
     "insiders",
     "knowledge_of",
     "matching",
+    "mechanism_posterior",
     "normal_counts",
+    "parameter_bounds",
     "posterior",
     "report",
     "smallest_coalition",

@@ -21,10 +21,14 @@ from csp.release.release import Release
 from csp.tables.patterns import as_flags
 from csp.tables.table import Table
 
-__all__ = ["PublicView", "ValueRules"]
+__all__ = ["NeverPublished", "PublicView", "ValueRules"]
 
 _MOST_RULES = 4_000_000
 _MOST_VALUES = 20_000_000
+
+
+class NeverPublished(InputError):
+    """The mechanism cannot have produced the release, whatever the hidden values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -181,7 +185,7 @@ def _check_published(release: Release, mechanism: Mechanism, cost_problem: Probl
             f"cell {table.cell(i)} is published with {shown}, which the mechanism calls sensitive: "
             "this mechanism cannot have produced the release; pass the one that did"
         )
-        raise InputError(msg)
+        raise NeverPublished(msg)
     forced = fixed & release.pattern
     if forced.any():
         i = int(np.argmax(forced))
@@ -190,7 +194,7 @@ def _check_published(release: Release, mechanism: Mechanism, cost_problem: Probl
             f"margins={mechanism.margins!r}): this mechanism cannot have produced the release; "
             "pass the one that did"
         )
-        raise InputError(msg)
+        raise NeverPublished(msg)
 
 
 def _check_wide(
@@ -209,7 +213,7 @@ def _check_wide(
             f"({asked.words(table)}): this mechanism cannot have produced the release; pass the "
             "one that did"
         )
-        raise InputError(msg)
+        raise NeverPublished(msg)
 
 
 def _value_rules(

@@ -24,7 +24,7 @@ from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 
-__all__ = ["Posterior", "posterior", "shortest_interval"]
+__all__ = ["Posterior", "check_size", "posterior", "shortest_interval"]
 
 _BEFORE = "every table was weighed"
 
@@ -179,15 +179,7 @@ def posterior(
     aware, naive = _Sums(view), _Sums(view)
     effective = None
     if draws is None:
-        size = fibre.count(time_limit=clock.seconds)
-        clock.check(_BEFORE)
-        if size is None or size > max_tables:
-            many = "too many to count" if size is None else f"{size}"
-            msg = (
-                f"{many} tables are consistent with the release, more than "
-                f"max_tables={max_tables}; give draws= to sample them, or a larger max_tables"
-            )
-            raise InputError(msg)
+        check_size(fibre, max_tables, clock, "give draws= to sample them, or a larger max_tables")
         for block in fibre.blocks(time_limit=clock.seconds):
             naive.add(block, weigh(block))
             if chance is not None:
@@ -217,6 +209,27 @@ def posterior(
         math.exp(aware.total - naive.total), effective, draws is None and chance is None,
         None if chance is None else keys,
     )  # fmt: skip
+
+
+def check_size(fibre: Fibre, max_tables: int, clock: Clock, mend: str) -> None:
+    """Check that a fibre is small enough to list.
+
+    Raises
+    ------
+    InputError
+        If it has more tables, or too many to count; `mend` says what to do.
+    OutOfTime
+        If the time runs out before they are counted.
+    """
+    size = fibre.count(time_limit=clock.seconds)
+    clock.check(_BEFORE)
+    if size is None or size > max_tables:
+        many = "too many to count" if size is None else f"{size}"
+        msg = (
+            f"{many} tables are consistent with the release, more than max_tables={max_tables}; "
+            f"{mend}"
+        )
+        raise InputError(msg)
 
 
 def _under_decoys(view: PublicView, keys: int, seed: int, clock: Clock) -> Chance:

@@ -1,0 +1,84 @@
+"""Tables that an algorithm publishes with the pattern of a release, whatever algorithm it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.algorithm_known.match_tests import MatchTest
+from attacks.algorithm_known.public_view import NeverPublished, PublicView
+from attacks.fibre.consistent_tables import Fibre
+from csp.clock import Clock
+from csp.errors import InputError, Unprotectable
+from csp.mechanism import Mechanism
+from csp.release.release import Release
+from csp.tables.patterns import as_flags
+from csp.tables.table import Table
+
+__all__ = ["Algorithm", "matches_of"]
+
+Algorithm = Mechanism | Callable[[Table], Any]
+"""A mechanism, or a deterministic function that gives the (n,) bool pattern of a table, or None."""
+
+
+def matches_of(
+    release: Release, algorithm: Algorithm, fibre: Fibre | None, clock: Clock
+) -> Iterator[NDArray[np.int64]]:
+    """Yield blocks (t, k) of all tables that the algorithm publishes with this pattern.
+
+    A function is a black box: it is run on every consistent table (Minami and Abe 2019,
+    Algorithm 1), which it gets without contributors. It returns None, or raises `Unprotectable`,
+    for a table that it does not publish at all.
+
+    Parameters
+    ----------
+    release : Release
+    algorithm : Mechanism or callable
+    fibre : Fibre or None
+        Of the release; None if nothing is suppressed. Then the one table has no suppressed value.
+    clock : Clock
+
+    Raises
+    ------
+    InputError
+        If the mechanism has a defence (what is published then depends on its key), reads more
+        than a release holds, or the function returns anything else than a pattern.
+    OutOfTime
+        If the time runs out before the last table.
+    """
+    if isinstance(algorithm, Mechanism) and algorithm.defence is not None:
+        msg = (
+            "with decoys the pattern depends on a key; attacks.posterior weighs keys, or leave "
+            "defence=None"
+        )
+        raise InputError(msg)
+    if isinstance(algorithm, Mechanism) and fibre is not None:
+        try:
+            view = PublicView.of(release, algorithm, clock=clock)
+        except NeverPublished:
+            return
+        yield from MatchTest.for_(view).listed(clock)
+        return
+    pattern_of = _open_pattern(algorithm) if isinstance(algorithm, Mechanism) else algorithm
+    nothing = [np.zeros((1, 0), dtype=np.int64)]
+    for block in nothing if fibre is None else fibre.blocks(time_limit=clock.seconds):
+        flags = np.zeros(len(block), dtype=bool)
+        for i, x in enumerate(block):
+            clock.check("every table was tested")
+            try:
+                found = pattern_of(release.table(x))
+            except Unprotectable:
+                continue
+            if found is not None:
+                given = as_flags(found, len(release.pattern), "the pattern of the algorithm")
+                flags[i] = np.array_equal(given, release.pattern)
+        if flags.any():
+            yield block[flags]
+
+
+def _open_pattern(mechanism: Mechanism) -> Callable[[Table], NDArray[np.bool_]]:
+    """Pattern where only the empty one counts: it is optimal just if no cell is primary."""
+    return lambda table: mechanism.problem(table).primary

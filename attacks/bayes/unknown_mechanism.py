@@ -1,0 +1,223 @@
+"""An adversary who does not know the algorithm's parameters: what releases tell about them.
+
+Minami and Abe (2019, section 2.5): secret parameters are narrowed down by published tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.algorithm_known.black_box import Algorithm, matches_of
+from attacks.bayes.posterior import check_size
+from attacks.bayes.priors import Prior, PriorWeights, uniform
+from attacks.fibre.consistent_tables import Fibre
+from csp.clock import Clock
+from csp.errors import InputError, argument
+from csp.release.release import Release
+from csp.rules.base import counts_of
+
+__all__ = ["MechanismPosterior", "ParameterBounds", "mechanism_posterior", "parameter_bounds"]
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterBounds:
+    """Bounds on the parameters of a frequency rule that hold for certain.
+
+    Attributes
+    ----------
+    threshold_from, threshold_to : int, int or None
+        Least and largest n of `csp.MinFrequency`; None if no end follows.
+    width_to : int or None
+        Largest width that a primary interval can have been promised (with a strict width, one
+        unit less can have been asked); None if nothing follows.
+    """
+
+    threshold_from: int
+    threshold_to: int | None
+    width_to: int | None
+
+
+def parameter_bounds(
+    releases: Sequence[Release],
+    *,
+    margins: str = "suppress",
+    zero_sensitive: bool = False,
+    time_limit: float | None = None,
+) -> ParameterBounds:
+    """Bound the threshold and the width of a frequency rule by releases of counts.
+
+    A published count that the rule tests is not below the threshold. Some suppressed cell is
+    primary, so the threshold is above the least value of one of them, and the width at most the
+    widest interval. (Minami and Abe 2019, section 2.5, bound the width by every suppressed cell;
+    that does not hold for secondary cells, which were promised nothing.)
+
+    Parameters
+    ----------
+    releases : sequence of Release
+    margins, zero_sensitive
+        As in `csp.Mechanism` and `csp.MinFrequency`. Intervals are those of whole numbers.
+    time_limit : float, optional
+        Wall seconds.
+
+    Raises
+    ------
+    InputError
+        If no table or infinitely many are consistent with a release, values are not counts, or no
+        threshold explains the releases.
+
+    Examples
+    --------
+    >>> from csp import Mechanism, MinFrequency, Table
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> mechanism = Mechanism(MinFrequency(10), width=10, margins="publish")
+    >>> parameter_bounds([mechanism.protect(table).release], margins="publish")
+    ParameterBounds(threshold_from=2, threshold_to=11, width_to=17)
+    """
+    clock = Clock.of(time_limit)
+    if margins not in ("suppress", "publish"):
+        msg = f"margins {margins!r} is not 'suppress' or 'publish'"
+        raise InputError(msg)
+    # A threshold of 1 makes nothing sensitive but an empty cell, and that only if zeros are.
+    start, end, width = 1, math.inf, math.inf
+    intervals = []
+    for release in releases:
+        fibre = Fibre(release, time_limit=clock.seconds) if release.pattern.any() else None
+        table = release.table(release.published) if fibre is None else fibre.table
+        counts_of(table)  # refuses values that are not counts
+        tested = ~release.pattern
+        if margins == "publish":
+            tested &= ~table.margins
+        if table.structural is not None:
+            tested &= ~table.structural
+        seen = release.published[tested]
+        if not zero_sensitive:
+            seen = seen[seen > 0]
+        end = min(end, int(seen.min())) if len(seen) else end
+        if fibre is not None:
+            intervals.append(fibre.bounds)
+    for lower, upper in intervals:
+        least = lower if zero_sensitive else np.maximum(lower, 1)
+        able = (least <= upper) & (least < end)
+        if not able.any():
+            msg = (
+                "no suppressed cell of a release can be below the threshold, which is at most "
+                f"{end}: the releases are not of one frequency rule with these "
+                f"{argument('margins')} and {argument('zero_sensitive')}"
+            )
+            raise InputError(msg)
+        start = max(start, int(least[able].min()) + 1)
+        width = min(width, int((upper - lower)[able].max()))
+    return ParameterBounds(
+        start, None if end == math.inf else int(end), None if width == math.inf else int(width)
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MechanismPosterior:
+    """Candidates for the algorithm behind some releases.
+
+    Attributes
+    ----------
+    matches : (r, c) int64
+        Consistent tables of each release that each candidate publishes so.
+    possible : (c,) bool
+        Whether a candidate has a match in every release. A fact, whatever the priors.
+    probability : (r + 1, c) float64
+        Of each candidate before any release, and after each more of them.
+    """
+
+    matches: NDArray[np.int64]
+    possible: NDArray[np.bool_]
+    probability: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        r, c = self.matches.shape
+        return f"MechanismPosterior({int(self.possible.sum())} of {c} possible after {r} releases)"
+
+
+def mechanism_posterior(
+    releases: Sequence[Release],
+    candidates: Sequence[Algorithm],
+    *,
+    belief: Sequence[float] | None = None,
+    prior: Prior = uniform,
+    max_tables: int = 200_000,
+    time_limit: float | None = None,
+) -> MechanismPosterior:
+    """Weigh candidates for the algorithm by the releases that it made.
+
+    By Bayes: a candidate is as probable as its prior times, for each release, the prior weight of
+    the consistent tables that it publishes with this very pattern. The tables are taken as
+    independent, and drawn without regard to the algorithm.
+
+    Parameters
+    ----------
+    releases : sequence of Release
+        Of one unknown algorithm. One without suppressed cells counts too.
+    candidates : sequence of Mechanism or callable
+        Functions as in `attacks.algorithm_safety`.
+    belief : (c,) float, optional
+        Prior weights of the candidates, at least 0; equal by default.
+    prior : callable
+        Of tables; see `attacks.posterior`.
+    max_tables : int
+        Consistent tables of one release to list at most.
+    time_limit : float, optional
+        Wall seconds.
+
+    Returns
+    -------
+    MechanismPosterior
+
+    Raises
+    ------
+    InputError
+        If no candidate remains, a fibre is larger, or weights are of another shape or negative.
+    OutOfTime
+        If the time limit passed first.
+
+    Examples
+    --------
+    >>> from csp import Mechanism, MinFrequency, Table
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> tried = [Mechanism(MinFrequency(t), width=10, margins="publish") for t in (5, 10, 15)]
+    >>> found = mechanism_posterior([tried[1].protect(table).release], tried)
+    >>> found.possible.tolist()
+    [True, True, False]
+    """
+    clock = Clock.of(time_limit)
+    c = len(candidates)
+    start = np.ones(c) if belief is None else np.asarray(belief, dtype=np.float64)
+    if start.shape != (c,) or not np.isfinite(start).all() or (start < 0).any() or not start.any():
+        msg = f"belief must be {c} finite weights of at least 0, one for each candidate, not all 0"
+        raise InputError(msg)
+    matches = np.zeros((len(releases), c), dtype=np.int64)
+    with np.errstate(divide="ignore"):
+        logs = [np.log(start)]
+    for r, release in enumerate(releases):
+        fibre = weigh = None
+        if release.pattern.any():
+            fibre = Fibre(release, time_limit=clock.seconds)
+            check_size(fibre, max_tables, clock, "give a larger max_tables")
+            weigh = PriorWeights(fibre.table, fibre.cells, fibre.lower, fibre.upper, prior)
+        gained = np.full(c, -np.inf)
+        for j, candidate in enumerate(candidates):
+            for block in matches_of(release, candidate, fibre, clock):
+                matches[r, j] += len(block)
+                each = np.zeros(len(block)) if weigh is None else weigh(block)
+                gained[j] = np.logaddexp(gained[j], np.logaddexp.reduce(each))
+        logs.append(logs[-1] + gained)
+        if logs[-1].max() == -np.inf:
+            msg = (
+                f"no candidate to which the priors give weight publishes release {r + 1} and those "
+                "before it; add candidates, or weight"
+            )
+            raise InputError(msg)
+    shares = np.array([np.exp(row - row.max()) for row in logs])
+    shares /= shares.sum(axis=1, keepdims=True)
+    return MechanismPosterior(matches, np.asarray((matches > 0).all(axis=0)), shares)
