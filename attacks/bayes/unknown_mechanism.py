@@ -137,7 +137,7 @@ class MechanismPosterior:
 
     def __repr__(self) -> str:
         r, c = self.matches.shape
-        return f"MechanismPosterior({int(self.possible.sum())} of {c} possible after {r} releases)"
+        return f"MechanismPosterior({int(self.possible.sum())} of {c} possible, releases: {r})"
 
 
 def mechanism_posterior(
