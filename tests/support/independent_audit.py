@@ -88,7 +88,7 @@ def unmet(problem: Any, pattern: np.ndarray[Any, Any], seed: int = 0) -> list[in
         move(cost, bounds)
         gained = float((rise + fall)[left].sum()) - reached
         left = is_open()
-        if before - len(left) < _SHARE * before and gained < _SHARE * reached:
+        if before - len(left) < _SHARE * before and gained <= _SHARE * reached:
             break
     for i in left.tolist():
         bounds = np.stack([low, high], axis=1)
