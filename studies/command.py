@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from cellveil.front import Front
+from studies.claims.command import check
 from studies.matching.command import matching
 from studies.microdata.command import aggregates, compliance, disclosure, swapping, timings
 from studies.publishing.command import publishing
@@ -32,5 +33,5 @@ def front(
     del debug  # read by the group
 
 
-for _study in (matching, publishing, disclosure, compliance, aggregates, swapping, timings):
+for _study in (matching, publishing, disclosure, compliance, aggregates, swapping, timings, check):
     app.command()(_study)

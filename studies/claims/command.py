@@ -1,0 +1,44 @@
+"""The command ``python -m studies check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cellveil.front import say
+
+__all__ = ["check"]
+
+
+def check(
+    out: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the page of claims here."),
+    ] = None,
+) -> None:
+    """Recompute the claims of the papers that take seconds, and count all by verdict.
+
+    Ends with 1 if a recomputation gives anything else than what is on record.
+    """
+    from studies.claims.page import page
+    from studies.claims.recompute import recomputed
+    from studies.claims.register import papers, tally
+    from studies.pages import write_page
+
+    found = papers()
+    claims = [claim for paper in found for claim in paper.claims]
+    wrong = 0
+    for claim in claims:
+        if claim.recompute:
+            now = recomputed(claim.recompute)
+            if now != claim.measured:
+                wrong += 1
+                say(f"{claim.id}: on record is {claim.measured!r}, now it is {now!r}")
+    for verdict, count in tally(claims).items():
+        say(f"{verdict}: {count}")
+    if wrong:
+        raise typer.Exit(1)
+    if out is not None:
+        write_page(out, page(found))

@@ -1,0 +1,45 @@
+"""The page of claims: a tally, and a table for each paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from studies.claims.register import Claim, Paper, tally
+from studies.pages import grid
+
+__all__ = ["page"]
+
+
+def page(papers: Sequence[Paper]) -> Iterator[str]:
+    """Yield the lines of docs/papers.md."""
+    yield "# Claims of papers, and what became of them"
+    yield ""
+    yield (
+        "Each entry says what a paper prints or claims, and what a recomputation gives. "
+        "*Reproduced*: the same. *Within error*: what chance alone explains. *Misprint*: the text "
+        "or the rest of the paper shows what is meant. *Refuted*: a counterexample stands. "
+        "*Cannot be known*: the paper leaves out what it depends on."
+    )
+    yield ""
+    yield "Made by `python -m studies check`, which runs the recomputations that take seconds."
+    yield ""
+    yield from grid(
+        ["verdict", "claims"],
+        list(tally(claim for paper in papers for claim in paper.claims).items()),
+    )
+    for paper in papers:
+        yield ""
+        yield f"## {paper.title}"
+        yield ""
+        yield f"Measured by {paper.checked}."
+        yield ""
+        yield from grid(
+            ["where", "claim", "verdict", "measured", "how"],
+            [(c.where, c.says, c.verdict, c.measured, _way(c)) for c in paper.claims],
+        )
+
+
+def _way(claim: Claim) -> str:
+    if claim.recompute:
+        return "`python -m studies check`"
+    return f"`{claim.command}`" if claim.command else "by reading"

@@ -1,0 +1,55 @@
+"""Claims on record: verdicts are there, recomputations hold, the page is the one committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from csp.errors import InputError
+from studies.claims.page import page
+from studies.claims.recompute import recomputed
+from studies.claims.register import Claim, papers, read, tally
+
+DOCS = Path(__file__).parents[2] / "docs"
+CLAIMS = [claim for paper in papers() for claim in paper.claims]
+ENTRY = """paper = "P"
+date = 2026-11-23
+[[claim]]
+id = "one"
+where = "1"
+says = "two"
+verdict = "reproduced"
+measured = "two"
+"""
+
+
+@pytest.mark.parametrize("claim", [c for c in CLAIMS if c.recompute], ids=lambda c: c.id)
+def test_a_recomputation_gives_what_is_on_record(claim: Claim) -> None:
+    assert recomputed(claim.recompute) == claim.measured
+
+
+def test_the_page_is_made_of_the_record() -> None:
+    assert (DOCS / "papers.md").read_text(encoding="utf-8") == "\n".join(page(papers())) + "\n"
+
+
+def test_every_claim_is_counted_once() -> None:
+    assert sum(tally(CLAIMS).values()) == len(CLAIMS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"reproduced"', '"repeated"', "'repeated' is not a verdict"),
+        ('measured = "two"\n', "", "claim 1 (one): 'measured' is missing"),
+        ("measured", "mesured", "'mesured' is not a key"),
+        (ENTRY[-1], "\n" + ENTRY.split("2026-11-23")[1], "'one' occurs more than once"),
+    ],
+)
+def test_a_wrong_entry_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    head, _, tail = ENTRY.rpartition(old)
+    file = tmp_path / "p.toml"
+    file.write_text(head + new + tail, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read(file)
+    assert message in str(caught.value)
