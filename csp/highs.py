@@ -25,6 +25,10 @@ _TRIES: tuple[dict[str, Any], ...] = (
 )
 
 
+# A sum of the same terms in another order differs by less, another solution by more: two values of
+# an integer program that count as different are at least one unit apart, in at most 2^31 of them.
+_SAME_OBJECTIVE = 1e-10
+
 # Steps of the simplex method that are as good as no limit.
 _ENDLESS = 2**31 - 1
 
@@ -111,12 +115,13 @@ class Model:
         Like every method, if HiGHS refuses what is asked.
     """
 
-    __slots__ = ("_error", "_highs", "_status")
+    __slots__ = ("_error", "_highs", "_started", "_status")
 
     def __init__(self, **options: Any) -> None:
         import highspy
 
         self._highs: Any = highspy.Highs()
+        self._started = False
         self._error, self._status = highspy.HighsStatus.kError, highspy.HighsModelStatus
         settings: dict[str, Any] = {
             "output_flag": False,
@@ -236,10 +241,12 @@ class Model:
         solution = highspy.HighsSolution()
         solution.col_value = values.tolist()
         self._done(self._highs.setSolution(solution), "a first solution")
+        self._started = True
 
     def forget(self) -> None:
         """Forget basis and solution: the next run starts from scratch."""
         self._done(self._highs.clearSolver(), "to start from scratch")
+        self._started = False
 
     def on_cut_pool(self, handler: Any) -> None:
         """Call a function with the pool of cuts of each tree search."""
@@ -331,11 +338,22 @@ class Model:
             ended = model.getModelStatus()
             if doubtful and ended == status.kSolveError:
                 return Status.DOUBTFUL
-            if ended in ends and outcome != self._error:
+            if ended in ends and outcome != self._error and not self._has_kept_the_start(ended):
                 return ends[ended]
             self.forget()
         msg = f"HiGHS ended with status {ended.name}"
         raise SolverError(msg)
+
+    def _has_kept_the_start(self, ended: Any) -> bool:
+        """Whether HiGHS calls the start optimal, and its own objective says something else.
+
+        HiGHS 1.16.0 does so where presolve reduces the integer program.
+        """
+        if not self._started or ended != self._status.kOptimal:
+            return False
+        lp, objective = self._highs.getLp(), self.objective
+        found = float(np.dot(lp.col_cost_, self.values)) + lp.offset_
+        return bool(abs(found - objective) > _SAME_OBJECTIVE * max(1.0, abs(objective)))
 
     def solve_stepwise(self, clock: Clock, steps: int) -> tuple[Status, bool]:
         """Solve a linear program by the simplex method, or else by an interior-point method.

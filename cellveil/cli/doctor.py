@@ -40,7 +40,7 @@ MODULES = {
 FRAMES = ("pandas", "polars", "pyarrow")
 """Libraries of which one is enough for data frames; only files are needed without."""
 
-WRONG = {"highspy": "1.14.0"}
+WRONG = {"highspy": ("1.14.0", "1.16.0")}
 """Releases that give wrong answers."""
 
 
@@ -107,15 +107,13 @@ def _library(name: str, module: str) -> Check:
             "problem",
             f"{name} {version} does not import ({kind}); run pip install --force-reinstall {name}",
         )
-    if version == WRONG.get(name):
-        return Check("problem", f"{name} {version} returns wrong optima; run pip install -U {name}")
     wanted = _wanted(name)
+    asked = ",".join(wanted)
+    mend = f"run pip install '{name}{asked}'"
+    if version in WRONG.get(name, ()):
+        return Check("problem", f"{name} {version} returns wrong optima; {mend}")
     if not all(_holds(version, clause) for clause in wanted):
-        asked = ",".join(wanted)
-        return Check(
-            "warning",
-            f"{name} {version}: cellveil asks for {asked}; run pip install '{name}{asked}'",
-        )
+        return Check("warning", f"{name} {version}: cellveil asks for {asked}; {mend}")
     return Check("ok", f"{name} {version}")
 
 

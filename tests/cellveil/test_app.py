@@ -826,16 +826,18 @@ def test_doctor_names_a_library_for_frames_where_there_is_none(monkeypatch):
     assert "pip install pandas" in found[0].words
 
 
-def test_doctor_warns_of_wrong_optima(monkeypatch):
+@pytest.mark.parametrize("release", ["1.14.0", "1.16.0"])
+def test_doctor_warns_of_wrong_optima(release, monkeypatch):
     from cellveil.cli import doctor
 
     real = doctor.metadata.version
     monkeypatch.setattr(
-        doctor.metadata, "version", lambda name: "1.14.0" if name == "highspy" else real(name)
+        doctor.metadata, "version", lambda name: release if name == "highspy" else real(name)
     )
     found = [check for check in checks() if "highspy" in check.words]
     assert [check.state for check in found] == ["problem"]
     assert "wrong optima" in found[0].words
+    assert f"!={release}" in found[0].words  # the newest release may be the wrong one
 
 
 # ---- the acceptance table ------------------------------------------------------------------------

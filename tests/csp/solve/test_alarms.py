@@ -356,6 +356,28 @@ def test_further_tries_are_counted(monkeypatch: Any) -> None:
     assert "solver_retries" in suppress(CUBE).stats
 
 
+def test_a_start_that_is_not_the_optimum_reported_is_forgotten(monkeypatch: Any) -> None:
+    # min x + y with x + y >= 1 in whole numbers, and HiGHS 1.16.0: the start has come back with the
+    # objective of something better.
+    model = Model().load(
+        cost=np.ones(2), lower=np.zeros(2), upper=np.ones(2), rows=csr_array(np.ones((1, 2))),
+        row_lower=np.ones(1), row_upper=np.full(1, np.inf), integer=True,
+    )  # fmt: skip
+    true, clear, forgotten = Model.values, Model.forget, []
+    monkeypatch.setattr(
+        Model,
+        "values",
+        property(lambda self: true.fget(self) if forgotten else np.ones(2)),  # type: ignore[attr-defined]
+    )
+    monkeypatch.setattr(Model, "forget", lambda self: (forgotten.append(True), clear(self)))
+    model.set_start(np.ones(2))
+    before = retries()
+    assert model.solve() == Status.OPTIMAL
+    assert forgotten
+    assert retries() == before + 1
+    assert model.values.sum() == model.objective == 1
+
+
 def test_an_attacker_program_without_a_solution_is_no_answer(monkeypatch: Any) -> None:
     separator = Separator(CUBE, Cutter(CUBE))
     monkeypatch.setattr(Model, "solve", lambda *_, **__: Status.INFEASIBLE)

@@ -200,14 +200,14 @@ def test_regions_hold_every_cell_that_could_go_and_batches_share_no_relation() -
 def test_the_pattern_does_not_depend_on_where_regions_are_solved() -> None:
     problem, phases = office(singletons=False), []
     alone = suppress(
-        problem, method="large", gap=0.3, progress=lambda now: phases.append(now.phase)
+        problem, method="large", gap=0.26, progress=lambda now: phases.append(now.phase)
     )
     assert phases[-1] == "improved"
     assert alone.audit is not None
     assert alone.audit.safe
     for backend in ("threading", "loky"):
         with joblib.parallel_config(backend=backend, n_jobs=2):
-            together = suppress(problem, method="large", gap=0.3)
+            together = suppress(problem, method="large", gap=0.26)
         assert (alone.pattern == together.pattern).all()
     distributed = pytest.importorskip("distributed")
     with (
@@ -217,7 +217,7 @@ def test_the_pattern_does_not_depend_on_where_regions_are_solved() -> None:
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
     ):
-        spread = suppress(problem, method="large", gap=0.3)
+        spread = suppress(problem, method="large", gap=0.26)
     assert spread.notes == ()
     assert (alone.pattern == spread.pattern).all()
 
@@ -231,7 +231,7 @@ def test_a_worker_that_dies_costs_its_regions_and_not_the_run(monkeypatch: Any) 
     problem = office(singletons=False)
     monkeypatch.setattr(regions, "propose", die)
     with joblib.parallel_config(backend="loky", n_jobs=2):
-        found = suppress(problem, method="large", gap=0.29)
+        found = suppress(problem, method="large", gap=0.26)
     assert found.audit is not None
     assert found.audit.safe
     assert found.notes[0].startswith("regions were left as they are: a worker was lost")
