@@ -5,6 +5,7 @@ from microagg.intruders.contributors import Insiders, insiders
 from microagg.intruders.homogeneous import Homogeneity, homogeneity
 from microagg.intruders.identity import VERDICTS, IdentityAttack, identity_attack
 from microagg.intruders.linkage import RecordLinkage, link_records
+from microagg.intruders.matchings import LinkagePosterior, linkage_posterior
 from microagg.intruders.ranks import RankDisclosure, rank_disclosure
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Homogeneity",
     "IdentityAttack",
     "Insiders",
+    "LinkagePosterior",
     "RankDisclosure",
     "RecordLinkage",
     "aggregate_attack",
@@ -21,5 +23,6 @@ __all__ = [
     "identity_attack",
     "insiders",
     "link_records",
+    "linkage_posterior",
     "rank_disclosure",
 ]
