@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
-from microagg.partitions.univariate import METHODS as GROUPS
+from microagg.partitions.univariate import METHODS as RANKINGS
 from microagg.records import Records, check_k
 from microagg.scaling import scaled
+from microagg.swapping.grouping import GROUPS, Grouping
 from microagg.swapping.linkage import value_codes
 from microagg.swapping.moves import (
     Move,
@@ -99,11 +100,16 @@ def mdav_swap(
     quasi_identifiers: Sequence[str] | None = None,
     intruders: str = "informed",
     order: str = "forward",
+    groups: str = "mdav",
+    gamma: float = 0.2,
+    l: Any = None,  # noqa: E741
+    diversity: str = "distinct",
+    t: Any = None,
     scale: str = "standardise",
     constant: str = "error",
     seed: int | None = None,
 ) -> Swapped:
-    """Swap confidential attributes within groups of k records that MDAV makes of the others.
+    """Swap confidential attributes within groups of k records made of the others, by MDAV.
 
     Parameters
     ----------
@@ -124,6 +130,17 @@ def mdav_swap(
         quasi-identifiers and the attributes swapped before it; all others as they stand, with
         those before it swapped; or all others in the original file. Only the first keeps the
         bound of one in k for every attribute; see Notes.
+    groups : {"mdav", "vmdav", "random"}
+        How groups are made: by MDAV, by V-MDAV (see `microagg.vmdav`), or by chance.
+    gamma : float
+        Of V-MDAV: the larger, the more near neighbours a group takes in.
+    l : number, optional
+        Least diversity of an attribute in each group it is swapped in: groups that have less are
+        joined to the nearest.
+    diversity : {"distinct", "entropy"}
+        Whether groups have at least l values, or an entropy of at least log(l).
+    t : number, optional
+        Largest earth mover's distance of the values of a group from those of the file.
     scale : str
         One of `microagg.scaling.SCALES`.
     constant : {"error", "keep"}
@@ -140,8 +157,8 @@ def mdav_swap(
     ------
     InputError
         If k is not a whole number from 2 to n, a choice is unknown, an attribute is unknown, in
-        both kinds, named twice, constant, or holds anything but finite numbers, or there is
-        nothing to make groups of.
+        both kinds, named twice, constant, or holds anything but finite numbers, there is nothing
+        to make groups of, or the whole file is less diverse than l.
 
     Notes
     -----
@@ -155,7 +172,12 @@ def mdav_swap(
     knows those attributes sees which of their values moved where, so that some A are ruled out,
     and the bound of one in k is not a fact. In "sequential", which gives the figures of the paper,
     and "simultaneous", which its text describes, it holds only against intruders who do not look
-    at the other attributes.
+    at the other attributes. Where groups were joined for `l` or `t`, one in k is proved, but
+    not one in the size of the joined group (see `microagg.swapping.grouping`), and `Swapped.proved`
+    is False.
+
+    Random groups hide a record among k, and not among all as section IV-A says: values may go to
+    any record, but stay where they are with probability 1/k.
     """
     check_choice("intruders", intruders, tuple(INTRUDERS))
     roles = Roles.of(X, quasi_identifiers, confidential)
@@ -165,15 +187,17 @@ def mdav_swap(
         msg = "uninformed intruders know quasi-identifiers, and there are none; name at least one"
         raise InputError(msg)
     seed = checked_seed(seed)
-    original = Original(scaled(roles.records, scale, constant=constant), k, {})
+    grouping = Grouping.of(k, groups, gamma, l, diversity, t)
+    original = Original(scaled(roles.records, scale, constant=constant), grouping, {})
     quasi, chosen = roles.places(roles.quasi), roles.places(roles.confidential)
     if intruders == "uninformed":
-        moves = [joint_move(original, quasi, seed)] * len(chosen)
+        moves = [joint_move(original, quasi, chosen, seed, roles.records.names)] * len(chosen)
         variant = intruders
     else:
-        moves = informed_moves(original, quasi, chosen, order, seed)
+        moves = informed_moves(original, quasi, chosen, order, seed, roles.records.names)
         variant = f"{intruders}, {order}"
-    return _swapped(roles, moves, k, ("MDAV-SWAP", variant, scale, seed))
+    variant += f", {grouping.name}" if grouping.name else ""
+    return _swapped(roles, moves, k, ("MDAV-SWAP", variant, scale, seed), GROUPS[groups])
 
 
 def ir_swap(
@@ -214,7 +238,7 @@ def ir_swap(
     attribute, so every published value of a group is any of its members' with the same
     probability, whatever an intruder knows of the other attributes.
     """
-    check_choice("groups", groups, GROUPS)
+    check_choice("groups", groups, RANKINGS)
     roles = Roles.of(X, quasi_identifiers or (), confidential)
     _need_confidential(roles)
     check_k(k, roles.n, 2)
@@ -248,8 +272,9 @@ def _need_confidential(roles: Roles) -> None:
 
 
 def _swapped(
-    roles: Roles, moves: Sequence[Move], k: int, how: tuple[str, str, str, int | None]
-) -> Swapped:
+    roles: Roles, moves: Sequence[Move], k: int, how: tuple[str, str, str, int | None],
+    way: str = "",
+) -> Swapped:  # fmt: skip
     """Carry out the permutations of the confidential attributes, in their order."""
     now = dict(zip(roles.names, roles.columns, strict=True))
     original = dict(now)
@@ -260,14 +285,17 @@ def _swapped(
             names = roles.records.names
             columns = tuple((original if j in move.unswapped else now)[names[j]] for j in move.by)
             basis = Records(tuple(names[j] for j in move.by), columns, roles.records.decimals)
-            method = "individual ranking" if basis.names == (name,) else "MDAV"
+            method = "individual ranking" if basis.names == (name,) else way
             made[id(move)] = Partition.of(basis, move.labels, k, method)
         partitions[name] = made[id(move)]
         sources[name] = move.source
         new[name] = now[name] = original[name][move.source]
     # An attacker who knows the attributes that other groups were made of sees what moved where.
     exposed = {roles.records.names[j] for move in moves for j in move.unswapped}
-    proved = {name: name not in exposed for name in roles.confidential}
+    proved = {
+        name: name not in exposed and not move.joined
+        for name, move in zip(roles.confidential, moves, strict=True)
+    }
     return _result(roles, new, partitions, sources, k, how, proved)
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.univariate import ranking_labels
+from microagg.swapping.grouping import Grouping
 
 __all__ = [
     "ORDERS",
@@ -53,12 +53,15 @@ class Move:
         Attributes that the groups were made of, as columns of the points.
     unswapped : tuple of int
         Other attributes among them whose values in the original file were used.
+    joined : bool
+        Whether groups were joined because of the values that are permuted within them.
     """
 
     labels: NDArray[np.int64]
     source: NDArray[np.int64]
     by: tuple[int, ...]
     unswapped: tuple[int, ...] = ()
+    joined: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,19 +71,21 @@ class Original:
     Attributes
     ----------
     points : (n, d) float64
-    k : int
+    grouping : Grouping
     known : dict
         Labels by the attributes that they were made of.
     """
 
     points: NDArray[np.float64]
-    k: int
+    grouping: Grouping
     known: dict[tuple[int, ...], NDArray[np.int64]]
 
-    def labels(self, by: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return the groups that MDAV makes of some attributes."""
+    def labels(self, by: tuple[int, ...], random: np.random.Generator) -> NDArray[np.int64]:
+        """Return the groups that are made of some attributes, or by chance."""
+        if self.grouping.groups == "random":
+            return self.grouping.labels(self.points, random)
         if by not in self.known:
-            self.known[by] = mdav_labels(self.points[:, list(by)], self.k)
+            self.known[by] = self.grouping.labels(self.points[:, list(by)], random)
         return self.known[by]
 
 
@@ -138,15 +143,35 @@ def permuted(labels: NDArray[np.int64], generator: np.random.Generator) -> NDArr
     return source
 
 
-def joint_move(original: Original, quasi: Sequence[int], seed: int) -> Move:
+def joint_move(
+    original: Original, quasi: Sequence[int], confidential: Sequence[int], seed: int,
+    names: Sequence[str] = (),
+) -> Move:  # fmt: skip
     """One permutation for all confidential attributes, within groups of the quasi-identifiers."""
-    labels = original.labels(tuple(quasi))
-    return Move(labels, permuted(labels, stream(seed, 0)), tuple(quasi), tuple(quasi))
+    random = stream(seed, 0)
+    by = tuple(quasi)
+    found = original.labels(by, random)
+    labels = _widened(original, original.points, found, by, confidential, names)
+    unswapped = () if original.grouping.groups == "random" else by
+    return Move(labels, permuted(labels, random), by, unswapped, labels is not found)
+
+
+def _widened(
+    original: Original, points: NDArray[np.float64], labels: NDArray[np.int64],
+    by: Sequence[int], swapped: Sequence[int], names: Sequence[str],
+) -> NDArray[np.int64]:  # fmt: skip
+    """Join groups until what is swapped in them is as diverse as was asked for."""
+    if not original.grouping.looks_at_values:
+        return labels
+    said = [names[j] if names else str(j) for j in swapped]
+    values = [points[:, j] for j in swapped]
+    return original.grouping.widened(labels, points[:, list(by)], values, said)
 
 
 def informed_moves(
-    original: Original, quasi: Sequence[int], confidential: Sequence[int], order: str, seed: int
-) -> list[Move]:
+    original: Original, quasi: Sequence[int], confidential: Sequence[int], order: str, seed: int,
+    names: Sequence[str] = (),
+) -> list[Move]:  # fmt: skip
     """One permutation for each confidential attribute, against those who know all the others.
 
     Parameters
@@ -159,11 +184,14 @@ def informed_moves(
         One of `ORDERS`. A first attribute that has nothing to be grouped by has the groups of
         its individual ranking.
     seed : int
+    names : sequence of str
+        Of all columns of the points, for errors.
 
     Raises
     ------
     InputError
-        If the order is unknown, or there is one attribute only.
+        If the order is unknown, there is one attribute only, or an attribute is not as diverse as
+        was asked for in the whole file.
     """
     if order not in ORDERS:
         msg = f"order {order!r} is not one of {', '.join(ORDERS)}"
@@ -172,21 +200,27 @@ def informed_moves(
         msg = "groups are made of the other attributes, and there are none; give one, or ir_swap"
         raise InputError(msg)
     now = original.points.copy() if order != "simultaneous" else original.points
+    by_chance = original.grouping.groups == "random"
     moves: list[Move] = []
     for place, j in enumerate(confidential):
         random = stream(seed, place)
         before = confidential[:place] if order == "forward" else confidential
         by = tuple(sorted({*quasi, *before} - {j}))
-        if not by:
-            by = (j,)
-            labels = shuffled_ranking(now[:, j], original.k, "mdav", random)
+        by_itself = not by
+        by = by or (j,)
+        if by_chance:
+            found = original.labels(by, random)
+        elif by_itself:
+            found = shuffled_ranking(now[:, j], original.grouping.k, "mdav", random)
         elif order == "simultaneous" or place == 0:
-            labels = original.labels(by)
+            found = original.labels(by, random)
         else:
-            labels = mdav_labels(now[:, list(by)], original.k)
+            found = original.grouping.labels(now[:, list(by)], random)
+        labels = _widened(original, now, found, by, (j,), names)
         swapped = () if order == "simultaneous" else (j, *confidential[:place])
-        unswapped = tuple(sorted({*by} - {j, *swapped}))
-        moves.append(Move(labels, permuted(labels, random), by, unswapped))
+        unswapped = () if by_chance else tuple(sorted({*by} - {j, *swapped}))
+        joined = labels is not found
+        moves.append(Move(labels, permuted(labels, random), by, unswapped, joined))
         if order != "simultaneous":
             now[:, j] = now[moves[-1].source, j]
     return moves

@@ -32,7 +32,7 @@ class Swapped:
     k : int
     method : {"MDAV-ID", "MDAV-SWAP", "IR-SWAP"}
     variant : str
-        Further choices: intruders and order, or the way of ranking; "" if there are none.
+        Further choices: intruders, order and groups, or the way of ranking; "" if there are none.
     scale : str
         How attributes were made comparable; "none" if only one was looked at at a time.
     seed : int or None
@@ -44,7 +44,7 @@ class Swapped:
     proved : mapping of str to bool
         Whether no attacker links a record's value of each masked attribute with a probability above
         that of a guess within its group: no groups were made of the attribute as it was before
-        it was swapped.
+        it was swapped, and none of its own were joined because of its values.
     unchanged : mapping of str to float
         Share of the records that still have their own value of each masked attribute, be it by
         the permutation or because values of a group are equal.

@@ -15,6 +15,7 @@ from microagg.partitions.mdav import mdav_labels
 from microagg.records import check_k
 from microagg.scaling import scaled
 from microagg.swapping.correlations import correlations, pairs, standard_rows
+from microagg.swapping.grouping import Grouping
 from microagg.swapping.moves import (
     Move,
     Original,
@@ -189,7 +190,7 @@ def _in_turn(cells: Sequence[tuple[_File, str, int, int, int]], n_jobs: int) -> 
 def _measure(file: _File, method: str, k: int, runs: int, seed: int) -> SwapLoss:
     """One method at one k."""
     runs = 1 if method == "MDAV-ID" else runs
-    original = Original(file.points, k, {})
+    original = Original(file.points, Grouping(k), {})
     before = standard_rows(file.values, file.names, "original")
     zero = correlations(before, file.count)
     mask = pairs(len(file.names), file.count)
@@ -220,9 +221,9 @@ def _swap(
     chosen = file.confidential
     moves: list[Move]
     if way == "IR-SWAP":
-        moves = ranking_moves(file.values[:, chosen], original.k, variant, seed)
+        moves = ranking_moves(file.values[:, chosen], original.grouping.k, variant, seed)
     elif variant == "uninformed":
-        moves = [joint_move(original, file.quasi, seed)] * file.count
+        moves = [joint_move(original, file.quasi, chosen, seed)] * file.count
     else:
         moves = informed_moves(original, file.quasi, chosen, variant, seed)
     rows = before.copy()

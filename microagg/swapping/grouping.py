@@ -1,0 +1,206 @@
+"""Groups of records within which values are swapped, joined until they are diverse or close.
+
+Groups that depend on the confidential values can betray some of them (the minimality attack of
+R. C.-W. Wong and others, 2007): that two groups were joined says that one of them was not diverse
+before. One in k stays the bound on links all the same: a permutation of values within the groups of
+before changes neither what they hold nor whether they are joined, so that all records of such a
+group, k or more, are equally likely for each published value. But one in the size of the joined
+group is no bound, and a value can be likelier than its share of it. Where no groups were joined,
+nothing is betrayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from microagg.checks.closeness import ordered_distances
+from microagg.checks.diversity import Profiles
+from microagg.checks.reading import fraction_of
+from microagg.partitions.mdav import mdav_labels
+from microagg.partitions.vmdav import vmdav_labels
+
+__all__ = ["GROUPS", "Grouping"]
+
+GROUPS = {"mdav": "MDAV", "vmdav": "V-MDAV", "random": "random groups"}
+"""How groups are made, and what it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How groups are made.
+
+    Attributes
+    ----------
+    k : int
+        Least size.
+    groups : str
+        One of `GROUPS`.
+    gamma : float
+        Of V-MDAV.
+    l : Fraction, optional
+        Least diversity of each confidential attribute in its groups.
+    diversity : {"distinct", "entropy"}
+    t : Fraction, optional
+        Largest distance of a group's values from those of the file.
+    """
+
+    k: int
+    groups: str = "mdav"
+    gamma: float = 0.2
+    l: Fraction | None = None  # noqa: E741
+    diversity: str = "distinct"
+    t: Fraction | None = None
+
+    @classmethod
+    def of(
+        cls,
+        k: int,
+        groups: str,
+        gamma: float,
+        l: Any,  # noqa: E741
+        diversity: str,
+        t: Any,
+    ) -> Grouping:
+        """Check what a caller asks for.
+
+        Raises
+        ------
+        InputError
+            If a word is unknown, l is below 1, or t is not from 0 to 1.
+        """
+        for what, given, choices in (
+            ("groups", groups, tuple(GROUPS)),
+            ("diversity", diversity, ("distinct", "entropy")),
+        ):
+            if given not in choices:
+                msg = f"{what} {given!r} is not one of {', '.join(choices)}"
+                raise InputError(msg)
+        least = None if l is None else fraction_of(l, "l")
+        if least is not None and (
+            least < 1 or (diversity == "distinct" and least.denominator != 1)
+        ):
+            msg = (
+                f"l must be a {'whole ' if diversity == 'distinct' else ''}number from 1 on: {l!r}"
+            )
+            raise InputError(msg)
+        most = None if t is None else fraction_of(t, "t")
+        if most is not None and not 0 <= most <= 1:
+            msg = f"t must be from 0 to 1, not {t!r}"
+            raise InputError(msg)
+        return cls(k, groups, gamma, least, diversity, most)
+
+    @property
+    def name(self) -> str:
+        """What was asked for beyond MDAV's groups of k; "" if nothing was."""
+        parts = [] if self.groups == "mdav" else [GROUPS[self.groups]]
+        if self.l is not None:
+            kind = "" if self.diversity == "distinct" else f"{self.diversity} "
+            parts.append(f"{kind}{self.l}-diverse")
+        if self.t is not None:
+            parts.append(f"{float(self.t):g}-close")
+        return ", ".join(parts)
+
+    @property
+    def looks_at_values(self) -> bool:
+        """Whether confidential values decide about groups."""
+        return self.l is not None or self.t is not None
+
+    def labels(self, points: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.int64]:
+        """Group of each record, from scaled points or by chance; values are not looked at."""
+        if self.groups == "vmdav":
+            return vmdav_labels(points, self.k, self.gamma)
+        if self.groups == "mdav":
+            return mdav_labels(points, self.k)
+        n = len(points)
+        labels = np.empty(n, np.int64)
+        labels[random.permutation(n)] = np.minimum(np.arange(n) // self.k, n // self.k - 1)
+        return labels
+
+    def widened(
+        self,
+        labels: NDArray[np.int64],
+        points: NDArray[np.float64],
+        values: Sequence[NDArray[np.float64]],
+        names: Sequence[str],
+    ) -> NDArray[np.int64]:
+        """Join each group that is not diverse or close to the nearest, until all are.
+
+        Parameters
+        ----------
+        labels : (n,) int64
+            Groups so far, numbered 0, 1, ... without gaps.
+        points : (n, d) float64
+            What distances are taken of: from mean to mean, the lowest number first among equals.
+        values : sequence of (n,) float64
+            The confidential attributes that are permuted within these groups.
+        names : sequence of str
+            Their names.
+
+        Returns
+        -------
+        (n,) int64
+            The same array if nothing had to be joined.
+
+        Raises
+        ------
+        InputError
+            If not even the whole file is diverse.
+        """
+        if not self.looks_at_values:
+            return labels
+        codes = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in values]
+        everyone = np.zeros(len(labels), np.int64)
+        for code, name in zip(codes, names, strict=True):
+            if self._fails(everyone, [code]).any():
+                found = int(code.max()) + 1
+                msg = (
+                    f"{name!r} has {found} different values in the whole file and is not "
+                    f"{self.diversity} {self.l}-diverse even there; ask for a smaller l"
+                )
+                raise InputError(msg)
+        while (bad := np.flatnonzero(self._fails(labels, codes))).size:
+            labels = _joined(labels, points, bad)
+        return labels
+
+    def _fails(
+        self, labels: NDArray[np.int64], codes: Sequence[NDArray[np.int64]]
+    ) -> NDArray[np.bool_]:
+        """Say in which groups some attribute is not diverse, or not close, enough."""
+        bad = np.zeros(int(labels.max()) + 1, bool)
+        for code in codes:
+            if self.l is not None:
+                found = Profiles(labels, code)
+                diverse = (
+                    found.distinct >= int(self.l)
+                    if self.diversity == "distinct"
+                    else found.entropy_diverse(self.l)
+                )
+                bad |= ~diverse
+            if self.t is not None:
+                bad |= np.array([far > self.t for far in ordered_distances(labels, code)], bool)
+        return bad
+
+
+def _joined(
+    labels: NDArray[np.int64], points: NDArray[np.float64], bad: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Join each of some groups to the one with the nearest mean."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    sizes = np.bincount(labels)
+    means = np.column_stack([np.bincount(labels, column) for column in points.T]) / sizes[:, None]
+    nearest = np.empty(len(bad), np.int64)
+    for place, group in enumerate(bad.tolist()):
+        far = ((means - means[group]) ** 2).sum(axis=1)
+        far[group] = np.inf
+        nearest[place] = far.argmin()
+    edges = coo_array((np.ones(len(bad)), (bad, nearest)), shape=(len(sizes), len(sizes)))
+    return np.asarray(connected_components(edges, directed=False)[1], np.int64)[labels]
