@@ -19,6 +19,7 @@ __all__ = [
     "Number",
     "ceil_fraction",
     "exact",
+    "grouped_text",
     "most_text",
     "number_text",
     "read_decimal",
@@ -134,6 +135,13 @@ def most_text(scale: int) -> str:
 def units_text(units: int, scale: int) -> str:
     """Decimal text of an integer number of units of ``10**-scale``."""
     return f"{Decimal(units).scaleb(-scale):f}" if scale else str(units)
+
+
+def grouped_text(units: int, scale: int) -> str:
+    """Decimal text of units with commas between thousands, for people."""
+    whole, point, rest = units_text(units, scale).partition(".")
+    # A whole part of "-0" is kept: int() would lose its sign.
+    return f"{int(whole):,}{point}{rest}" if whole not in ("-0", "") else whole + point + rest
 
 
 def units_to_numbers(units: NDArray[np.int64], scale: int) -> NDArray[Any]:

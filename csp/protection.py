@@ -85,6 +85,13 @@ class Protected:
             f"{self.suppression.quality}; safe against {', '.join(self.guards)})"
         )
 
+    def _repr_html_(self) -> str:
+        from csp.tables.cross.html import cell_texts, notebook_table
+
+        release = self.release
+        text = cell_texts(release.published, release.pattern, release.structural, release.scale)
+        return notebook_table(release, text, [repr(self)])
+
     def to_frame(
         self, library: str | None = None, *, reveal: bool = False, intervals: bool = False
     ) -> Any:

@@ -73,7 +73,9 @@ def cost_words(cost: Cost) -> str:
     return "each cell costs 1" if cost is Cost.UNIT else "each cell costs its value"
 
 
-def print_result(result: Any, columns: Any, *, reveal: bool, intervals: bool) -> None:
+def print_result(
+    result: Any, columns: Any, *, reveal: bool, intervals: bool, long: bool = False
+) -> None:
     """Table for the eye on a terminal, comma-separated text for a pipe."""
     if not sys.stdout.isatty():
         from cellveil.output.files import write_csv
@@ -83,7 +85,7 @@ def print_result(result: Any, columns: Any, *, reveal: bool, intervals: bool) ->
     from cellveil.output.tables import intervals_grid, published_grid
 
     console = terminal()
-    console.print(published_grid(result, console, reveal=reveal))
+    console.print(published_grid(result, console, reveal=reveal, long=long))
     if intervals:
         console.print(intervals_grid(result))
 

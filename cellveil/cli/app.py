@@ -38,6 +38,7 @@ from cellveil.cli.options import (
     Hierarchies,
     IntegerOrNot,
     KeyFile,
+    Layout,
     Margins,
     Method,
     Missing,
@@ -231,6 +232,10 @@ def protect(
     intervals: Annotated[
         bool, typer.Option("--intervals", help="Add what an outsider can infer of each cell.")
     ] = False,
+    layout: Annotated[
+        Layout,
+        typer.Option(help="On screen: rows by columns, in panels, or a row a cell."),
+    ] = Layout.CROSS,
     reveal: Reveal = False,
 ) -> None:
     """Protect the table of some data: find its sensitive cells, suppress, audit, publish.
@@ -324,7 +329,9 @@ def protect(
             facts = result.summary(reveal=reveal) | more | {"files": hashes(named, files)}
             write_json(summary, facts, files)
     if output is None:
-        print_result(result, columns, reveal=reveal, intervals=intervals)
+        print_result(
+            result, columns, reveal=reveal, intervals=intervals, long=layout is Layout.LONG
+        )
     for note in table.notes:
         say(f"{note[0].upper()}{note[1:]}.")
     if result.audit.cut_short:

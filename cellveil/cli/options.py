@@ -25,6 +25,7 @@ __all__ = [
     "Integer",
     "IntegerOrNot",
     "KeyFile",
+    "Layout",
     "Margins",
     "Method",
     "Missing",
@@ -53,6 +54,13 @@ class Cost(StrEnum):
 
     UNIT = "unit"
     VALUE = "value"
+
+
+class Layout(StrEnum):
+    """How a table is shown on screen."""
+
+    CROSS = "cross"
+    LONG = "long"
 
 
 class Margins(StrEnum):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -16,11 +17,12 @@ from cellveil.output.files import end_text
 from cellveil.output.screen import printable
 from csp.audits.audit import Audit
 from csp.audits.violations import Violation
-from csp.exact import units_text
+from csp.exact import grouped_text
 from csp.problem.problem import Problem
 from csp.protection import Protected
 from csp.solve import Suppression
 from csp.solve.fallback import EVERYTHING
+from csp.tables.cross.layout import CrossTable, Panel, cross_table
 from csp.tables.table import Table
 
 __all__ = [
@@ -28,7 +30,6 @@ __all__ = [
     "ends_words",
     "guarantee",
     "intervals_grid",
-    "outline",
     "published_grid",
     "quality",
     "sizes",
@@ -37,6 +38,12 @@ __all__ = [
 
 EMPTY = "-"
 """Shown for cells without contributors."""
+
+ROWS = 100
+"""Rows of a panel on screen; what lies between them and the total is counted."""
+
+PANELS = 20
+"""Panels on screen."""
 
 GUTTER = 3
 """Blanks between two columns."""
@@ -48,23 +55,43 @@ SHORTEST = 9
 # ---- tables --------------------------------------------------------------------------------------
 
 
-def published_grid(protected: Protected, console: Console, *, reveal: bool = False) -> Grid:
-    """Lay out the published table: crossed if it has two dimensions and fits, else a row a cell.
+def published_grid(
+    protected: Protected, console: Console, *, reveal: bool = False, long: bool = False
+) -> Group | Grid:
+    """Lay out the published table: crossed where it fits, with `long` or else a row a cell.
 
-    Suppressed cells are a cross; with `reveal` they show their value in red.
+    Suppressed cells are a cross; with `reveal` they show their value in red. Further dimensions
+    are panels, that of all totals first.
     """
     table = protected.table
     shown = _texts(protected, console, reveal=reveal)
-    if len(table.names) == 2 and table.n_cells == np.prod([len(_codes(table, d)) for d in (0, 1)]):
-        for down, across in ((0, 1), (1, 0)):
-            grid, least = _crossed(table, shown, down, across)
-            if least <= console.width:
-                return grid
+    if not long and len(table.names) > 1:
+        for turned in (False, True):
+            layout = cross_table(table)
+            if turned:
+                layout = cross_table(table, layout.across, layout.down)
+            found = [_crossed(layout, panel, shown) for panel in layout.panels[:PANELS]]
+            if max(least for _, least in found) <= console.width:
+                return _stacked(layout, [grid for grid, _ in found])
     grid = _plain(table)
     grid.add_column("value", justify="right", no_wrap=True)
     for label, text in zip(table.labels, shown, strict=True):
         grid.add_row(*map(_plainly, label), text)
     return grid
+
+
+def _stacked(layout: CrossTable, grids: Sequence[Grid]) -> Group | Grid:
+    """Panels one below the other, each with its codes, and how many are not shown."""
+    if not layout.further:
+        return grids[0]
+    parts: list[Any] = []
+    for panel, grid in zip(layout.panels, grids, strict=False):
+        pairs = zip(layout.further, panel.codes, strict=True)
+        parts += [Text(", ".join(f"{printable(n)} {printable(c)}" for n, c in pairs), "bold"), grid]
+    left = len(layout.panels) - len(grids)
+    if left:
+        parts.append(Text(f"{left} more panels; --layout long or a file has every cell.", "dim"))
+    return Group(*parts)
 
 
 def intervals_grid(protected: Protected) -> Grid:
@@ -80,76 +107,31 @@ def intervals_grid(protected: Protected) -> Grid:
     return grid
 
 
-def outline(table: Table, d: int) -> list[tuple[str, int]]:
-    """Codes of a dimension with their depth: parents before their children, the total last."""
-    parents = _parents(table, d)
-    codes = _codes(table, d)
-    root = table.roots[d]
-    below: dict[str, list[str]] = {}
-    for code in codes:
-        below.setdefault(parents.get(code, ""), []).append(code)
-    tops = [code for code in below.get("", []) if code != root]
-    tops += below.get(root, []) if root else []
-    ordered: list[tuple[str, int]] = []
-    stack = [(code, 0) for code in reversed(tops)]
-    while stack:
-        code, depth = stack.pop()
-        ordered.append((code, depth))
-        stack.extend((child, depth + 1) for child in reversed(below.get(code, [])))
-    return [*ordered, *([(root, 0)] if root in codes else [])]
-
-
-def _codes(table: Table, d: int) -> list[str]:
-    return list(dict.fromkeys(label[d] for label in table.labels))
-
-
-def _parents(table: Table, d: int) -> dict[str, str]:
-    """Parent of each code, read from the relations that run along one dimension only."""
-    parents: dict[str, str] = {}
-    relations = table.relations
-    for row in range(relations.shape[0]):
-        span = slice(relations.indptr[row], relations.indptr[row + 1])
-        cells, signs = relations.indices[span], relations.data[span]
-        totals = cells[signs < 0]
-        if len(totals) != 1:
-            continue
-        total = table.labels[int(totals[0])]
-        for cell in cells[signs > 0].tolist():
-            label = table.labels[cell]
-            if [k for k in range(len(label)) if label[k] != total[k]] == [d]:
-                parents[label[d]] = total[d]
-    return parents
-
-
-def _crossed(table: Table, shown: Sequence[Text], down: int, across: int) -> tuple[Grid, int]:
-    """Cross table, and the least width at which no number is broken."""
-    place = {label: i for i, label in enumerate(table.labels)}
-    rows, columns = outline(table, down), outline(table, across)
+def _crossed(layout: CrossTable, panel: Panel, shown: Sequence[Text]) -> tuple[Grid, int]:
+    """Cross table of a panel, and the least width at which no number is broken."""
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    heads = ["  " * depth + printable(code) for code, depth in rows]
-    first = max(len(head) for head in (*heads, printable(table.names[down])))
-    grid.add_column(_plainly(table.names[down]), min_width=first, no_wrap=True)
+    heads = ["  " * row.depth + printable(row.code) for row in layout.rows]
+    first = max(len(head) for head in (*heads, printable(layout.down)))
+    grid.add_column(_plainly(layout.down), min_width=first, no_wrap=True)
     least = first + GUTTER
-    body: list[list[Text]] = [[] for _ in rows]
-    for column, _ in columns:
-        for line, (code, _) in zip(body, rows, strict=True):
-            label = (code, column) if down == 0 else (column, code)
-            line.append(shown[place[label]])
-        title = _plainly(column)
-        width = max(min(len(title), SHORTEST), *(len(line[-1]) for line in body))
-        if column == table.roots[across] or _has_children(columns, column):
+    kept = [r for r, cells in enumerate(panel.cells) if (cells >= 0).any()]
+    unseen = len(kept) - ROWS
+    if unseen > 0:
+        # The last row is the total.
+        kept = [*kept[: ROWS - 1], kept[-1]]
+    body = [[shown[cell] if cell >= 0 else Text() for cell in panel.cells[r]] for r in kept]
+    for c, column in enumerate(layout.columns):
+        title = _plainly(column.code)
+        width = max(min(len(title), SHORTEST), *(len(line[c]) for line in body))
+        if column.total:
             title.style = "bold"
         grid.add_column(title, justify="right", min_width=width, overflow="fold")
         least += width + GUTTER
-    for head, (code, _), line in zip(heads, rows, body, strict=True):
-        total = code == table.roots[down] or _has_children(rows, code)
-        grid.add_row(Text(head), *line, style="bold" if total else "")
+    for place, (r, line) in enumerate(zip(kept, body, strict=True)):
+        if unseen > 0 and place == len(kept) - 1:
+            grid.add_row(Text(f"... {unseen} more", "dim"))
+        grid.add_row(Text(heads[r]), *line, style="bold" if layout.rows[r].total else "")
     return grid, least
-
-
-def _has_children(codes: Sequence[tuple[str, int]], code: str) -> bool:
-    at = next(i for i, (name, _) in enumerate(codes) if name == code)
-    return at + 1 < len(codes) and codes[at + 1][1] > codes[at][1]
 
 
 def _plain(table: Table) -> Grid:
@@ -172,22 +154,17 @@ def _texts(protected: Protected, console: Console, *, reveal: bool) -> list[Text
         if hidden and not reveal:
             shown.append(Text(cross, style="bold red"))
         elif hidden:
-            shown.append(Text(_number(int(table.values[i]), table.scale), style="red"))
+            shown.append(Text(grouped_text(int(table.values[i]), table.scale), style="red"))
         elif empty[i]:
             shown.append(Text(EMPTY))
         else:
-            shown.append(Text(_number(int(release.published[i]), release.scale)))
+            shown.append(Text(grouped_text(int(release.published[i]), release.scale)))
     return shown
 
 
 def cross_for(console: Console) -> str:
     """Symbol of a suppressed cell that the terminal's encoding can show."""
     return "×" if console.encoding.lower().startswith("utf") else "x"
-
-
-def _number(units: int, scale: int) -> str:
-    whole, point, rest = units_text(units, scale).partition(".")
-    return f"{int(whole):,}{point}{rest}" if whole not in ("-0", "") else whole + point + rest
 
 
 def ends_words(low: float | None, high: float | None, scale: int) -> str:
@@ -202,7 +179,7 @@ def _end(end: float, scale: int) -> str:
     if np.isinf(end):
         return "no limit"
     if end == int(end):
-        return _number(int(end), scale)
+        return grouped_text(int(end), scale)
     text = end_text(end, scale)
     return f"{float(text):,.{scale + 2}f}"
 

@@ -147,3 +147,9 @@ class Release:
     def __repr__(self) -> str:
         hidden = int(self.pattern.sum())
         return f"Release({' x '.join(self.names)}: {len(self.pattern)} cells, {hidden} suppressed)"
+
+    def _repr_html_(self) -> str:
+        from csp.tables.cross.html import cell_texts, notebook_table
+
+        text = cell_texts(self.published, self.pattern, self.structural, self.scale)
+        return notebook_table(self, text, [repr(self)])

@@ -128,6 +128,16 @@ class Table:
         dims = " x ".join(self.names)
         return f"Table({dims}: {self.n_cells} cells, {self.relations.shape[0]} relations)"
 
+    def _repr_html_(self) -> str:
+        # No value: which cells are sensitive is not known here, and notebooks are passed on.
+        from csp.tables.cross.html import notebook_facts
+
+        sizes = [
+            f"{name}: {len(np.unique(self.labels.codes[:, d])):,} codes"  # type: ignore[attr-defined]
+            for d, name in enumerate(self.names)
+        ]
+        return notebook_facts([repr(self), *sizes, "Values are not shown; see Table.values."])
+
     # ---- facts ---------------------------------------------------------------------------------
 
     @property

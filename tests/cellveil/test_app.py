@@ -23,7 +23,6 @@ import csp
 import instances
 from cellveil.cli.app import app
 from cellveil.cli.doctor import checks
-from cellveil.output.tables import outline
 from csp import read_jj, write_jj
 from csp.tables.argus import read_microdata
 from tests.support.shared import ROOT, shared_data
@@ -708,14 +707,6 @@ def test_demo_shows_table_intervals_and_guarantee():
     hidden = csp.protect(table, RULES).pattern
     inner = {f"{v:,}" for v in table.values[hidden].tolist() if v > 999}
     assert not [text for text in inner if text in result.stdout]
-
-
-def test_outline_puts_parents_first_and_the_total_last():
-    table = instances.load("demo")
-    assert outline(table, 0) == [
-        ("North", 0), ("N1", 1), ("N2", 1), ("N3", 1), ("East", 0), ("E1", 1), ("E2", 1),
-        ("South", 0), ("S1", 1), ("S2", 1), ("West", 0), ("W1", 1), ("W2", 1), ("Total", 0),
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [40, 60, 81, 100])

@@ -1,0 +1,1 @@
+"""Tables as people know them: rows by columns, further dimensions as panels."""

@@ -1,0 +1,211 @@
+"""Which cell stands where in a cross table: rows by columns, a panel for each further code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.tables.codes import Labels
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["CrossTable", "Heading", "Panel", "cross_table", "outline"]
+
+
+_COLUMNS = 12
+"""Codes of a dimension up to which it goes across where there is a choice."""
+
+
+class Labelled(Protocol):
+    """What a layout needs of a table or a release."""
+
+    @property
+    def labels(self) -> Sequence[tuple[str, ...]]: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def roots(self) -> tuple[str, ...]: ...
+    @property
+    def relations(self) -> csr_array: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Code of a row or column: how deep it lies below the top, and whether codes lie below it."""
+
+    code: str
+    depth: int
+    total: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """Cells of one combination of codes of the further dimensions.
+
+    Attributes
+    ----------
+    codes : tuple of str
+        Of the further dimensions; empty if there are none.
+    cells : (rows, columns) int64
+        Cells of the table, -1 where it has none.
+    """
+
+    codes: tuple[str, ...]
+    cells: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossTable:
+    """Layout of a table.
+
+    Attributes
+    ----------
+    down, across : str
+        Names of the dimensions of rows and columns; `across` is "" where there is one dimension.
+    further : tuple of str
+        Names of the dimensions that panels are made of.
+    rows, columns : tuple of Heading
+        Parents before their children, and the total last.
+    panels : tuple of Panel
+        That of all totals first.
+    """
+
+    down: str
+    across: str
+    further: tuple[str, ...]
+    rows: tuple[Heading, ...]
+    columns: tuple[Heading, ...]
+    panels: tuple[Panel, ...]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every place of every panel has a cell."""
+        return all((panel.cells >= 0).all() for panel in self.panels)
+
+
+def cross_table(table: Labelled, down: str | None = None, across: str | None = None) -> CrossTable:
+    """Lay out a table.
+
+    Parameters
+    ----------
+    table : Table or Release
+    down, across : str, optional
+        Dimensions of rows and columns. By default that with most codes goes down, and of the
+        others that with most across, up to a dozen.
+
+    Returns
+    -------
+    CrossTable
+
+    Raises
+    ------
+    InputError
+        If a dimension is unknown, or given twice.
+    """
+    labels = Labels.of(table.labels)
+    outlines = [outline(table, d) for d in range(len(table.names))]
+    first, second = _chosen(table.names, [len(codes) for codes in outlines], down, across)
+    rest = [d for d in range(len(table.names)) if d not in (first, second)]
+    places = [
+        {texts.index(heading.code): at for at, heading in enumerate(found)}
+        for texts, found in zip(labels.categories, outlines, strict=True)
+    ]
+    at = np.column_stack(
+        [
+            _looked_up(labels.codes[:, d], places[d], len(labels.categories[d]))
+            for d in range(len(table.names))
+        ]
+    )
+    columns = (Heading("", 0, total=False),) if second is None else outlines[second]
+    rows = outlines[first]
+    # Totals come last in an outline, and are what people look for first.
+    keys, which = np.unique(-at[:, rest], axis=0, return_inverse=True)
+    panels = []
+    for number, key in enumerate(keys.tolist()):
+        inside = np.flatnonzero(which.ravel() == number)
+        cells = np.full((len(rows), len(columns)), -1, np.int64)
+        cells[at[inside, first], 0 if second is None else at[inside, second]] = inside
+        codes = tuple(outlines[d][-place].code for d, place in zip(rest, key, strict=True))
+        panels.append(Panel(codes, cells))
+    return CrossTable(
+        table.names[first],
+        "" if second is None else table.names[second],
+        tuple(table.names[d] for d in rest),
+        rows, columns, tuple(panels),
+    )  # fmt: skip
+
+
+def _chosen(
+    names: Sequence[str], counts: Sequence[int], down: str | None, across: str | None
+) -> tuple[int, int | None]:
+    for name in (down, across):
+        if name is not None and name not in names:
+            msg = f"{name!r} is not a dimension; dimensions are {', '.join(names)}"
+            raise InputError(msg)
+    if down is not None and down == across:
+        msg = f"{down!r} cannot be both rows and columns"
+        raise InputError(msg)
+    by_size = sorted(range(len(names)), key=lambda d: (-counts[d], d))
+    asked = None if across is None else names.index(across)
+    first = names.index(down) if down is not None else next(d for d in by_size if d != asked)
+    if asked is not None or len(names) == 1:
+        return first, asked
+    others = [d for d in by_size if d != first]
+    return first, next((d for d in others if counts[d] <= _COLUMNS), others[-1])
+
+
+def _looked_up(codes: NDArray[Any], places: dict[int, int], size: int) -> NDArray[np.int64]:
+    found = np.full(size, -1, np.int64)
+    found[list(places)] = list(places.values())
+    at: NDArray[np.int64] = found[codes]
+    return at
+
+
+def outline(table: Labelled, d: int) -> tuple[Heading, ...]:
+    """Codes of a dimension with their depth: parents before their children, the total last."""
+    labels = Labels.of(table.labels)
+    texts = labels.categories[d]
+    used, first = np.unique(labels.codes[:, d], return_index=True)
+    codes = used[np.argsort(first)].tolist()
+    parents = _parents(table, labels, d)
+    root = texts.index(table.roots[d]) if table.roots[d] in texts else None
+    below: dict[int | None, list[int]] = {}
+    for code in codes:
+        below.setdefault(parents.get(code), []).append(code)
+    tops = [code for code in below.get(None, []) if code != root]
+    tops += below.get(root, []) if root is not None else []
+    ordered: list[Heading] = []
+    stack = [(code, 0) for code in reversed(tops)]
+    while stack:
+        code, depth = stack.pop()
+        ordered.append(Heading(texts[code], depth, code in below))
+        stack.extend((child, depth + 1) for child in reversed(below.get(code, [])))
+    if root is not None and root in codes:
+        ordered.append(Heading(texts[root], 0, total=True))
+    return tuple(ordered)
+
+
+def _parents(table: Labelled, labels: Labels, d: int) -> dict[int, int]:
+    """Parent of each code, read from the relations that run along one dimension only."""
+    relations = table.relations
+    rows = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+    negative = relations.data < 0
+    totals = np.full(relations.shape[0], -1, np.int64)
+    totals[rows[negative]] = relations.indices[negative]
+    totals[np.bincount(rows[negative], minlength=len(totals)) != 1] = -1
+    cells = relations.indices[~negative]
+    over = totals[rows[~negative]]
+    cells, over = cells[over >= 0], over[over >= 0]
+    differ = labels.codes[cells] != labels.codes[over]
+    along = differ[:, d] & (differ.sum(axis=1) == 1)
+    pairs = np.unique(
+        np.column_stack([labels.codes[cells[along], d], labels.codes[over[along], d]]), axis=0
+    )
+    # A code of several hierarchies has several parents; it is shown below one of them.
+    return dict(reversed(pairs.tolist()))
