@@ -224,6 +224,17 @@ def protect(
         ),
     ] = None,
     summary: Summary = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="One HTML page for people: table, intervals, proofs, attacks; facts as .json "
+            "beside it.",
+        ),
+    ] = None,
+    attacks: Annotated[
+        bool, typer.Option("--attacks", help="Run every attack that applies, for --report.")
+    ] = False,
     jj: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Problem with its pattern as JJ file; needs --reveal."),
@@ -256,6 +267,7 @@ def protect(
     from csp.formats.files import written_together
     from csp.mechanism import Mechanism
     from csp.release_file import read_release
+    from csp.solve import Progress
 
     names, method = split_names(by, "--by"), chosen_method(method, solver)
     clock = Clock.of(time_limit)
@@ -277,13 +289,24 @@ def protect(
     read = [rda, primary, key_file, keep]
     read += [Path(text.partition("=")[2]) for text in hierarchy or ()]
     if len(data) > 1:
-        alone = {"--jj": jj, "--release": release, "--keep": keep, "--defence": defence}
+        alone = {
+            "--report": report,
+            "--jj": jj,
+            "--release": release,
+            "--keep": keep,
+            "--defence": defence,
+        }
         protect_each(
             sources, places_for(data, output, summary, read, alone), mechanism, workers=workers,
             method=method, time_limit=clock.seconds, gap=gap, intervals=intervals, reveal=reveal,
             summary=summary, options=options_of(ctx.command),
         )  # fmt: skip
     needs_reveal("--jj", jj, reveal=reveal)
+    if attacks and report is None:
+        from csp.errors import InputError
+
+        msg = "--attacks fills a section of --report; give --report FILE.html too"
+        raise InputError(msg)
     if jj is not None and (singletons or unions):
         from csp.errors import InputError
 
@@ -291,15 +314,24 @@ def protect(
         raise InputError(msg)
     check_outputs(
         {
-            "-o": output, "--summary": summary, "--jj": jj, "--release": release,
+            "-o": output, "--summary": summary, "--report": report, "--jj": jj,
+            "the facts of --report": None if report is None else report.with_suffix(".json"),
+            "--release": release,
             "the cells of --release": None if release is None else release.with_suffix(".csv"),
         },
         [*data, *read],
         {
-            "-o": RESULTS, "--summary": (".json",), "--jj": JJ, "--release": (".json",),
+            "-o": RESULTS, "--summary": (".json",), "--report": (".html",), "--jj": JJ,
+            "the facts of --report": (".json",), "--release": (".json",),
             "the cells of --release": (".csv",),
         },
     )  # fmt: skip
+    trace: list[Progress] = []
+
+    def watched(now: Progress) -> None:
+        trace.append(now)
+        meter(now)
+
     with Meter("tabulating") as meter, on_cores(workers):
         earlier = None if keep is None else read_release(keep)[0]
         table = read_table(sources[0], meter.phase)
@@ -308,13 +340,19 @@ def protect(
         with explained(table, reveal=reveal, defended=mechanism.defence is not None):
             result = mechanism.protect(
                 table, keep=earlier, method=method, time_limit=clock.seconds, gap=gap,
-                progress=meter,
+                progress=watched,
             )  # fmt: skip
         columns = result_columns(result, reveal=reveal, intervals=intervals)
         known: dict[str, Any] = {}
         if result.guarantee is not None:
             meter.phase("weighing what the pattern discloses")
             known = measured(result, clock)
+        attacked = None
+        if attacks and result.pattern.any():
+            from attacks import report as attack_report
+
+            meter.phase("attacking what would be published")
+            attacked = attack_report(result.release, mechanism, time_limit=max(clock.left, 1.0))
     with written_together() as files:
         if jj is not None:
             result.to_jj(jj, reveal=True, files=files)
@@ -322,10 +360,17 @@ def protect(
             save_release(release, result, files)
         if output is not None:
             write_columns(output, columns, files)
+        if report is not None:
+            from cellveil.report.page import write_report
+
+            write_report(
+                report, result, title=data[0].name.partition(".")[0], attacks=attacked,
+                inputs=data, trace=trace, reveal=reveal, files=files,
+            )  # fmt: skip
         if summary is not None:
             # Last, since it names the others by their hash.
             more = {"posterior": known} if known else {}
-            named = [p for p in (output, release, jj) if p is not None]
+            named = [p for p in (output, report, release, jj) if p is not None]
             facts = result.summary(reveal=reveal) | more | {"files": hashes(named, files)}
             write_json(summary, facts, files)
     if output is None:
@@ -348,9 +393,9 @@ def protect(
     if result.guarantee is not None:
         for line in (*defence_words(result.guarantee), posterior_words(known)):
             say(line)
-    say_written(
-        output, summary, jj, release, None if release is None else release.with_suffix(".csv")
-    )
+    beside = [None if path is None else path.with_suffix(kind) for path, kind in
+              ((report, ".json"), (release, ".csv"))]  # fmt: skip
+    say_written(output, summary, report, beside[0], jj, release, beside[1])
     ends(result.suppression)
 
 

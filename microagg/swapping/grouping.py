@@ -20,9 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from microagg.checks.closeness import ordered_distances
-from microagg.checks.diversity import Profiles
-from microagg.checks.reading import fraction_of
+from csp.exact import exact
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.vmdav import vmdav_labels
 
@@ -44,9 +42,8 @@ class Grouping:
         One of `GROUPS`.
     gamma : float
         Of V-MDAV.
-    l : Fraction, optional
-        Least diversity of each confidential attribute in its groups.
-    diversity : {"distinct", "entropy"}
+    l : int, optional
+        Least number of values of each confidential attribute in its groups.
     t : Fraction, optional
         Largest distance of a group's values from those of the file.
     """
@@ -54,55 +51,36 @@ class Grouping:
     k: int
     groups: str = "mdav"
     gamma: float = 0.2
-    l: Fraction | None = None  # noqa: E741
-    diversity: str = "distinct"
+    l: int | None = None  # noqa: E741
     t: Fraction | None = None
 
     @classmethod
-    def of(
-        cls,
-        k: int,
-        groups: str,
-        gamma: float,
-        l: Any,  # noqa: E741
-        diversity: str,
-        t: Any,
-    ) -> Grouping:
+    def of(cls, k: int, groups: str, gamma: float, l: Any, t: Any) -> Grouping:  # noqa: E741
         """Check what a caller asks for.
 
         Raises
         ------
         InputError
-            If a word is unknown, l is below 1, or t is not from 0 to 1.
+            If a word is unknown, l is not a whole number from 1 on, or t is not from 0 to 1.
         """
-        for what, given, choices in (
-            ("groups", groups, tuple(GROUPS)),
-            ("diversity", diversity, ("distinct", "entropy")),
-        ):
-            if given not in choices:
-                msg = f"{what} {given!r} is not one of {', '.join(choices)}"
-                raise InputError(msg)
-        least = None if l is None else fraction_of(l, "l")
-        if least is not None and (
-            least < 1 or (diversity == "distinct" and least.denominator != 1)
-        ):
-            msg = (
-                f"l must be a {'whole ' if diversity == 'distinct' else ''}number from 1 on: {l!r}"
-            )
+        if groups not in GROUPS:
+            msg = f"groups {groups!r} is not one of {', '.join(GROUPS)}"
             raise InputError(msg)
-        most = None if t is None else fraction_of(t, "t")
+        if l is not None and (isinstance(l, bool) or not isinstance(l, (int, np.integer)) or l < 1):
+            msg = f"l must be a whole number from 1 on, not {l!r}"
+            raise InputError(msg)
+        most = None if t is None else exact(t)
         if most is not None and not 0 <= most <= 1:
             msg = f"t must be from 0 to 1, not {t!r}"
             raise InputError(msg)
-        return cls(k, groups, gamma, least, diversity, most)
+        return cls(k, groups, gamma, None if l is None else int(l), most)
 
     @property
     def name(self) -> str:
         """What was asked for beyond MDAV's groups of k; "" if nothing was."""
         parts = [] if self.groups == "mdav" else [GROUPS[self.groups]]
         if self.l is not None:
-            kind = "" if self.diversity == "distinct" else f"{self.diversity} "
-            parts.append(f"{kind}{self.l}-diverse")
+            parts.append(f"{self.l}-diverse")
         if self.t is not None:
             parts.append(f"{float(self.t):g}-close")
         return ", ".join(parts)
@@ -161,8 +139,8 @@ class Grouping:
             if self._fails(everyone, [code]).any():
                 found = int(code.max()) + 1
                 msg = (
-                    f"{name!r} has {found} different values in the whole file and is not "
-                    f"{self.diversity} {self.l}-diverse even there; ask for a smaller l"
+                    f"{name!r} has {found} different values in the whole file, so no group has "
+                    f"{self.l}; ask for a smaller l"
                 )
                 raise InputError(msg)
         while (bad := np.flatnonzero(self._fails(labels, codes))).size:
@@ -173,18 +151,22 @@ class Grouping:
         self, labels: NDArray[np.int64], codes: Sequence[NDArray[np.int64]]
     ) -> NDArray[np.bool_]:
         """Say in which groups some attribute is not diverse, or not close, enough."""
-        bad = np.zeros(int(labels.max()) + 1, bool)
+        n, sizes = len(labels), np.bincount(labels)
+        bad = np.zeros(len(sizes), bool)
+        order = np.argsort(labels, kind="stable")
+        ends = np.cumsum(sizes)
         for code in codes:
-            if self.l is not None:
-                found = Profiles(labels, code)
-                diverse = (
-                    found.distinct >= int(self.l)
-                    if self.diversity == "distinct"
-                    else found.entropy_diverse(self.l)
-                )
-                bad |= ~diverse
-            if self.t is not None:
-                bad |= np.array([far > self.t for far in ordered_distances(labels, code)], bool)
+            m = int(code.max()) + 1
+            file = np.cumsum(np.bincount(code, minlength=m))
+            for group, end in enumerate(ends.tolist()):
+                size = int(sizes[group])
+                counts = np.bincount(code[order[end - size : end]], minlength=m)
+                if self.l is not None and np.count_nonzero(counts) < self.l:
+                    bad[group] = True
+                if self.t is not None and m > 1:
+                    # Earth mover's distance with neighbouring values 1 / (m - 1) apart.
+                    moved = int(np.abs(n * np.cumsum(counts) - size * file).sum())
+                    bad[group] |= moved > self.t * n * size * (m - 1)
         return bad
 
 

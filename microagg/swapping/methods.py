@@ -103,7 +103,6 @@ def mdav_swap(
     groups: str = "mdav",
     gamma: float = 0.2,
     l: Any = None,  # noqa: E741
-    diversity: str = "distinct",
     t: Any = None,
     scale: str = "standardise",
     constant: str = "error",
@@ -134,13 +133,12 @@ def mdav_swap(
         How groups are made: by MDAV, by V-MDAV (see `microagg.vmdav`), or by chance.
     gamma : float
         Of V-MDAV: the larger, the more near neighbours a group takes in.
-    l : number, optional
-        Least diversity of an attribute in each group it is swapped in: groups that have less are
-        joined to the nearest.
-    diversity : {"distinct", "entropy"}
-        Whether groups have at least l values, or an entropy of at least log(l).
+    l : int, optional
+        Least number of values of an attribute in each group it is swapped in (distinct
+        l-diversity): groups that have fewer are joined to the nearest.
     t : number, optional
-        Largest earth mover's distance of the values of a group from those of the file.
+        Largest earth mover's distance of the values of a group from those of the file
+        (t-closeness, ordered distance).
     scale : str
         One of `microagg.scaling.SCALES`.
     constant : {"error", "keep"}
@@ -187,7 +185,7 @@ def mdav_swap(
         msg = "uninformed intruders know quasi-identifiers, and there are none; name at least one"
         raise InputError(msg)
     seed = checked_seed(seed)
-    grouping = Grouping.of(k, groups, gamma, l, diversity, t)
+    grouping = Grouping.of(k, groups, gamma, l, t)
     original = Original(scaled(roles.records, scale, constant=constant), grouping, {})
     quasi, chosen = roles.places(roles.quasi), roles.places(roles.confidential)
     if intruders == "uninformed":

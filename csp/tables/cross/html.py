@@ -46,9 +46,14 @@ def cell_texts(
 
 
 def panel_rows(
-    layout: CrossTable, panel: Panel, text: Callable[[int], str], *, most: int | None = None
+    layout: CrossTable,
+    panel: Panel,
+    text: Callable[[int], str],
+    *,
+    kind: Callable[[int], str] | None = None,
+    most: int | None = None,
 ) -> Iterator[str]:
-    """Rows of one panel as `tr` elements, the header first.
+    """Rows of one panel as `tr` elements, the headers first.
 
     Parameters
     ----------
@@ -56,6 +61,8 @@ def panel_rows(
     panel : Panel
     text : callable
         Text of a cell of the table.
+    kind : callable, optional
+        Class of its element, for a style sheet.
     most : int, optional
         Rows to show; the last one, the total, always is.
 
@@ -64,7 +71,10 @@ def panel_rows(
     str
     """
     heads = "".join(f'<th scope="col">{escape(c.code)}</th>' for c in layout.columns)
-    yield f'<tr><th scope="col" class="name">{escape(layout.down)}</th>{heads}</tr>'
+    if layout.across:
+        span = len(layout.columns)
+        yield f'<tr class="across"><td></td><th colspan="{span}">{escape(layout.across)}</th></tr>'
+    yield f'<tr class="codes"><th scope="col">{escape(layout.down)}</th>{heads}</tr>'
     rows = [r for r, cells in enumerate(panel.cells) if (cells >= 0).any()]
     left = 0 if most is None else max(0, len(rows) - most)
     if left:
@@ -75,16 +85,22 @@ def panel_rows(
             yield f'<tr><td colspan="{width}">… {left:,} more rows</td></tr>'
             continue
         head = layout.rows[r]
-        cells = "".join(
-            f"<td>{escape(text(int(cell))) if cell >= 0 else ''}</td>" for cell in panel.cells[r]
-        )
-        style = f"padding-left:{0.6 + 1.2 * head.depth:.1f}em;text-align:left"
-        kind = ' class="total"' if head.total else ""
+        cells = "".join(_cell(int(cell), text, kind) for cell in panel.cells[r])
+        style = f"padding-left:{1.4 + 1.2 * head.depth:.1f}em;text-align:left"
+        total = ' class="total"' if head.total else ""
         name = f"<strong>{escape(head.code)}</strong>" if head.total else escape(head.code)
         yield (
-            f'<tr{kind} data-depth="{head.depth}"><th scope="row" style="{style}">{name}</th>'
+            f'<tr{total} data-depth="{head.depth}"><th scope="row" style="{style}">{name}</th>'
             f"{cells}</tr>"
         )
+
+
+def _cell(cell: int, text: Callable[[int], str], kind: Callable[[int], str] | None) -> str:
+    if cell < 0:
+        return "<td></td>"
+    name = "" if kind is None else kind(cell)
+    start = f'<td class="{name}">' if name else "<td>"
+    return f"{start}{escape(text(cell))}</td>"
 
 
 def notebook_table(table: Labelled, text: Callable[[int], str], facts: Sequence[str]) -> str:

@@ -125,13 +125,14 @@ def cross_table(table: Labelled, down: str | None = None, across: str | None = N
     columns = (Heading("", 0, total=False),) if second is None else outlines[second]
     rows = outlines[first]
     # Totals come last in an outline, and are what people look for first.
-    keys, which = np.unique(-at[:, rest], axis=0, return_inverse=True)
+    sizes = np.array([len(outlines[d]) for d in rest], np.int64)
+    keys, which = np.unique((at[:, rest] + 1) % sizes, axis=0, return_inverse=True)
     panels = []
     for number, key in enumerate(keys.tolist()):
         inside = np.flatnonzero(which.ravel() == number)
         cells = np.full((len(rows), len(columns)), -1, np.int64)
         cells[at[inside, first], 0 if second is None else at[inside, second]] = inside
-        codes = tuple(outlines[d][-place].code for d, place in zip(rest, key, strict=True))
+        codes = tuple(outlines[d][place - 1].code for d, place in zip(rest, key, strict=True))
         panels.append(Panel(codes, cells))
     return CrossTable(
         table.names[first],

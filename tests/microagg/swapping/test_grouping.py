@@ -56,26 +56,17 @@ def test_groups_are_what_was_asked_for(file, k, intruders, data):
     l = data.draw(st.sampled_from([None, 1, 2, 3]))  # noqa: E741
     t = data.draw(st.sampled_from([None, Fraction(1, 5), 0]))
     groups = data.draw(st.sampled_from(["mdav", "vmdav", "random"]))
-    kind = data.draw(st.sampled_from(["distinct", "entropy"]))
     ask = {"confidential": ["pay", "tax"], "intruders": intruders, "groups": groups, "seed": 1}
 
-    def entropy_is_enough(values):
-        shares = [values.count(v) / len(values) for v in set(values)]
-        return -sum(p * math.log(p) for p in shares) >= math.log(l) - 1e-9
-
     def holds(values, everyone):
-        diverse = (
-            len(set(values)) >= l
-            if l and kind == "distinct"
-            else not l or entropy_is_enough(values)
-        )
+        diverse = not l or len(set(values)) >= l
         return diverse and (t is None or distance(values, everyone) <= t)
 
     if not all(holds(file[name], file[name]) for name in ("pay", "tax")):
         with pytest.raises(InputError, match="ask for a smaller l"):
-            microagg.mdav_swap(file, k, l=l, t=t, diversity=kind, **ask)
+            microagg.mdav_swap(file, k, l=l, t=t, **ask)
         return
-    masked = microagg.mdav_swap(file, k, l=l, t=t, diversity=kind, **ask)
+    masked = microagg.mdav_swap(file, k, l=l, t=t, **ask)
     plain = microagg.mdav_swap(file, k, **ask)
     for name in ("pay", "tax"):
         assert_swapped_within(masked, file, name, k)
@@ -118,7 +109,7 @@ def test_joined_groups_keep_one_in_k_and_no_more():
     # joined says that both are in the first group: its values are known. A link is right with
     # probability 1/2, which is one in k and not one in five.
     points, values, k = np.array([[0.0], [0.1], [9.0], [9.1], [9.2]]), [5, 5, 1, 2, 3], 2
-    grouping = Grouping(k, l=Fraction(2))
+    grouping = Grouping(k, l=2)
     start = np.array([0, 0, 1, 1, 1])
     weight = {}
     for had in permutations(range(5)):  # the entry that each record had
@@ -141,9 +132,8 @@ def test_joined_groups_keep_one_in_k_and_no_more():
     ("ask", "message"),
     [
         ({"groups": "nearest"}, "'nearest' is not one of mdav, vmdav, random"),
-        ({"diversity": "recursive", "l": 2}, "distinct, entropy"),
-        ({"l": 1.5}, "whole number"),
-        ({"l": 0}, "number from 1 on"),
+        ({"l": 1.5}, "whole number from 1 on"),
+        ({"l": 0}, "whole number from 1 on"),
         ({"t": 2}, "from 0 to 1"),
         ({"l": 4}, "'pay' has 3 different values"),
     ],

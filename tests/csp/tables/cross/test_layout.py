@@ -73,7 +73,7 @@ def test_an_outline_puts_parents_first_and_the_total_last() -> None:
 def test_long_dimensions_go_down_and_panels_begin_with_totals() -> None:
     layout = cross_table(Table.from_array(np.ones((3, 20, 4), int)))
     assert (layout.down, layout.across, layout.further) == ("d2", "d3", ("d1",))
-    assert [panel.codes for panel in layout.panels] == [("Total",), ("3",), ("2",), ("1",)]
+    assert [panel.codes for panel in layout.panels] == [("Total",), ("1",), ("2",), ("3",)]
 
 
 @pytest.mark.parametrize(

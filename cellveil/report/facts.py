@@ -1,0 +1,115 @@
+"""What a report says, as plain data: no times, so that the same run gives the same bytes.
+
+Without `reveal` everything is made of the release and of what anyone can infer from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import cellveil
+from cellveil.output.files import end_text
+from cellveil.output.tables import guarantee, quality, sizes
+from csp.exact import units_text
+from csp.protection import Protected
+
+if TYPE_CHECKING:
+    from attacks import AttackReport
+
+__all__ = ["report_facts"]
+
+_TIMES = ("seconds", "phases")
+
+_SOLVERS = ("highspy", "pulp", "numpy")
+
+
+def report_facts(
+    protected: Protected,
+    *,
+    title: str = "",
+    attacks: AttackReport | None = None,
+    inputs: Mapping[str, str] | None = None,
+    reveal: bool = False,
+) -> dict[str, Any]:
+    """Facts of a report, ready for JSON.
+
+    Parameters
+    ----------
+    protected : Protected
+    title : str
+    attacks : AttackReport, optional
+        On the release.
+    inputs : mapping of str to str, optional
+        Files that the table was made of, with their SHA-256.
+    reveal : bool
+        Add values, required levels, and which cells are primary.
+
+    Returns
+    -------
+    dict
+    """
+    mechanism = protected.mechanism
+    summary = {k: v for k, v in protected.summary(reveal=reveal).items() if k not in _TIMES}
+    asked = str(mechanism.rules)
+    asked += "" if mechanism.width is None else f" at width {mechanism.width}"
+    defended = protected.guarantee is not None
+    words = list(
+        guarantee(
+            protected.audit, f"what {asked} requires", options=False,
+            singletons="singletons" in protected.guards, defended=defended,
+        )
+    )  # fmt: skip
+    facts: dict[str, Any] = {
+        "made_by": f"cellveil {cellveil.__version__}",
+        "title": title or f"Table by {' x '.join(protected.table.names)}",
+        "reveals_suppressed_values": reveal,
+        "size": sizes(protected.problem, protected.pattern, reveal=reveal).replace(
+            " (--reveal counts the sensitive ones)", ""
+        ),
+        "quality": "" if defended else quality(protected.suppression, _cost(protected)),
+        "guarantee": words,
+        "summary": summary,
+        "suppressed_cells": _cells(protected, reveal=reveal),
+        "attacks": {} if attacks is None else attacks.summary(reveal=reveal),
+        "inputs": dict(inputs or {}),
+        "versions": {name: metadata.version(name) for name in _SOLVERS},
+    }
+    return facts
+
+
+def _cost(protected: Protected) -> str:
+    kind = str(protected.mechanism.cost)
+    return {"unit": "each cell costs 1", "value": "each cell costs its value"}.get(
+        kind, "cells cost what the mechanism says"
+    )
+
+
+def _cells(protected: Protected, *, reveal: bool) -> list[dict[str, Any]]:
+    """Suppressed cells with what anyone can infer; ends that are not proved are null."""
+    table, problem = protected.table, protected.problem
+    low, high = protected.audit.proved
+    found = []
+    for i in np.flatnonzero(protected.pattern).tolist():
+        cell: dict[str, Any] = {
+            "cell": dict(zip(table.names, table.labels[i], strict=True)),
+            "lower": _end(float(low[i]), table.scale),
+            "upper": _end(float(high[i]), table.scale),
+        }
+        if reveal:
+            value = int(table.values[i])
+            cell["value"] = units_text(value, table.scale)
+            cell["kind"] = "primary" if problem.primary[i] else "secondary"
+            if problem.primary[i]:
+                cell["must_reach_down_to"] = units_text(value - int(problem.lpl[i]), table.scale)
+                cell["must_reach_up_to"] = units_text(value + int(problem.upl[i]), table.scale)
+                cell["least_width"] = units_text(int(problem.spl[i]), table.scale)
+        found.append(cell)
+    return found
+
+
+def _end(end: float, scale: int) -> str | None:
+    return None if np.isnan(end) else end_text(end, scale)
