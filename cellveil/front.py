@@ -14,7 +14,7 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from cellveil.output.screen import printable
+from cellveil.render.screen import printable
 from cellveil.signals import exit_code
 
 __all__ = [
@@ -175,7 +175,7 @@ def explained(table: Any, *, reveal: bool, defended: bool = False) -> Iterator[N
             msg += " (with decoys every suppressed cell must be as wide as --defence asks)"
         if reveal and error.interval is not None:
             low, high = (None if end is None else float(str(end)) for end in error.interval)
-            from cellveil.output.tables import ends_words
+            from cellveil.render.tables import ends_words
 
             msg += f". Its best interval is {ends_words(low, high, table.scale)}"
         elif not reveal:

@@ -42,7 +42,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Write rows as a .csv file."""
-    from cellveil.output.files import write_columns
+    from cellveil.io.files import write_columns
 
     write_columns(path, {name: [row[name] for row in rows] for name in rows[0]})
 

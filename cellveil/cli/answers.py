@@ -78,11 +78,11 @@ def print_result(
 ) -> None:
     """Table for the eye on a terminal, comma-separated text for a pipe."""
     if not sys.stdout.isatty():
-        from cellveil.output.files import write_csv
+        from cellveil.io.files import write_csv
 
         write_csv(sys.stdout, columns)
         return
-    from cellveil.output.tables import intervals_grid, published_grid
+    from cellveil.render.tables import intervals_grid, published_grid
 
     console = terminal()
     console.print(published_grid(result, console, reveal=reveal, long=long))

@@ -258,11 +258,11 @@ def protect(
     reads them together. Link them (csp.link in Python).
     """
     from cellveil.cli.defence import defence_words, measured, posterior_words, read_defence
-    from cellveil.cli.inputs import Source, read_rules, read_table, split_names, text_file
     from cellveil.cli.several import on_cores, places_for, protect_each
-    from cellveil.output.files import check_outputs, result_columns, write_columns, write_json
-    from cellveil.output.progress import Meter
-    from cellveil.output.tables import guarantee, quality, sizes
+    from cellveil.io.files import check_outputs, result_columns, write_columns, write_json
+    from cellveil.io.inputs import Source, read_rules, read_table, split_names, text_file
+    from cellveil.render.progress import Meter
+    from cellveil.render.tables import guarantee, quality, sizes
     from csp.clock import Clock
     from csp.formats.files import written_together
     from csp.mechanism import Mechanism

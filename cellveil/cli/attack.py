@@ -76,9 +76,9 @@ def report(
     every attack was finished and exposes no cell, 1 otherwise, 2 bad input.
     """
     from attacks.attack_report import report as run
-    from cellveil.output.files import check_outputs, write_json
-    from cellveil.output.progress import Meter
-    from cellveil.output.screen import printable
+    from cellveil.io.files import check_outputs, write_json
+    from cellveil.render.progress import Meter
+    from cellveil.render.screen import printable
     from csp.release_file import read_release
 
     check_outputs({"--summary": summary}, [*releases, mechanism], {"--summary": (".json",)})
@@ -130,8 +130,8 @@ def matching(
     all cells proved safe, 1 some are not, 2 bad input.
     """
     from attacks.algorithm_known.matching_attack import matching as run
-    from cellveil.output.files import check_outputs, write_columns, write_json
-    from cellveil.output.progress import Meter
+    from cellveil.io.files import check_outputs, write_columns, write_json
+    from cellveil.render.progress import Meter
     from csp.errors import InputError
     from csp.release_file import read_release
 
@@ -271,7 +271,7 @@ def _words(found: Matching) -> list[str]:
 def _print(found: Matching, columns: dict[str, list[Any]]) -> None:
     import sys
 
-    from cellveil.output.files import write_csv
+    from cellveil.io.files import write_csv
 
     if not sys.stdout.isatty():
         write_csv(sys.stdout, columns)
@@ -281,7 +281,7 @@ def _print(found: Matching, columns: dict[str, list[Any]]) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    from cellveil.output.screen import printable
+    from cellveil.render.screen import printable
 
     if "values" in columns:
         # Their ends say as much, and a terminal is narrow.

@@ -7,7 +7,7 @@ from rich.rule import Rule as Line
 from rich.text import Text
 
 import instances
-from cellveil.output.tables import (
+from cellveil.render.tables import (
     cross_for,
     guarantee,
     intervals_grid,

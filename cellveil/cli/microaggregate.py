@@ -154,8 +154,8 @@ def microaggregate(
     With --rules the means are judged like cells of a table; with --comply they are made to pass,
     and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
     """
-    from cellveil.cli.inputs import split_names, text_file
-    from cellveil.output.files import check_outputs, write_columns, write_json
+    from cellveil.io.files import check_outputs, write_columns, write_json
+    from cellveil.io.inputs import split_names, text_file
     from csp.clock import Clock
     from csp.errors import InputError
     from csp.rules import parse_rules
@@ -258,7 +258,7 @@ class _Work:
     def partition(self) -> Partition:
         """Make the clusters."""
         import microagg
-        from cellveil.output.progress import Bar
+        from cellveil.render.progress import Bar
 
         options: dict[str, Any] = {"scale": self.scale, "constant": self.constant}
         if self.clusters == "mondrian":
@@ -280,7 +280,7 @@ class _Work:
     def compliant(self, rule: Any, method: str) -> Compliant:
         """Cluster so that the rule is obeyed."""
         import microagg
-        from cellveil.output.progress import Meter
+        from cellveil.render.progress import Meter
         from csp.errors import Unprotectable
 
         start = None if method == "grow" else self.partition()

@@ -60,16 +60,16 @@ def suppress(
     import numpy as np
 
     from cellveil.cli.defence import defence_words, needs_width, read_defence
-    from cellveil.cli.inputs import is_jj
-    from cellveil.output.files import (
+    from cellveil.io.files import (
         check_outputs,
         pattern_columns,
         write_columns,
         write_csv,
         write_json,
     )
-    from cellveil.output.progress import Meter
-    from cellveil.output.tables import quality, sizes
+    from cellveil.io.inputs import is_jj
+    from cellveil.render.progress import Meter
+    from cellveil.render.tables import quality, sizes
     from csp.clock import Clock
     from csp.decoys.suppress import defend
     from csp.formats.files import written_together
@@ -156,16 +156,16 @@ def audit(
     reveal: Reveal = False,
 ) -> None:
     """Check what an outsider can infer from a pattern: exit code 0 safe, 1 unsafe."""
-    from cellveil.cli.inputs import read_pattern
-    from cellveil.output.files import (
+    from cellveil.io.files import (
         check_outputs,
         interval_columns,
         pattern_columns,
         write_columns,
         write_json,
     )
-    from cellveil.output.progress import Meter
-    from cellveil.output.tables import guarantee, violation_words
+    from cellveil.io.inputs import read_pattern
+    from cellveil.render.progress import Meter
+    from cellveil.render.tables import guarantee, violation_words
     from csp.audits.audit import audit as check
     from csp.clock import Clock
     from csp.formats.files import written_together

@@ -11,19 +11,19 @@ from typing import Any, NoReturn
 import typer
 
 from cellveil.cli.answers import hashes, terminal
-from cellveil.cli.inputs import Source, read_table
 from cellveil.cli.options import RESULTS
 from cellveil.front import SAFE, explained, folder_for, message_of, say
-from cellveil.output.files import (
+from cellveil.io.files import (
     check_outputs,
     result_columns,
     write_columns,
     write_csv,
     write_json,
 )
-from cellveil.output.progress import Bar, Meter
-from cellveil.output.screen import printable
-from cellveil.output.tables import guarantee
+from cellveil.io.inputs import Source, read_table
+from cellveil.render.progress import Bar, Meter
+from cellveil.render.screen import printable
+from cellveil.render.tables import guarantee
 from cellveil.signals import exit_code
 from csp.batch import protect_many
 from csp.errors import CellveilError, InputError

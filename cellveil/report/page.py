@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cellveil.output.files import write_json
+from cellveil.io.files import write_json
 from cellveil.report.facts import report_facts
 from csp.errors import InputError
 from csp.exact import grouped_text

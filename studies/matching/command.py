@@ -45,7 +45,7 @@ def matching(
     An experiment that was ended goes on where it stopped. Writes trials.jsonl, tables and cells
     (.csv, .parquet, .json), evaluation.md and the figures.
     """
-    from cellveil.output.progress import Bar
+    from cellveil.render.progress import Bar
     from studies.matching.page import page
     from studies.matching.results import write_results
     from studies.matching.scenarios import SCENARIOS

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cellveil.output.files import write_columns, write_json
+from cellveil.io.files import write_columns, write_json
 from studies.matching.tables import (
     PAPER,
     candidates_by_dimension,

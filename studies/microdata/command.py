@@ -46,7 +46,7 @@ Out = Annotated[
 
 def disclosure(data: Data, *, out: Out = Path("studies")) -> None:
     """Sensitive cells of microaggregated files (Torra and Navarro-Arribas 2023)."""
-    from cellveil.output.progress import Bar
+    from cellveil.render.progress import Bar
     from studies.figures import can_draw
     from studies.microdata import disclosure as made
     from studies.microdata.disclosure_page import draw_figures, lines
@@ -80,7 +80,7 @@ def compliance(
     ] = 60.0,
 ) -> None:
     """Compliant k-anonymity in five ways, and what suppression must know of relations."""
-    from cellveil.output.progress import Meter
+    from cellveil.render.progress import Meter
     from studies.microdata import compliance as made
     from studies.microdata.compliance_page import lines
     from studies.microdata.files import available
@@ -103,7 +103,7 @@ def compliance(
 
 def aggregates(data: Data, *, out: Out = Path("studies")) -> None:
     """Anonymity against aggregate knowledge (Gkountouna, Lepenioti and Terrovitis)."""
-    from cellveil.output.progress import Meter
+    from cellveil.render.progress import Meter
     from studies.figures import can_draw
     from studies.microdata import aggregates_page as made
     from studies.microdata.aggregates import measurements
@@ -137,7 +137,7 @@ def swapping(
     jobs: Annotated[int, typer.Option(metavar="NUMBER", help="Processes; -1 for all cores.")] = 1,
 ) -> None:
     """Probabilistic k-anonymity by swapping (Soria-Comas and Domingo-Ferrer 2012)."""
-    from cellveil.output.progress import Meter
+    from cellveil.render.progress import Meter
     from studies.microdata.files import load
     from studies.pages import write_page, write_rows
     from studies.swapping import page as made
@@ -167,7 +167,7 @@ def swapping(
 
 def timings(data: Data, *, out: Out = Path("studies")) -> None:
     """Time of MDAV, V-MDAV and Mondrian, up to a million records."""
-    from cellveil.output.progress import Meter
+    from cellveil.render.progress import Meter
     from studies.microdata import timings as made
     from studies.pages import write_page, write_rows
 

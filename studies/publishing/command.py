@@ -71,7 +71,7 @@ def publishing(
     Only coins and keys are secret. An experiment that was ended goes on where it stopped. Writes
     trials.jsonl, cells (.csv, .parquet), rule-summaries.csv, defences.md and the curve.
     """
-    from cellveil.output.progress import Bar
+    from cellveil.render.progress import Bar
     from studies.publishing.combined_releases import joint_risks
     from studies.publishing.page import write_publishing
     from studies.publishing.rules import KINDS, publishing_rule
@@ -111,7 +111,7 @@ def _real_tables(paths: list[Path], by: str | None, value: str | None) -> dict[s
     """Read tables of the user's own before anything else is done."""
     if not paths:
         return {}
-    from cellveil.cli.inputs import Source, read_table, split_names
+    from cellveil.io.inputs import Source, read_table, split_names
     from csp.errors import InputError
 
     if by is None or value is None:
@@ -133,7 +133,7 @@ def _on_real(
 ) -> list[PublishingTrial]:
     """Trials on tables of the user's own; every consistent table is equally probable beforehand."""
     from attacks.bayes.priors import uniform
-    from cellveil.output.progress import Bar
+    from cellveil.render.progress import Bar
     from csp.mechanism import Mechanism
     from csp.rules import MinFrequency
     from studies.publishing.rules import publishing_rule

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from cellveil.output.files import write_columns
+from cellveil.io.files import write_columns
 from studies.matching.scenarios import WIDTH
 from studies.pages import grid, machine, write_page, write_rows
 from studies.publishing.combined_releases import SCHEDULES, SERIES_RATE, JointRisk

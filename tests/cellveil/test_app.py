@@ -264,7 +264,7 @@ def test_rules_that_look_far_get_the_contributions_they_need(folder):
 
 
 def test_an_interrupt_keeps_the_best_pattern(folder, monkeypatch):
-    from cellveil.output import progress
+    from cellveil.render import progress
 
     def interrupt(meter, state):
         if state.best is not None:
@@ -277,7 +277,7 @@ def test_an_interrupt_keeps_the_best_pattern(folder, monkeypatch):
 
 
 def test_an_interrupt_before_any_pattern_writes_nothing(folder, monkeypatch):
-    from cellveil.cli import inputs
+    from cellveil.io import inputs
 
     def interrupt(source, progress):
         raise KeyboardInterrupt
@@ -516,7 +516,7 @@ def test_malformed_jj(folder, old, new, what):
 
 
 def test_results_that_cannot_be_written_are_refused_before_any_work(folder, monkeypatch):
-    from cellveil.cli import inputs
+    from cellveil.io import inputs
 
     def never(source, progress):
         raise AssertionError
@@ -556,7 +556,7 @@ def test_debug_shows_where(folder):
 
 
 def test_an_unforeseen_error_does_not_quote_data(folder, monkeypatch):
-    from cellveil.cli import inputs
+    from cellveil.io import inputs
 
     kinds = ((KeyError, "KeyError", 1), (csp.CertificateError, "nothing is released", 3))
     for kind, words, code in kinds:

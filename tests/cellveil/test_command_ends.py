@@ -163,7 +163,7 @@ def test_an_interrupt_in_the_last_audit_keeps_the_pattern(folder, monkeypatch):
 
 
 def test_the_time_limit_is_that_of_the_whole_command(folder, monkeypatch):
-    from cellveil.cli import inputs
+    from cellveil.io import inputs
 
     real = inputs.read_table
 
@@ -192,7 +192,7 @@ def test_files_of_one_run_name_each_other(folder):
 
 
 def test_a_file_that_cannot_be_written_leaves_none_of_the_others(folder, monkeypatch):
-    from cellveil.output import files as outputs
+    from cellveil.io import files as outputs
 
     def full(*words, **options):
         raise OSError(28, "No space left on device")

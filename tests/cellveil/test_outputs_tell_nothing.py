@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import microagg
 from cellveil.cli.answers import cost_words
 from cellveil.cli.options import Cost
-from cellveil.output.tables import guarantee, quality, sizes
+from cellveil.render.tables import guarantee, quality, sizes
 from csp import (
     Mechanism,
     MinFrequency,

@@ -83,7 +83,7 @@ def _layout(path: Path) -> Any:
 
 
 def _pattern(path: Path) -> Any:
-    from cellveil.cli.inputs import read_pattern
+    from cellveil.io.inputs import read_pattern
 
     return read_pattern(path, read_jj(path.with_name("posed.jj")))
 

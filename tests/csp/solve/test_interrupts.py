@@ -202,7 +202,7 @@ def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 if moment == "pattern":
-    from cellveil.output import progress
+    from cellveil.render import progress
     def once(meter, state):
         if state.best is not None:
             die()

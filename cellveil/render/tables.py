@@ -13,8 +13,8 @@ from rich.console import Console, Group
 from rich.table import Table as Grid
 from rich.text import Text
 
-from cellveil.output.files import end_text
-from cellveil.output.screen import printable
+from cellveil.io.files import end_text
+from cellveil.render.screen import printable
 from csp.audits.audit import Audit
 from csp.audits.violations import Violation
 from csp.exact import grouped_text
