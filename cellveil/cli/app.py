@@ -22,6 +22,7 @@ from cellveil.cli.answers import (
     terminal,
 )
 from cellveil.cli.attack import attack
+from cellveil.cli.jobs import init, run
 from cellveil.cli.microaggregate import microaggregate
 from cellveil.cli.options import (
     JJ,
@@ -399,6 +400,8 @@ def protect(
     ends(result.suppression)
 
 
+app.command()(run)
+app.command()(init)
 app.command()(suppress)
 app.command()(audit)
 

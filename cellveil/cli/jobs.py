@@ -1,0 +1,93 @@
+"""The verbs for jobs: run them, and write one to begin with."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cellveil.front import SAFE, message_of, options_of, say
+from cellveil.signals import exit_code
+
+if TYPE_CHECKING:
+    from cellveil.render.progress import Meter
+
+__all__ = ["init", "run"]
+
+
+def run(
+    ctx: typer.Context,
+    jobs: Annotated[
+        list[Path],
+        typer.Argument(metavar="JOB", help="Job file (.toml), or a folder of them; see 'init'."),
+    ],
+) -> None:
+    """Run jobs: read the tables, link those that share cells, protect, audit, write.
+
+    Each job's files appear together when all its tables are protected. Of several jobs one that
+    fails does not stop the others. Beside the results stands NAME.result.json with versions and
+    the SHA-256 of everything read and written; the same job gives the same bytes.
+    """
+    from cellveil.jobs.job import read_job
+    from cellveil.jobs.run import run_job
+    from cellveil.render.progress import Meter
+    from csp.errors import CellveilError, InputError
+
+    paths = [
+        found
+        for path in jobs
+        for found in (sorted(path.glob("*.toml")) if path.is_dir() else [path])
+    ]
+    if not paths:
+        msg = f"{str(jobs[0])!r} holds no job (.toml); write one with 'cellveil init'"
+        raise InputError(msg)
+    read = {path: read_job(path) for path in paths}
+    failed: dict[Path, tuple[str, int]] = {}
+    interrupted = False
+    with Meter("reading jobs") as meter:
+        for number, (path, job) in enumerate(read.items(), 1):
+            head = f"{path.name} ({number} of {len(read)}): " if len(read) > 1 else ""
+            try:
+                done = run_job(job, phase=partial(_phase, meter, head), progress=meter)
+            except (CellveilError, OSError, MemoryError) as error:
+                found = message_of(error, options_of(ctx.command))
+                if len(read) == 1 or found is None:
+                    raise
+                failed[path] = found
+                continue
+            for one in done:
+                interrupted |= one.protected.suppression.stopped == "interrupt"
+                say(f"{head}{' and '.join(one.names)}: {one.words}")
+                say(f"Wrote {', '.join(str(file) for file in one.files)}.")
+    for path, (message, _) in failed.items():
+        say(f"{path.name}: {message}")
+    if len(read) > 1:
+        say(f"{len(read) - len(failed)} of {len(read)} jobs done.")
+    if interrupted:
+        raise typer.Exit(exit_code())
+    raise typer.Exit(max((code for _, code in failed.values()), default=SAFE))
+
+
+def _phase(meter: Meter, head: str, words: str) -> None:
+    meter.phase(f"{head}{words}")
+
+
+def init(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="New job file.")] = Path("job.toml"),
+) -> None:
+    """Write a job with every key and what it means, to be filled in."""
+    from cellveil.jobs.keys import template
+    from csp.errors import InputError
+    from csp.formats.files import atomic_writer
+
+    if path.suffix != ".toml":
+        msg = f"{str(path)!r} must end with .toml"
+        raise InputError(msg)
+    if path.exists():
+        msg = f"{str(path)!r} is there already; choose another name, or delete it"
+        raise InputError(msg)
+    with atomic_writer(path) as out:
+        out.write(template())
+    say(f"Wrote {path}. Fill it in, then: cellveil run {path}")

@@ -1,0 +1,189 @@
+"""A job as it was read: tables with their sources, the mechanism, the solver and the outputs."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cellveil.io.inputs import Source, read_rules, text_file
+from cellveil.jobs.keys import DATA, checked
+from csp.errors import InputError
+from csp.mechanism import Mechanism
+
+__all__ = ["Job", "TableJob", "naming", "read_job"]
+
+_NAME = re.compile(r"[^\w.+ -]")
+
+
+@dataclass(frozen=True, slots=True)
+class TableJob:
+    """One table of a job: its name, and where it comes from."""
+
+    name: str
+    source: Source
+
+    @property
+    def of(self) -> tuple[Any, ...]:
+        """Equal for tables over the same records and values, which share cells."""
+        s = self.source
+        return (s.data, s.value, s.contributor, s.weight, s.aggregated, s.negative, s.missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a job file asks for.
+
+    Attributes
+    ----------
+    path : Path
+    tables : tuple of TableJob
+    rules : mapping
+        The section as it was written; see `mechanism`.
+    solver : mapping
+        Arguments of `Mechanism.protect`.
+    output : mapping
+    """
+
+    path: Path
+    tables: tuple[TableJob, ...]
+    rules: Mapping[str, Any]
+    solver: Mapping[str, Any]
+    output: Mapping[str, Any]
+
+    @property
+    def folder(self) -> Path:
+        """Where results go."""
+        return self.path.parent / str(self.output.get("folder", "published"))
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """All files that are read, each once."""
+        found = [self.path]
+        for table in self.tables:
+            source = table.source
+            found.append(source.data)
+            found += [source.rda] if source.rda is not None else []
+            found += [Path(text.partition("=")[2]) for text in source.hierarchy]
+        if "by_hand" in self.rules:
+            found.append(self.path.parent / self.rules["by_hand"])
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def groups(self) -> tuple[tuple[TableJob, ...], ...]:
+        """Tables that are protected together, in the order of the file."""
+        found: dict[tuple[Any, ...], list[TableJob]] = {}
+        for table in self.tables:
+            found.setdefault(table.of, []).append(table)
+        return tuple(tuple(group) for group in found.values())
+
+    def mechanism(self, by: tuple[str, ...]) -> Mechanism:
+        """Return the mechanism; cells named by hand have the dimensions `by`."""
+        options = {k: v for k, v in self.rules.items() if k not in ("sensitive", "by_hand")}
+        hand = self.rules.get("by_hand")
+        rule, _ = read_rules(
+            self.rules["sensitive"], None if hand is None else self.path.parent / hand, by
+        )
+        return Mechanism(rule, **options)
+
+
+def read_job(path: Path) -> Job:
+    """Read a job and check all that can be checked without the data.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is not TOML, or for a wrong section, key or value: file,
+        section and key are named.
+    """
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        msg = f"{str(path)!r} cannot be read: {error.strerror}"
+        raise InputError(msg) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        msg = f"{str(path)!r} is not a TOML file: {error}"
+        raise InputError(msg) from error
+    where = path.name
+    given = checked(raw, where)
+    tables: list[TableJob] = []
+    for number, one in enumerate(given["table"], 1):
+        name = one.get("name", "-".join(one["by"]))
+        if _NAME.search(name) or name.startswith("."):
+            msg = f"{where}, table {number}: name {name!r} cannot be that of a file; use letters"
+            raise InputError(msg)
+        if name in [table.name for table in tables]:
+            msg = f"{where}, table {number}: there are two tables {name!r}; give each its own name"
+            raise InputError(msg)
+        with naming(where, name):
+            tables.append(TableJob(name, _source(path.parent, given, one)))
+    job = Job(path, tuple(tables), given["rules"], given["solver"], given["output"])
+    if "by_hand" not in given["rules"]:
+        with naming(f"{where}, [rules]"):
+            job.mechanism(tables[0].source.by)
+    return job
+
+
+def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> Source:
+    own = {key.name for key in DATA}
+    data = {**given["data"], **{k: v for k, v in one.items() if k in own}}
+    if "file" not in data:
+        msg = 'no data; add file = "..." to [data] or to the table'
+        raise InputError(msg)
+    by = tuple(one["by"])
+    unknown = [name for name in given["totals"] if not any(name in t["by"] for t in given["table"])]
+    unknown += [
+        name for name in given["hierarchies"] if not any(name in t["by"] for t in given["table"])
+    ]
+    if unknown:
+        msg = f"{unknown[0]!r} of [hierarchies] or [totals] is not a dimension of any table"
+        raise InputError(msg)
+    path = folder / data["file"]
+    rda = data.get("layout")
+    missing = data.get("not_available")
+    _, looked_at = read_rules(_without_hand(given["rules"]["sensitive"]), None, by)
+    return Source(
+        path, by, data.get("value"), data.get("contributor"), data.get("weight"),
+        tuple(f"{n}={folder / f}" for n, f in given["hierarchies"].items() if n in by),
+        None if rda is None else folder / rda, data.get("aggregated", False), data.get("count"),
+        tuple(data.get("top", ())), data.get("negative", "error"), data.get("decimals"),
+        tuple(f"{n}={c}" for n, c in given["totals"].items() if n in by), data.get("missing"),
+        looked_at,
+        text_file(
+            path, data.get("separator"), data.get("decimal"), data.get("encoding"),
+            None if missing is None else ",".join(missing),
+        ),
+        data.get("absent_zero", False), str(data.get("tolerance", 0)), data.get("memory"),
+        data.get("empty"),
+    )  # fmt: skip
+
+
+def _without_hand(rules: str) -> str:
+    """Rules that look at contributions: cells named by hand do not."""
+    parts = [part for part in rules.split("|") if not part.strip().upper().startswith("MAN")]
+    return "|".join(parts) or "FREQ(1,0)"
+
+
+class naming:
+    """Context in which an error names the job and the table, and keys instead of options."""
+
+    def __init__(self, *places: str) -> None:
+        self._place = ", table ".join(places)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, InputError):
+            words = re.sub(r"--([a-z][a-z-]*)", lambda m: _key(m[1]), str(error))
+            msg = f"{self._place}: {words}"
+            raise InputError(msg) from error
+
+
+def _key(option: str) -> str:
+    """Key that stands for an option of the command line."""
+    special = {"rda": "layout", "sep": "separator", "na": "not_available", "primary": "by_hand"}
+    return special.get(option, option.replace("-", "_"))

@@ -1,0 +1,216 @@
+"""What may stand in a job: sections, keys, what each takes, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from csp.errors import InputError
+
+__all__ = ["SECTIONS", "Key", "checked", "template"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a job.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"text", "texts", "number", "whole", "flag"}
+    words : str
+        What it means.
+    example : str
+        As a template shows it, in TOML.
+    choices : tuple of str
+        Texts that it may be.
+    """
+
+    name: str
+    kind: str
+    words: str
+    example: str
+    choices: tuple[str, ...] = ()
+
+
+KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "text": (str, "text in quotes"),
+    "texts": (list, 'a list of texts, such as ["region", "sector"]'),
+    "number": ((int, float), "a number"),
+    "whole": (int, "a whole number"),
+    "flag": (bool, "true or false"),
+}
+
+DATA = (
+    Key("file", "text", "records: .csv, .csv.gz, .parquet, .asc", '"survey.csv"'),
+    Key("value", "text", "column to add up; without it records are counted", '"turnover"'),
+    Key("contributor", "text", "column that says who reports", '"enterprise"'),
+    Key("weight", "text", "column of sampling weights", '"weight"'),
+    Key("layout", "text", "record layout of an .asc file (.rda)", '"survey.rda"'),
+    Key("aggregated", "flag", "the data has one row a cell", "false"),
+    Key("count", "text", "of aggregated data: column of contributors", '"firms"'),
+    Key("top", "texts", "of aggregated data: columns of largest contributions", '["max1", "max2"]'),
+    Key("absent_zero", "flag", "of aggregated data: cells without a row are 0", "false"),
+    Key("tolerance", "number", "of aggregated data: how far margins may be off", "0"),
+    Key(
+        "negative", "text", "negative contributions", '"error"', ("error", "abs", "shift", "split")
+    ),
+    Key("decimals", "whole", "decimal places of values", "2"),
+    Key("missing", "text", "code for records without one", '"unknown"'),
+    Key("separator", "text", "what separates columns", '";"'),
+    Key("decimal", "text", "decimal mark", '","'),
+    Key("encoding", "text", "encoding of a text file", '"cp1252"'),
+    Key("not_available", "texts", "texts that stand for no value", '["NA", "."]'),
+    Key("empty", "text", "combinations of codes without records", '"keep"', ("keep", "drop")),
+    Key("memory", "text", "memory to take for records", '"2GB"'),
+)
+
+SECTIONS: dict[str, tuple[Key, ...]] = {
+    "data": DATA,
+    "table": (
+        Key("name", "text", "of its files", '"region-sector"'),
+        Key("by", "texts", "columns of the dimensions", '["region", "sector"]'),
+        *DATA,
+    ),
+    "rules": (
+        Key("sensitive", "text", "in tau-ARGUS's words", '"P(10,1)|FREQ(3,10)"'),
+        Key("by_hand", "text", "file of cells sensitive by hand, for MAN(...)", '"cells.csv"'),
+        Key("width", "number", "least width of every sensitive cell's interval", "10"),
+        Key("strict", "flag", "wider than the width", "false"),
+        Key("cost", "text", "suppress few cells, or little value", '"unit"', ("unit", "value")),
+        Key("margins", "text", "of margins", '"suppress"', ("suppress", "publish")),
+        Key("singletons", "flag", "guard against lone contributors", "true"),
+        Key("unions", "flag", "sums of suppressed cells must pass the rules", "false"),
+        Key("integer", "flag", "the attacker knows that cells are whole units", "true"),
+    ),
+    "solver": (
+        Key("method", "text", "auto, cuts, branch, large, small, ilp or ilp:NAME", '"auto"'),
+        Key("time_limit", "number", "seconds for each table, or group of linked ones", "600"),
+        Key("gap", "number", "stop within this share of the optimum", "0.01"),
+    ),
+    "output": (
+        Key("folder", "text", "where results go", '"published"'),
+        Key("format", "text", "of tables", '"csv"', ("csv", "csv.gz", "parquet")),
+        Key("intervals", "flag", "add what an outsider can infer of each cell", "false"),
+        Key("report", "flag", "an HTML page for people", "true"),
+        Key("attacks", "flag", "run every attack that applies, for the report", "false"),
+        Key("reveal", "flag", "show suppressed values: for internal use only", "false"),
+    ),
+}  # fmt: skip
+"""Sections that hold keys; `hierarchies` and `totals` hold columns."""
+
+FREE = {
+    "hierarchies": ("file of a column's hierarchy (.hrc)", 'region = "region.hrc"'),
+    "totals": ("code of a column's total", 'region = "Total"'),
+}
+"""Sections whose keys are columns."""
+
+NEEDED = {"table": ("by",), "rules": ("sensitive",)}
+
+
+def checked(job: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Check sections, keys and kinds of a job.
+
+    Parameters
+    ----------
+    job : mapping
+        As TOML has it.
+    where : str
+        Name of the file, for errors.
+
+    Returns
+    -------
+    dict
+        The sections, all of them; `table` is a list.
+
+    Raises
+    ------
+    InputError
+        For anything unknown (with the nearest right spelling), missing, or of the wrong kind.
+    """
+    known = [*SECTIONS, *FREE]
+    for name in job:
+        if name not in known:
+            msg = f"{where}: [{name}] is not a section; {_nearest(name, known)}"
+            raise InputError(msg)
+    found: dict[str, Any] = {name: {} for name in known} | dict(job)
+    tables = found["table"] or []
+    if isinstance(tables, Mapping):
+        tables = [tables]
+    found["table"] = tables
+    if not tables:
+        msg = f"{where}: there is no table; add [[table]] with by = [...]"
+        raise InputError(msg)
+    for name, keys in SECTIONS.items():
+        several = enumerate(tables, 1) if name == "table" else [(0, found[name])]
+        for number, section in several:
+            called = f"{where}, table {number}" if number else f"{where}, [{name}]"
+            _check_section(section, keys, NEEDED.get(name, ()), called)
+    for name in FREE:
+        _check_section(found[name], None, (), f"{where}, [{name}]")
+    return found
+
+
+def _check_section(
+    section: Any, keys: tuple[Key, ...] | None, needed: tuple[str, ...], where: str
+) -> None:
+    if not isinstance(section, Mapping):
+        msg = f"{where} must hold keys, such as name = value"
+        raise InputError(msg)
+    known = {} if keys is None else {key.name: key for key in keys}
+    for name, given in section.items():
+        if keys is not None and name not in known:
+            msg = f"{where}: {name!r} is not a key; {_nearest(name, known)}"
+            raise InputError(msg)
+        _check_value(given, known.get(name, Key(name, "text", "", "")), f"{where}: {name!r}")
+    for name in needed:
+        if name not in section:
+            msg = f"{where}: {name!r} is missing; add {name} = {known[name].example}"
+            raise InputError(msg)
+
+
+def _check_value(given: Any, key: Key, where: str) -> None:
+    kinds, words = KINDS[key.kind]
+    right = isinstance(given, kinds) and isinstance(given, bool) == (key.kind == "flag")
+    if key.kind == "texts" and right:
+        right = bool(given) and all(isinstance(text, str) for text in given)
+    if not right:
+        msg = f"{where} must be {words}, not {given!r}"
+        raise InputError(msg)
+    if key.choices and given not in key.choices:
+        msg = f"{where} is {given!r}; it must be one of {', '.join(key.choices)}"
+        raise InputError(msg)
+
+
+def _nearest(name: str, known: Any) -> str:
+    near = get_close_matches(name, list(known), 1, 0.5)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+
+
+def template() -> str:
+    """Job with every key: what must be there as an example, the rest as comments."""
+    lines = [
+        "# A job of cellveil: run it with  cellveil run FILE",
+        "# Paths are seen from the folder of this file. Tables of the same data are linked: they",
+        "# share cells, and are protected and audited together.",
+    ]
+    given = {"data": ("file",), "table": ("name", "by"), "rules": ("sensitive",)}
+    given |= {"output": ("folder", "report")}
+    order = ("data", "hierarchies", "totals", "table", "rules", "solver", "output")
+    for name in order:
+        head = "[[table]]" if name == "table" else f"[{name}]"
+        lines += ["", head]
+        if name in FREE:
+            words, example = FREE[name]
+            lines.append(f"# {example:<40} # {words}")
+            continue
+        if name == "table":
+            lines.append("# one for each table; keys of [data] may stand here too, for one table")
+        for key in SECTIONS[name]:
+            if name == "table" and key in DATA:
+                continue
+            mark = "" if key.name in given.get(name, ()) else "# "
+            lines.append(f"{mark + key.name + ' = ' + key.example:<42} # {key.words}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,193 @@
+"""Run a job: read, link, protect, and write everything, or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import cellveil
+from cellveil.front import explained
+from cellveil.io.files import check_outputs, result_columns, write_columns, write_json
+from cellveil.io.inputs import read_table
+from cellveil.jobs.job import Job, TableJob, naming
+from cellveil.report.page import write_report
+from csp.clock import Clock
+from csp.formats.files import written_together
+from csp.protection import Protected
+from csp.solve import Progress
+from csp.tables.codes import Labels
+from csp.tables.link import link
+from csp.tables.table import Table
+
+__all__ = ["Done", "run_job"]
+
+TIME_LIMIT = 600.0
+"""Seconds for each group of tables where the job says nothing, as for a command."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Done:
+    """What became of one group of tables of a job, and the files that were written."""
+
+    names: tuple[str, ...]
+    protected: Protected
+    files: tuple[Path, ...]
+
+    @property
+    def words(self) -> str:
+        """How much was suppressed and how good that is, without suppressed values."""
+        facts = self.protected.summary()
+        quality = "" if self.protected.guarantee else f", {self.protected.suppression.quality}"
+        return (
+            f"{facts['cells']:,} cells, {facts['suppressed']:,} suppressed{quality}; audited safe "
+            f"against {', '.join(self.protected.guards)}."
+        )
+
+
+def run_job(
+    job: Job,
+    *,
+    phase: Callable[[str], None] = lambda _: None,
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[Done, ...]:
+    """Run a job; its files appear together when the last table is protected.
+
+    Parameters
+    ----------
+    job : Job
+    phase : callable
+        Called with what is done, in words.
+    progress : callable, optional
+        As for `csp.protect`.
+
+    Returns
+    -------
+    tuple of Done
+        One for each group of linked tables.
+
+    Raises
+    ------
+    InputError
+        For data that cannot be read as tables; job and table are named.
+    Unprotectable, OutOfTime
+        As `csp.protect`.
+    """
+    output = job.output
+    reveal = bool(output.get("reveal", False))
+    kind = str(output.get("format", "csv"))
+    places = _places(job, kind)
+    solved = []
+    for group in job.groups:
+        names = tuple(table.name for table in group)
+        said = f"{job.path.name}, {' and '.join(names)}"
+        phase(f"tabulating {', '.join(names)}")
+        clock = Clock.of(float(job.solver.get("time_limit", TIME_LIMIT)))
+        tables = []
+        for one in group:
+            with naming(job.path.name, one.name):
+                tables.append(read_table(one.source))
+        with naming(said):
+            whole = link(*tables) if len(tables) > 1 else tables[0]
+            mechanism = job.mechanism(whole.names)
+        phase(f"protecting {', '.join(names)}")
+        with naming(said), explained(whole, reveal=reveal):
+            protected = mechanism.protect(
+                whole, method=job.solver.get("method", "auto"), time_limit=clock.left,
+                gap=float(job.solver.get("gap", 0.0)), progress=progress,
+            )  # fmt: skip
+        found = None
+        if output.get("attacks") and protected.pattern.any():
+            from attacks import report as attack_report
+
+            phase(f"attacking {', '.join(names)}")
+            found = attack_report(protected.release, mechanism, time_limit=max(clock.left, 1.0))
+        solved.append((group, tables, protected, found))
+    done = []
+    job.folder.mkdir(parents=True, exist_ok=True)
+    with written_together() as files:
+        written: list[Path] = []
+        for group, tables, protected, found in solved:
+            mine = []
+            columns = result_columns(
+                protected, reveal=reveal, intervals=bool(output.get("intervals"))
+            )
+            for one, table in zip(group, tables, strict=True):
+                path = places[one.name]
+                write_columns(path, _part(protected.table, table, columns), files)
+                mine.append(path)
+            if output.get("report"):
+                page = places["+".join(one.name for one in group) + ".html"]
+                write_report(
+                    page, protected, title=", ".join(one.name for one in group), attacks=found,
+                    inputs=_inputs(job, group), reveal=reveal, files=files,
+                )  # fmt: skip
+                mine += [page, page.with_suffix(".json")]
+            written += mine
+            done.append(Done(tuple(one.name for one in group), protected, tuple(mine)))
+        facts = {
+            "made_by": f"cellveil {cellveil.__version__}",
+            "versions": {name: metadata.version(name) for name in ("highspy", "numpy", "pulp")},
+            "inputs": {path.name: _sha256(path) for path in job.inputs},
+            "outputs": {path.name: files.sha256(path) for path in written},
+            "tables": [_facts(one, reveal=reveal) for one in done],
+        }
+        write_json(places["result"], facts, files)
+    return tuple(done)
+
+
+def _places(job: Job, kind: str) -> dict[str, Path]:
+    """Where each result goes; checked before any work."""
+    places = {table.name: job.folder / f"{table.name}.{kind}" for table in job.tables}
+    outputs: dict[str, Path | None] = {f"table {name}": path for name, path in places.items()}
+    kinds: dict[str, tuple[str, ...]] = dict.fromkeys(outputs, (f".{kind}",))
+    if job.output.get("report"):
+        for group in job.groups:
+            name = "+".join(table.name for table in group)
+            places[f"{name}.html"] = job.folder / f"{name}.html"
+            for suffix in (".html", ".json"):
+                outputs[f"report {name}{suffix}"] = job.folder / f"{name}{suffix}"
+                kinds[f"report {name}{suffix}"] = (suffix,)
+    places["result"] = job.folder / f"{job.path.stem}.result.json"
+    outputs["result"], kinds["result"] = places["result"], (".json",)
+    if job.folder.exists():
+        check_outputs(outputs, list(job.inputs), kinds)
+    return places
+
+
+def _inputs(job: Job, group: tuple[TableJob, ...]) -> list[Path]:
+    return list(dict.fromkeys([job.path, *(table.source.data for table in group)]))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as raw:
+        return hashlib.file_digest(raw, "sha256").hexdigest()
+
+
+def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]:
+    """Rows of a linked table that are those of one of its tables, with its dimensions."""
+    if whole.names == table.names and whole.n_cells == table.n_cells:
+        return columns
+    mine = Labels.of(table.labels)
+    codes, categories = [], []
+    for name, root in zip(whole.names, whole.roots, strict=True):
+        if name in table.names:
+            d = table.names.index(name)
+            codes.append(mine.codes[:, d])
+            categories.append(mine.categories[d])
+        else:
+            codes.append(np.zeros(table.n_cells, np.int32))
+            categories.append((root,))
+    rows = Labels.of(whole.labels).places(Labels(np.column_stack(codes), categories)).tolist()
+    kept = [*table.names, *(name for name in columns if name not in whole.names)]
+    return {name: [columns[name][row] for row in rows] for name in kept}
+
+
+def _facts(one: Done, *, reveal: bool) -> dict[str, Any]:
+    summary = one.protected.summary(reveal=reveal)
+    return {"names": list(one.names)} | {k: v for k, v in summary.items() if k != "seconds"}

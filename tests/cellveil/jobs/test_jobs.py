@@ -1,0 +1,196 @@
+"""Jobs: what they write, that it is the same each time, and what wrong ones are told."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import tomllib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import csp
+from cellveil.cli.app import app
+from cellveil.jobs.job import read_job
+from cellveil.jobs.keys import SECTIONS, checked, template
+from cellveil.jobs.run import run_job
+from csp.errors import InputError
+from tests.support.shared import examples
+
+JOB = """
+[data]
+file = "survey.csv"
+value = "pay"
+contributor = "firm"
+[hierarchies]
+region = "region.hrc"
+[[table]]
+by = ["region", "sector"]
+[[table]]
+name = "sizes"
+by = ["size", "region"]
+[rules]
+sensitive = "NK(1,75)|FREQ(3,10)"
+[output]
+report = true
+intervals = true
+"""
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    rows = [
+        f"{region},{sector},{size},f{i},{7 * i % 90 + 1}"
+        for i, (region, sector, size) in enumerate(
+            [(r, s, z) for r in ("N1", "N2", "S") for s in "ABC" for z in ("big", "small")] * 3
+        )
+    ]
+    rows += ["N1,A,big,x,4000", "S,B,small,y,3000"]
+    (tmp_path / "survey.csv").write_text("region,sector,size,firm,pay\n" + "\n".join(rows) + "\n")
+    (tmp_path / "region.hrc").write_text("North\n@N1\n@N2\nS\n")
+    (tmp_path / "job.toml").write_text(JOB)
+    return tmp_path / "job.toml"
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_tables_of_the_same_data_are_protected_as_one(job: Path) -> None:
+    (done,) = run_job(read_job(job))
+    assert done.names == ("region-sector", "sizes")
+    assert done.protected.audit.safe
+    folder = job.parent / "published"
+    parts = {name: rows_of(folder / f"{name}.csv") for name in done.names}
+    assert {len(rows) for rows in parts.values()} == {5 * 4, 3 * 5}
+    tree = csp.Hierarchy.from_hrc(job.parent / "region.hrc")
+    for name, by in (("region-sector", ["region", "sector"]), ("sizes", ["size", "region"])):
+        table = csp.Table.from_microdata(
+            job.parent / "survey.csv", by, "pay", contributor="firm", hierarchies={"region": tree}
+        )
+        true = dict(zip(table.labels, table.values.tolist(), strict=True))
+        assert list(parts[name][0])[:3] == [*by, "value"]
+        for row in parts[name]:
+            label = tuple(row[column] for column in by)
+            hidden = row["published"] == "false"
+            assert row["value"] == ("" if hidden else str(true[label]))
+            assert int(row["lower"]) <= true[label] <= float(row["upper"])
+            assert (row["lower"] == row["upper"]) is not hidden
+    totals = [
+        {row["region"]: row["status"] for row in parts[name] if row[other] == "Total"}
+        for name, other in (("region-sector", "sector"), ("sizes", "size"))
+    ]
+    assert totals[0] == totals[1]
+    assert any(row["status"] == "x" for rows in parts.values() for row in rows)
+
+
+def test_the_same_job_gives_the_same_bytes_and_names_them(job: Path) -> None:
+    def hashes() -> dict[str, str]:
+        return {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted((job.parent / "published").iterdir())
+        }
+
+    run_job(read_job(job))
+    once = hashes()
+    run_job(read_job(job))
+    assert hashes() == once
+    facts = json.loads((job.parent / "published" / "job.result.json").read_text())
+    assert facts["outputs"] == {k: v for k, v in once.items() if k != "job.result.json"}
+    assert set(facts["inputs"]) == {"job.toml", "survey.csv", "region.hrc"}
+    for name, value in facts["inputs"].items():
+        assert value == hashlib.sha256((job.parent / name).read_bytes()).hexdigest()
+    assert {"cellveil 0.2.0"} == {facts["made_by"]}
+
+
+def test_a_job_that_fails_leaves_nothing_half_written(job: Path) -> None:
+    job.write_text(JOB.replace("[rules]", '[[table]]\nname = "z"\nby = ["nowhere"]\n[rules]'))
+    with pytest.raises(InputError, match=r"^job\.toml, table z: .*nowhere"):
+        run_job(read_job(job))
+    assert not (job.parent / "published").exists()
+
+
+def test_a_folder_of_jobs_runs_whole(job: Path) -> None:
+    (job.parent / "late.toml").write_text(JOB.replace("survey.csv", "missing.csv"))
+    found = CliRunner().invoke(app, ["run", str(job.parent)])
+    assert found.exit_code == 2
+    assert "job.toml (1 of 2): region-sector and sizes: " in found.output.replace("\n    ", " ")
+    assert "missing.csv" in found.output
+    assert "1 of 2 jobs done." in found.output
+    alone = CliRunner().invoke(app, ["run", str(job)])
+    assert alone.exit_code == 0
+    empty = job.parent / "empty"
+    empty.mkdir()
+    assert CliRunner().invoke(app, ["run", str(empty)]).exit_code == 2
+
+
+def test_the_template_is_a_job(tmp_path: Path) -> None:
+    path = tmp_path / "first.toml"
+    assert CliRunner().invoke(app, ["init", str(path)]).exit_code == 0
+    assert read_job(path).tables[0].source.by == ("region", "sector")
+    assert CliRunner().invoke(app, ["init", str(path)]).exit_code == 2
+    assert CliRunner().invoke(app, ["init", str(tmp_path / "job.json")]).exit_code == 2
+    # With every comment opened it still is one, and it shows every key.
+    lines = template().splitlines()
+    whole = "\n".join(
+        line[2:] if line.startswith("# ") and " = " in line.partition("#  ")[0] else line
+        for line in lines
+    )
+    found = checked(tomllib.loads(whole), "job.toml")
+    for name, keys in SECTIONS.items():
+        section = found["table"][0] if name == "table" else found[name]
+        own = {key.name for key in keys} - (
+            {k.name for k in SECTIONS["data"]} if name == "table" else set()
+        )
+        assert own <= set(section)
+
+
+WRONG = [
+    ("value =", "valeu =", r"job.toml, \[data\]: 'valeu' is not a key; did you mean 'value'\?"),
+    ("[rules]", "[rule]", r"\[rule\] is not a section; did you mean 'rules'\?"),
+    ("sensitive =", "# ", r"\[rules\]: 'sensitive' is missing; add sensitive = "),
+    ("NK(1,75)", "NK(1,175)", r"job.toml"),
+    ('"pay"', "3", r"\[data\]: 'value' must be text in quotes, not 3"),
+    ('by = ["region", "sector"]', "by = []", r"table 1: 'by' must be a list of texts"),
+    ("report = true", 'report = "yes"', r"'report' must be true or false, not 'yes'"),
+    ("[output]", 'margins = "no"\n[output]', r"'margins' is 'no'; it must be one of suppress, "),
+    ('"sizes"', '"region-sector"', r"there are two tables 'region-sector'"),
+    ('"sizes"', '"../sizes"', r"name '../sizes' cannot be that of a file"),
+    ('region = "region.hrc"', 'county = "region.hrc"', r"'county' of \[hierarchies\]"),
+    ('file = "survey.csv"', "", r"no data; add file"),
+    ("[data]", "[data", r"is not a TOML file"),
+    ("contributor", 'aggregated = true\nmissing', r"aggregated .* leave out missing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message"), WRONG)
+def test_wrong_jobs_say_which_table_and_key(job: Path, old: str, new: str, message: str) -> None:
+    assert old in JOB
+    job.write_text(JOB.replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        read_job(job)
+
+
+json_like = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda part: (
+        st.lists(part, max_size=3) | st.dictionaries(st.text(max_size=5), part, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@examples(150)
+@given(st.dictionaries(st.sampled_from([*SECTIONS, "hierarchies", "totals", "x"]), json_like))
+def test_any_data_is_a_job_or_refused(given_: dict[str, Any]) -> None:
+    with suppress(InputError):
+        found = checked(given_, "job.toml")
+        assert {*SECTIONS, "hierarchies", "totals"} == set(found)
+        assert found["table"]
