@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellveil.front import UNSAFE, FrontCommand, say
+from cellveil.front import UNSAFE, FrontCommand
+from cellveil.render.screen import say
 from cellveil.signals import exit_code
 
 if TYPE_CHECKING:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from cellveil.render.screen import printable
+from cellveil.render.screen import say
 from cellveil.signals import exit_code
 
 __all__ = [
@@ -26,8 +24,6 @@ __all__ = [
     "folder_for",
     "message_of",
     "options_of",
-    "say",
-    "tell",
 ]
 
 SAFE, UNSAFE, BAD_INPUT, NO_ANSWER = 0, 1, 2, 3
@@ -200,23 +196,3 @@ def folder_for(path: Path) -> None:
 
         msg = f"cannot make the folder {str(path)!r}: {error.strerror or error}"
         raise InputError(msg) from error
-
-
-def say(line: str) -> None:
-    """Speak to the person at the terminal, apart from the result on stdout."""
-    typer.echo(_wrapped(line, sys.stderr), err=True)
-
-
-def tell(line: str) -> None:
-    """Write a line of the result."""
-    typer.echo(_wrapped(line, sys.stdout))
-
-
-def _wrapped(line: str, stream: TextIO) -> str:
-    line = printable(line)
-    if not stream.isatty():
-        return line  # one message, one line: easy to search in a log
-    width = shutil.get_terminal_size().columns
-    return textwrap.fill(
-        line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -18,6 +19,7 @@ __all__ = [
     "UNBOUNDED",
     "Number",
     "ceil_fraction",
+    "end_text",
     "exact",
     "grouped_text",
     "most_text",
@@ -142,6 +144,13 @@ def grouped_text(units: int, scale: int) -> str:
     whole, point, rest = units_text(units, scale).partition(".")
     # A whole part of "-0" is kept: int() would lose its sign.
     return f"{int(whole):,}{point}{rest}" if whole not in ("-0", "") else whole + point + rest
+
+
+def end_text(end: float, scale: int) -> str:
+    """Decimal text of an interval's end; inf where there is none."""
+    if math.isinf(end):
+        return "inf" if end > 0 else "-inf"
+    return units_text(int(end), scale) if end == int(end) else repr(end / 10**scale)
 
 
 def units_to_numbers(units: NDArray[np.int64], scale: int) -> NDArray[Any]:

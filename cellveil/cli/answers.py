@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from cellveil.cli.options import Cost
-from cellveil.front import say
+from cellveil.render.screen import say
 from cellveil.signals import exit_code
 
 if TYPE_CHECKING:

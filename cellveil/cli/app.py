@@ -58,7 +58,8 @@ from cellveil.cli.options import (
     chosen_method,
 )
 from cellveil.cli.problems import audit, suppress
-from cellveil.front import SAFE, UNSAFE, Front, explained, options_of, say
+from cellveil.front import SAFE, UNSAFE, Front, explained, options_of
+from cellveil.render.screen import say
 
 __all__ = ["app"]
 

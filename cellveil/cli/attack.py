@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cellveil.cli.options import RESULTS, Reveal, Summary
-from cellveil.front import SAFE, UNSAFE, say
+from cellveil.front import SAFE, UNSAFE
+from cellveil.render.screen import say
 
 if TYPE_CHECKING:
     from attacks.algorithm_known.matching_attack import Matching

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cellveil.front import SAFE, message_of, options_of, say
+from cellveil.front import SAFE, message_of, options_of
+from cellveil.render.screen import say
 from cellveil.signals import exit_code
 
 if TYPE_CHECKING:

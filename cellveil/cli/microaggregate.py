@@ -21,7 +21,8 @@ from cellveil.cli.options import (
     Separator,
     Summary,
 )
-from cellveil.front import SAFE, UNSAFE, say
+from cellveil.front import SAFE, UNSAFE
+from cellveil.render.screen import say
 
 if TYPE_CHECKING:
     from csp.clock import Clock

@@ -26,7 +26,8 @@ from cellveil.cli.options import (
     TimeLimit,
     chosen_method,
 )
-from cellveil.front import SAFE, UNSAFE, explained, say, tell
+from cellveil.front import SAFE, UNSAFE, explained
+from cellveil.render.screen import say, tell
 
 __all__ = ["audit", "suppress"]
 

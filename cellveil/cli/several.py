@@ -12,7 +12,7 @@ import typer
 
 from cellveil.cli.answers import hashes, terminal
 from cellveil.cli.options import RESULTS
-from cellveil.front import SAFE, explained, folder_for, message_of, say
+from cellveil.front import SAFE, explained, folder_for, message_of
 from cellveil.io.files import (
     check_outputs,
     result_columns,
@@ -22,7 +22,7 @@ from cellveil.io.files import (
 )
 from cellveil.io.inputs import Source, read_table
 from cellveil.render.progress import Bar, Meter
-from cellveil.render.screen import printable
+from cellveil.render.screen import printable, say
 from cellveil.render.tables import guarantee
 from cellveil.signals import exit_code
 from csp.batch import protect_many

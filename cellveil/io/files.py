@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
 from csp.errors import InputError
-from csp.exact import units_text
+from csp.exact import end_text, units_text
 from csp.formats.files import Together, check_writable, csv_writer, joined
 from csp.problem.problem import Problem
 from csp.protection import Protected
@@ -27,7 +27,6 @@ from csp.tables.codes import Labels
 
 __all__ = [
     "check_outputs",
-    "end_text",
     "interval_columns",
     "pattern_columns",
     "result_columns",
@@ -142,13 +141,6 @@ def interval_columns(audit: Audit, scale: int) -> Columns:
         for ends in audit.proved
     )
     return {"lower": low, "upper": high}
-
-
-def end_text(end: float, scale: int) -> str:
-    """Decimal text of an interval's end; inf where there is none."""
-    if np.isinf(end):
-        return "inf" if end > 0 else "-inf"
-    return units_text(int(end), scale) if end == int(end) else repr(end / 10**scale)
 
 
 def _status(problem: Problem, pattern: NDArray[np.bool_], *, reveal: bool) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.front import say
+from cellveil.render.screen import say
 from csp.errors import InputError
 from csp.formats.delimited import is_parquet
 from csp.formats.reading import regular_file

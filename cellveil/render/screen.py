@@ -1,10 +1,16 @@
-"""Text that is safe to show on a terminal."""
+"""Text that is safe to show on a terminal, and saying it."""
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 import unicodedata
+from typing import TextIO
 
-__all__ = ["printable"]
+import typer
+
+__all__ = ["printable", "say", "tell"]
 
 _KEPT = frozenset({"\u200c", "\u200d"})
 """Joiners, without which Persian, Hindi and others are misspelt; they move no other text."""
@@ -38,3 +44,23 @@ def printable(text: str) -> str:
 
 
 _CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def say(line: str) -> None:
+    """Speak to the person at the terminal, apart from the result on stdout."""
+    typer.echo(_wrapped(line, sys.stderr), err=True)
+
+
+def tell(line: str) -> None:
+    """Write a line of the result."""
+    typer.echo(_wrapped(line, sys.stdout))
+
+
+def _wrapped(line: str, stream: TextIO) -> str:
+    line = printable(line)
+    if not stream.isatty():
+        return line  # one message, one line: easy to search in a log
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(
+        line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )

@@ -13,11 +13,10 @@ from rich.console import Console, Group
 from rich.table import Table as Grid
 from rich.text import Text
 
-from cellveil.io.files import end_text
 from cellveil.render.screen import printable
 from csp.audits.audit import Audit
 from csp.audits.violations import Violation
-from csp.exact import grouped_text
+from csp.exact import end_text, grouped_text
 from csp.problem.problem import Problem
 from csp.protection import Protected
 from csp.solve import Suppression

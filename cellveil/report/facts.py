@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import cellveil
-from cellveil.io.files import end_text
 from cellveil.render.tables import guarantee, quality, sizes
-from csp.exact import units_text
+from csp.exact import end_text, units_text
 from csp.protection import Protected
 
 if TYPE_CHECKING:

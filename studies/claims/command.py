@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cellveil.front import say
+from cellveil.render.screen import say
 
 __all__ = ["check"]
 

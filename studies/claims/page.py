@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from studies.claims.register import Claim, Paper, tally
+from studies.claims.register import VERDICTS, Claim, Paper, tally
+from studies.microdata.files import SHA256
 from studies.pages import grid
 
 __all__ = ["page"]
@@ -23,10 +24,9 @@ def page(papers: Sequence[Paper]) -> Iterator[str]:
     yield ""
     yield "Made by `python -m studies check`, which runs the recomputations that take seconds."
     yield ""
-    yield from grid(
-        ["verdict", "claims"],
-        list(tally(claim for paper in papers for claim in paper.claims).items()),
-    )
+    rows = [(_short(paper), *tally(paper.claims).values()) for paper in papers]
+    whole = tally(claim for paper in papers for claim in paper.claims)
+    yield from grid(["paper", *VERDICTS], [*rows, ("all", *whole.values())])
     for paper in papers:
         yield ""
         yield f"## {paper.title}"
@@ -37,6 +37,24 @@ def page(papers: Sequence[Paper]) -> Iterator[str]:
             ["where", "claim", "verdict", "measured", "how"],
             [(c.where, c.says, c.verdict, c.measured, _way(c)) for c in paper.claims],
         )
+
+    yield ""
+    yield "## Files"
+    yield ""
+    yield (
+        "Commands with `--data FOLDER` read public files that are no part of this project, under "
+        "these names. Without them the figures above are as they were measured on the date given."
+    )
+    yield ""
+    yield from grid(
+        ["file", "where from", "SHA-256"],
+        [(f"`{name}`", origin, f"`{digest}`") for name, (origin, digest) in SHA256.items()],
+    )
+
+
+def _short(paper: Paper) -> str:
+    """First words of a citation: its authors and year."""
+    return paper.title.partition(").")[0] + ")"
 
 
 def _way(claim: Claim) -> str:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cellveil.front import folder_for, say
+from cellveil.front import folder_for
+from cellveil.render.screen import say
 from studies.options import numbers_of, split
 
 __all__ = ["matching"]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cellveil.front import say
+from cellveil.render.screen import say
 
 __all__ = ["aggregates", "compliance", "disclosure", "swapping", "timings"]
 

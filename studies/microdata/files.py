@@ -16,7 +16,7 @@ from csp.errors import InputError
 if TYPE_CHECKING:
     from microagg.records import Records
 
-__all__ = ["EIA", "FILES", "DataFile", "available", "load"]
+__all__ = ["EIA", "FILES", "SHA256", "DataFile", "available", "load"]
 
 EIA = (
     "RESREVENUE", "RESSALES", "COMREVENUE", "COMSALES", "INDREVENUE", "INDSALES",
@@ -55,6 +55,42 @@ class DataFile:
     skipped: int = 0
     negative: str = "error"
 
+
+SHA256 = {
+    "sdcMicro_CASCrefmicrodata.csv": (
+        "data set CASCrefmicrodata of the R package sdcMicro, as CSV",
+        "455aaecb2426a62c60c8aaa85ac09a9f01e35001063c07f32a67d82ad2e3be9f",
+    ),
+    "sdcMicro_EIA.csv": (
+        "data set EIA of the R package sdcMicro, as CSV",
+        "0ccc4ada7995f5b3d4047afdf670852834ad8651ce8ea60d87a7c41ca74d34de",
+    ),
+    "uci_abalone.csv": (
+        "UCI Machine Learning Repository, Abalone, with a line of names",
+        "a2daaed9c48ef860360f6438a224a2fde2576f1ebcf4f821ffe23645c229b23e",
+    ),
+    "uci_adult_numeric6.csv": (
+        "UCI, Adult, training and test records, the six numerical columns",
+        "4b9b71fb856272e216a647df1d7fb53d00505fe92460fd64812c5ca672572bf8",
+    ),
+    "uci_concrete.csv": (
+        "UCI, Concrete Compressive Strength, as CSV",
+        "2b5f0aeec20b56e48960a479d6729b5569f643e393e544c5960f5736af8acec7",
+    ),
+    "uci_ionosphere.csv": (
+        "UCI, Ionosphere, with a line of names",
+        "9ca46748234d9aa11a6dd72db4ba6cf74f68271c54835e7686ff3647be0101c4",
+    ),
+    "uci_ipums_la_income7.csv.gz": (
+        "UCI, IPUMS Census Database (Los Angeles), year and seven incomes of all three years",
+        "e3fa2f0bde91c3484c8c2f38f3a84ec79992efa1c334bcf00a1818ce89451c0a",
+    ),
+    "uci_iris.csv": (
+        "UCI, Iris, with a line of names",
+        "e1412f8c8c69c78fea91c42d8732f7edeb182234e9a67261b29617cc6097cc7b",
+    ),
+}
+"""Where each file comes from, and the SHA-256 of the one that the studies were made with."""
 
 FILES = {
     "concrete": DataFile("uci_concrete.csv", "UCI, concrete compressive strength"),

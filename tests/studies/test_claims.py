@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from csp.errors import InputError
 from studies.claims.page import page
 from studies.claims.recompute import recomputed
 from studies.claims.register import Claim, papers, read, tally
+from studies.microdata.files import FILES, SHA256
+from tests.support.shared import shared_data
 
 DOCS = Path(__file__).parents[2] / "docs"
 CLAIMS = [claim for paper in papers() for claim in paper.claims]
@@ -31,6 +34,16 @@ def test_a_recomputation_gives_what_is_on_record(claim: Claim) -> None:
 
 def test_the_page_is_made_of_the_record() -> None:
     assert (DOCS / "papers.md").read_text(encoding="utf-8") == "\n".join(page(papers())) + "\n"
+
+
+@pytest.mark.parametrize("name", SHA256)
+def test_public_files_are_those_that_were_used(name: str) -> None:
+    file = shared_data("microdata", name)
+    assert hashlib.sha256(Path(file).read_bytes()).hexdigest() == SHA256[name][1]
+
+
+def test_every_file_of_the_studies_has_a_source() -> None:
+    assert {spec.file for spec in FILES.values()} == set(SHA256)
 
 
 def test_every_claim_is_counted_once() -> None:

@@ -18,9 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from cellveil.front import say
 from cellveil.io.files import check_outputs, write_columns, write_csv, write_json
-from cellveil.render.screen import printable
+from cellveil.render.screen import printable, say
 from csp import InputError, Key
 from csp.formats import files as module
 from csp.formats.files import atomic_writer, check_writable, written_together

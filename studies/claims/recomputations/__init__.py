@@ -1,0 +1,1 @@
+"""Recomputations of claims, a module for each paper."""
