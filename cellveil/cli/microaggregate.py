@@ -478,7 +478,7 @@ def _compliant_words(found: Compliant) -> list[str]:
         f"{len(found.rows)} records in {len(sizes)} clusters of {int(sizes.min())} to "
         f"{int(sizes.max())}; information loss "
         + (
-            f"{found.information_loss:.1f} %."
+            f"{found.published_loss:.1f} %."
             if found.suppressed is not None
             else f"{found.information_loss:.4f} % ({found.start_loss:.4f} % and "
             f"{found.start_unsafe} sensitive means before)."

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import CertificateError
-from microagg.partitions.partition import Partition
+from microagg.partitions.partition import Partition, information_loss
 from microagg.records import Records
 from microagg.tables.risk import disclosure
 
@@ -64,6 +64,10 @@ class Compliant:
         Its sensitive cells.
     unsafe : int
         Published cells that are sensitive, counted in the finished result; always 0.
+    published_loss : float
+        Information loss in percent of what is published: the mean over all records whose cluster
+        mean is suppressed, which the total of the attribute tells, stands in for theirs. Dropped
+        records come on top.
     bound : float or None
         No compliant partition loses less, in percent, but for a millionth that the solver's
         tolerances may hide; only for "optimise".
@@ -81,22 +85,25 @@ class Compliant:
     start_loss: float
     start_unsafe: int
     unsafe: int
+    published_loss: float
     bound: float | None = None
     suppressed: Suppressed | None = None
     library: str = ""
 
     def __repr__(self) -> str:
-        extra = f", {int(self.hidden.sum())} cells suppressed" if self.hidden.any() else ""
+        hides = bool(self.hidden.any())
+        extra = f", {int(self.hidden.sum())} cells suppressed" if hides else ""
+        # More digits tell of means, and the more so of those that are suppressed.
+        loss = f"{self.published_loss:.1f}" if hides else f"{self.information_loss:.4f}"
         extra += f", {len(self.dropped)} records dropped" if self.dropped else ""
         return (
             f"Compliant({len(self.rows)} records in {len(self.partition.sizes)} clusters by "
-            f"{self.method}, no cell sensitive to {self.rule}, information loss "
-            f"{self.information_loss:.4f} %{extra})"
+            f"{self.method}, no cell sensitive to {self.rule}, information loss {loss} %{extra})"
         )
 
     @property
     def information_loss(self) -> float:
-        """Of the partition, in percent; suppressed cells and dropped records come on top."""
+        """Of the partition, in percent: as if no mean were suppressed, and no record dropped."""
         return self.partition.information_loss
 
     @property
@@ -150,6 +157,7 @@ class Compliant:
         if self.bound is not None:
             facts["bound"] = self.bound
         if self.suppressed is not None:
+            facts["published_loss"] = round(self.published_loss, 1)
             facts["suppression"] = self.suppressed.summary()
         return facts
 
@@ -202,5 +210,7 @@ def certified(
     options: dict[str, Any] = {"rows": np.arange(records.n), "dropped": ()} | rest
     return Compliant(
         method=method, rule=str(rule), partition=partition, hidden=gone, start_loss=start[0],
-        start_unsafe=start[1], unsafe=unsafe, library=records.library, **options,
+        start_unsafe=start[1], unsafe=unsafe,
+        published_loss=information_loss(records, partition.labels, gone),
+        library=records.library, **options,
     )  # fmt: skip

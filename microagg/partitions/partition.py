@@ -209,12 +209,27 @@ def cluster_means(
         return np.array([[math.fsum(column) / len(part) for column in part.T] for part in parts])
 
 
-def information_loss(records: Records, labels: NDArray[np.int64]) -> float:
-    """100 * SSE / SST in percent over standardised attributes; constant ones add nothing."""
+def information_loss(
+    records: Records, labels: NDArray[np.int64], hidden: NDArray[np.bool_] | None = None
+) -> float:
+    """100 * SSE / SST in percent over standardised attributes; constant ones add nothing.
+
+    Parameters
+    ----------
+    records : Records
+    labels : (n,) int64
+    hidden : (c, d) bool, optional
+        Cluster means that are not published. The total of an attribute is known, and with it the
+        mean over all records whose own is hidden: that stands in for them.
+    """
     points = scaled(records, "standardise", constant="keep")
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
     sizes = np.diff(np.append(starts, len(labels)))
-    means = np.add.reduceat(points[order], starts, axis=0) / sizes[:, None]
+    sums = np.add.reduceat(points[order], starts, axis=0)
+    means = sums / sizes[:, None]
+    if hidden is not None:
+        left = np.maximum((sizes[:, None] * hidden).sum(axis=0), 1)
+        means = np.where(hidden, (sums * hidden).sum(axis=0) / left, means)
     total = float((points**2).sum())
     return 0.0 if total == 0.0 else 100.0 * float(((points - means[labels]) ** 2).sum()) / total

@@ -312,3 +312,30 @@ def test_known_information_losses_are_not_exceeded(name, k, most):
     found = microagg.comply(path, k, "P(60)", method="merge")
     assert microagg.disclosure(path, found.partition, "P(60)").count == 0
     assert found.information_loss <= most
+
+
+@examples(40)
+@given(files(attributes=3), st.integers(3, 4))
+def test_suppressed_means_are_lost_but_for_what_totals_tell(units, k):
+    assume(k <= len(units))
+    try:
+        found = comply(units, k, ("P", 20, 1), "suppress")
+    except (Unprotectable, InputError):
+        assume(False)
+    hidden = found.hidden[found.partition.labels]
+    lost = whole = 0.0
+    for j in range(units.shape[1]):
+        column = units[:, j].astype(float)
+        if column.std() == 0:
+            continue
+        shown = np.where(hidden[:, j], np.nan, found.partition.masked[:, j])
+        # The total and the published means leave the mean of all the others.
+        if hidden[:, j].any():
+            rest = column.sum() - shown[~hidden[:, j]].sum()
+            shown[hidden[:, j]] = rest / hidden[:, j].sum()
+        lost += ((column - shown) ** 2).sum() / column.var()
+        whole += ((column - column.mean()) ** 2).sum() / column.var()
+    assert found.published_loss == pytest.approx(100 * lost / whole if whole else 0, abs=1e-9)
+    assert found.published_loss >= found.information_loss - 1e-9
+    if not hidden.any():
+        assert found.published_loss == found.information_loss
