@@ -139,6 +139,9 @@ def checked(job: Mapping[str, Any], where: str) -> dict[str, Any]:
     tables = found["table"] or []
     if isinstance(tables, Mapping):
         tables = [tables]
+    if not isinstance(tables, list):
+        msg = f"{where}: table must be a section, [[table]] with by = [...]"
+        raise InputError(msg)
     found["table"] = tables
     if not tables:
         msg = f"{where}: there is no table; add [[table]] with by = [...]"

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+import attacks
 import microagg
 from csp import Table
 from csp.rules import parse_rules
@@ -26,6 +27,17 @@ def _is_sensitive(contributions: list[int], rule: str) -> bool:
         {"cell": ["a"] * len(contributions), "value": contributions}, ["cell"], "value"
     )
     return bool(parse_rules(rule)(table).primary[0])
+
+
+def crafted_values() -> str:
+    """Give the lies of one insider that get a cell published, and the bounds of other rules."""
+    found = attacks.crafted_contribution("NK(1,60)", [100], 10)
+    ((low, high),) = found.reports
+    safe = all(attacks.error_despite_lies(rule) > 0 for rule in ("P(60,1)", "NK(2,80)"))
+    return (
+        f"(1, 0.6)-dominance publishes 100 beside a report of {low} to {high}, and not beside the "
+        f"true 10; {'no report gains' if safe else 'reports gain'} against p% or (2, 0.8)"
+    )
 
 
 def one_contributor() -> str:
@@ -61,7 +73,7 @@ def larger_k() -> str:
 RECOMPUTATIONS = {
     f.__name__: f
     for f in (
-        corresponding_p, larger_k, one_contributor, sizes,
+        corresponding_p, crafted_values, larger_k, one_contributor, sizes,
     )
 }  # fmt: skip
 """By the name that a claim gives."""

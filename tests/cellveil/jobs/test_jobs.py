@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -188,6 +188,9 @@ json_like = st.recursive(
 
 
 @examples(150)
+@example({"table": 1})
+@example({"table": [1]})
+@example({"data": 1, "table": [{"by": ["a"]}]})
 @given(st.dictionaries(st.sampled_from([*SECTIONS, "hierarchies", "totals", "x"]), json_like))
 def test_any_data_is_a_job_or_refused(given_: dict[str, Any]) -> None:
     with suppress(InputError):
