@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         Zero,
         parse_rules,
     )
+    from csp.rules.inspection import Inspection, inspect
     from csp.solve import Progress, Suppression, suppress
     from csp.tables.contributors import Contributors
     from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -91,6 +92,7 @@ _HOMES = {
         "Zero",
         "parse_rules",
     ),
+    "csp.rules.inspection": ("Inspection", "inspect"),
     "csp.solve": ("Progress", "Suppression", "suppress"),
     "csp.tables.table": ("Table",),
     "csp.audits.violations": ("Violation",),
@@ -109,6 +111,7 @@ __all__ = [
     "Guarantee",
     "Hierarchy",
     "InputError",
+    "Inspection",
     "Key",
     "Manual",
     "Mechanism",
@@ -131,6 +134,7 @@ __all__ = [
     "Zero",
     "audit",
     "defend",
+    "inspect",
     "intervals",
     "link",
     "parse_rules",

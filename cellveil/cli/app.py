@@ -22,6 +22,7 @@ from cellveil.cli.answers import (
     terminal,
 )
 from cellveil.cli.attack import attack
+from cellveil.cli.inspect import inspect
 from cellveil.cli.jobs import init, run
 from cellveil.cli.microaggregate import microaggregate
 from cellveil.cli.options import (
@@ -401,6 +402,7 @@ def protect(
     ends(result.suppression)
 
 
+app.command()(inspect)
 app.command()(run)
 app.command()(init)
 app.command()(suppress)

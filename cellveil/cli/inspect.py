@@ -1,0 +1,154 @@
+"""The verb that looks at data before it is protected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table as Grid
+from rich.text import Text
+
+from cellveil.cli.answers import terminal
+from cellveil.render.screen import printable, say
+
+if TYPE_CHECKING:
+    from csp.rules.inspection import Inspection
+
+__all__ = ["inspect"]
+
+
+def inspect(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz or .parquet.")
+    ],
+    *,
+    by: Annotated[
+        list[str],
+        typer.Option(
+            metavar="COLUMNS", help="Dimensions of a table: Size,Region; once for each table."
+        ),
+    ],
+    value: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column to sum; without it records are counted."),
+    ] = None,
+    contributor: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column that says who reports.")
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of sampling weights.")
+    ] = None,
+    rules: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RULES", help="Rules to try, in tau-ARGUS's words; once for each."),
+    ] = None,
+    job: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a job (.toml) that runs, and hierarchies that were found."
+        ),
+    ] = None,
+) -> None:
+    """Look at data before protecting it: codes, nested columns, what rules would mark.
+
+    Counts only, no value. The job that --job writes has the first of the rules.
+    """
+    from cellveil.io.inputs import split_names
+    from csp.errors import InputError
+    from csp.rules.inspection import inspect as look
+
+    wanted = [split_names(text, "--by") for text in by]
+    if job is not None and job.suffix != ".toml":
+        msg = f"--job {str(job)!r} must end with .toml"
+        raise InputError(msg)
+    if job is not None and job.exists():
+        msg = f"{str(job)!r} is there already; choose another name, or delete it"
+        raise InputError(msg)
+    found = look(data, wanted, value, contributor=contributor, weight=weight, rules=rules or None)
+    _show(found)
+    tried = list(found.tables[0].sensitive)
+    if job is None:
+        say("--job FILE.toml writes this as a job for 'cellveil run'.")
+        return
+    options = {"value": value, "contributor": contributor, "weight": weight}
+    if value is not None and any("negative" in words for words in found.problems):
+        options["negative"] = "abs"
+    if any("missing=" in words for words in found.problems):
+        options["missing"] = "unknown"
+    _write(job, data, found, tried[0], options)
+
+
+def _write(job: Path, data: Path, found: Inspection, rules: str, options: dict[str, Any]) -> None:
+    from cellveil.jobs.draft import draft, offered
+    from csp.formats.files import written_together
+
+    trees = offered(data, found)
+    places = {name: job.parent / f"{_file_name(name)}.hrc" for name in trees}
+    taken = [path for path in places.values() if path.exists()]
+    if taken:
+        from csp.errors import InputError
+
+        msg = f"{str(taken[0])!r} is there already; move it, or put the job into another folder"
+        raise InputError(msg)
+    text = draft(found, data, folder=job.parent, rules=rules, options=options, hierarchies=places)
+    with written_together() as files:
+        for name, tree in trees.items():
+            with files.writer(places[name]) as out:
+                out.write(tree.to_hrc())
+        with files.writer(job) as out:
+            out.write(text)
+    written = ", ".join(str(path) for path in (job, *places.values()))
+    say(f"Wrote {written}. Next: cellveil run {job}")
+
+
+def _file_name(name: str) -> str:
+    return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in name)
+
+
+def _show(found: Inspection) -> None:
+    console = terminal()
+    owners = "" if found.contributors is None else f", {found.contributors:,} contributors"
+    console.print(f"{found.records:,} records{owners}")
+    grid = _grid(("column", "codes", "missing", "lies within"))
+    for column in found.columns:
+        grid.add_row(
+            Text(printable(column.name)), f"{column.codes:,}", f"{column.missing:,}",
+            Text(printable(" > ".join(column.within))),
+        )  # fmt: skip
+    console.print(grid)
+    grid = _grid(("", *(printable(" x ".join(table.by)) for table in found.tables)))
+    told = {
+        "cells, margins included": [table.cells for table in found.tables],
+        "  without contributors": [table.empty for table in found.tables],
+        "  with one": [table.single for table in found.tables],
+        "  with two": [table.double for table in found.tables],
+    } | {
+        f"sensitive by {rule}": [table.sensitive[rule] for table in found.tables]
+        for rule in found.tables[0].sensitive
+    }
+    for words, counts in told.items():
+        grid.add_row(words, *(f"{count:,}" for count in counts))
+    console.print(grid)
+    for name, chain in found.hierarchies.items():
+        columns = ", ".join(chain)
+        say(f"{name} can have a hierarchy of the columns {columns}: --job writes it.")
+    for one, two in found.linked:
+        say(
+            f"{' x '.join(one)} and {' x '.join(two)} share cells: protect them together, as one "
+            "job does."
+        )
+    for words in found.problems:
+        say(f"{words[0].upper()}{words[1:]}.")
+    largest = max(table.cells for table in found.tables)
+    if largest > 50_000:
+        say(f"{largest:,} cells: expect a safe pattern in a minute or so, a good one in ten.")
+
+
+def _grid(heads: tuple[str, ...]) -> Grid:
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for number, head in enumerate(heads):
+        left = number == 0 or head == "lies within"
+        grid.add_column(head, justify="left" if left else "right", overflow="fold")
+    return grid
