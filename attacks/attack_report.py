@@ -94,6 +94,15 @@ class AttackReport:
             f"{int(self.release.pattern.sum())} suppressed cells exposed)"
         )
 
+    def _repr_html_(self) -> str:
+        from csp.tables.cross.html import notebook_list
+
+        rows = [
+            (f.attack, f.status, " ".join(part for part in (f.verdict, f.reason) if part))
+            for f in self.findings
+        ]
+        return notebook_list([repr(self)], ["attack", "status", "what it found"], rows)
+
     def __str__(self) -> str:
         return self.text()
 

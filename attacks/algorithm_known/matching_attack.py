@@ -95,6 +95,16 @@ class Matching:
         )
         return f"Matching({len(self.cells)} suppressed cells: {tally})"
 
+    def _repr_html_(self) -> str:
+        # Verdicts only: an effective interval may be the suppressed value.
+        from csp.tables.cross.html import notebook_list
+
+        rows = [
+            (*self.release.labels[cell], verdict)
+            for cell, verdict in zip(self.cells.tolist(), self.verdict.tolist(), strict=True)
+        ]
+        return notebook_list([repr(self)], [*self.release.names, "verdict"], rows)
+
     @property
     def width(self) -> NDArray[np.int64]:
         """Width of each effective interval, shape (k,)."""

@@ -84,6 +84,12 @@ class Audit:
         word = "safe" if self.safe else f"unsafe, {len(self.violations)} violations"
         return f"Audit({word}; against {', '.join(self.guards)})"
 
+    def _repr_html_(self) -> str:
+        from csp.tables.cross.html import notebook_facts
+
+        attacker = "knows that cells are whole units" if self.integer else "allows for fractions"
+        return notebook_facts([repr(self), f"The attacker {attacker}."])
+
 
 @named_errors
 def audit(

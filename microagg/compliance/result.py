@@ -101,6 +101,16 @@ class Compliant:
             f"{self.method}, no cell sensitive to {self.rule}, information loss {loss} %{extra})"
         )
 
+    def _repr_html_(self) -> str:
+        from csp.tables.cross.html import notebook_list
+
+        shown = len(self.partition.sizes) - self.hidden.sum(axis=0)
+        rows = [
+            (name, f"{count:,}")
+            for name, count in zip(self.partition.names, shown.tolist(), strict=True)
+        ]
+        return notebook_list([repr(self)], ["attribute", "published means"], rows)
+
     @property
     def information_loss(self) -> float:
         """Of the partition, in percent: as if no mean were suppressed, and no record dropped."""

@@ -86,6 +86,13 @@ class Partition:
             f"information loss {self.information_loss:.4f} %)"
         )
 
+    def _repr_html_(self) -> str:
+        from csp.tables.cross.html import notebook_list
+
+        sizes, counts = np.unique(self.sizes, return_counts=True)
+        rows = [(f"{s:,}", f"{c:,}") for s, c in zip(sizes.tolist(), counts.tolist(), strict=True)]
+        return notebook_list([repr(self)], ["records", "clusters"], rows)
+
     @property
     def masked(self) -> NDArray[np.float64]:
         """Every record replaced by the mean of its cluster, shape (n, d)."""

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from csp.exact import grouped_text
 from csp.tables.cross.layout import CrossTable, Labelled, Panel, cross_table
 
-__all__ = ["EMPTY", "SUPPRESSED", "cell_texts", "notebook_facts", "notebook_table", "panel_rows"]
+__all__ = [
+    "EMPTY",
+    "SUPPRESSED",
+    "cell_texts",
+    "notebook_facts",
+    "notebook_list",
+    "notebook_table",
+    "panel_rows",
+]
 
 SUPPRESSED = "×"
 """Shown for suppressed cells."""
@@ -126,3 +134,15 @@ def notebook_facts(facts: Sequence[str], parts: Iterable[str] = ()) -> str:
     first, *others = facts
     lines = [f"<strong>{escape(first)}</strong>", *(escape(line) for line in others)]
     return f"<div><p>{'<br>'.join(lines)}</p>{''.join(parts)}</div>"
+
+
+def notebook_list(facts: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Facts and a plain list, as a notebook shows them; rows beyond `ROWS` are counted."""
+    if not rows:
+        return notebook_facts(facts)
+    lines = ["".join(f"<th>{escape(head)}</th>" for head in heads)]
+    lines += ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows[:ROWS]]
+    if len(rows) > ROWS:
+        lines.append(f'<td colspan="{len(heads)}">… {len(rows) - ROWS:,} more rows</td>')
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return notebook_facts(facts, [f'<table class="dataframe">{body}</table>'])
