@@ -22,6 +22,7 @@ from cellveil.cli.answers import (
     terminal,
 )
 from cellveil.cli.attack import attack
+from cellveil.cli.diff import diff
 from cellveil.cli.inspect import inspect
 from cellveil.cli.jobs import init, run
 from cellveil.cli.microaggregate import microaggregate
@@ -404,6 +405,7 @@ def protect(
 
 app.command()(inspect)
 app.command()(run)
+app.command()(diff)
 app.command()(init)
 app.command()(suppress)
 app.command()(audit)

@@ -60,7 +60,7 @@ class LinkagePosterior:
 
     @property
     def worst(self) -> Fraction | float:
-        """Probability of the likeliest link of all: 1/k at most is probabilistic k-anonymity."""
+        """Probability of the most probable link: at most 1/k is probabilistic k-anonymity."""
         worst: Fraction | float = self.probability.max(initial=0)
         return worst
 

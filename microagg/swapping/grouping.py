@@ -5,8 +5,8 @@ R. C.-W. Wong and others, 2007): that two groups were joined says that one of th
 before. One in k stays the bound on links all the same: a permutation of values within the groups of
 before changes neither what they hold nor whether they are joined, so that all records of such a
 group, k or more, are equally likely for each published value. But one in the size of the joined
-group is no bound, and a value can be likelier than its share of it. Where no groups were joined,
-nothing is betrayed.
+group is not a bound, and a value can be more probable than its share of the group. Where no groups
+were joined, nothing is betrayed.
 """
 
 from __future__ import annotations

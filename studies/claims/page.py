@@ -42,7 +42,7 @@ def page(papers: Sequence[Paper]) -> Iterator[str]:
     yield "## Files"
     yield ""
     yield (
-        "Commands with `--data FOLDER` read public files that are no part of this project, under "
+        "Commands with `--data FOLDER` read public files that are not part of this project, under "
         "these names. Without them the figures above are as they were measured on the date given."
     )
     yield ""

@@ -1,0 +1,129 @@
+"""The verb that compares two releases: what changed, and what an attacker gains from both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from cellveil.cli.options import Summary, TimeLimit
+from cellveil.front import SAFE, UNSAFE
+from cellveil.render.screen import say, tell
+
+if TYPE_CHECKING:
+    from attacks.release_alone.several_releases import Differencing
+    from csp.release.release import Release
+
+__all__ = ["diff"]
+
+SHOWN = 20
+"""Cells that are named on screen for each change; the file of --summary names all."""
+
+
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="Earlier release (.json).")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Later release (.json).")],
+    *,
+    time_limit: TimeLimit = 600.0,
+    summary: Summary = None,
+) -> None:
+    """Compare two releases of the same table: what changed, and what both disclose together.
+
+    Releases are what --release writes. Ends with 1 if together they disclose a cell that one of
+    them suppresses.
+    """
+    from cellveil.io.files import check_outputs, write_json
+    from csp.release_file import read_release
+
+    check_outputs({"--summary": summary}, [old, new], {"--summary": (".json",)})
+    releases = [read_release(path)[0] for path in (old, new)]
+    facts = _changes(*releases)
+    revised = facts["revised"]
+    names = (("only_old", f"only in {old.name}"), ("only_new", f"only in {new.name}"),
+             ("newly_suppressed", "suppressed now and published before"),
+             ("newly_published", "published now and suppressed before"),
+             ("revised", "published in both with different values"))  # fmt: skip
+    for key, words in names:
+        _list(facts[key], words)
+    if not any(facts[key] for key, _ in names):
+        tell("Both publish and suppress the same cells, with the same values.")
+    if revised:
+        say("Values were revised, so the two are of different data and tell nothing together.")
+        facts["together"] = None
+    elif any(release.pattern.any() for release in releases):
+        from attacks import differencing
+
+        facts["together"] = _together(differencing(releases, time_limit=time_limit))
+    else:
+        facts["together"] = {"disclosed": [], "narrowed": 0}
+    if summary is not None:
+        write_json(summary, facts)
+        say(f"Wrote {summary}.")
+    raise typer.Exit(UNSAFE if facts["together"] and facts["together"]["disclosed"] else SAFE)
+
+
+def _changes(old: Release, new: Release) -> dict[str, Any]:
+    """Cells by what became of them, each as a mapping of dimensions to codes."""
+    from csp.errors import InputError
+    from csp.tables.codes import Labels
+
+    if sorted(old.names) != sorted(new.names):
+        msg = (
+            f"one release is by {', '.join(old.names)}, the other by {', '.join(new.names)}; give "
+            "two of the same dimensions"
+        )
+        raise InputError(msg)
+    theirs, order = Labels.of(new.labels), [new.names.index(name) for name in old.names]
+    turned = Labels(theirs.codes[:, order], [theirs.categories[d] for d in order])
+    place = turned.places(Labels.of(old.labels))
+    back = Labels.of(old.labels).places(turned)
+
+    def named(release: Release, cells: Any) -> list[dict[str, str]]:
+        return [
+            dict(zip(release.names, release.labels[int(i)], strict=True))
+            for i in np.flatnonzero(cells)
+        ]
+
+    both = place >= 0
+    at = np.where(both, place, 0)
+    before, now = old.pattern, new.pattern[at]
+    scale = max(old.scale, new.scale)
+    one = old.published * 10 ** (scale - old.scale)
+    two = new.published[at] * 10 ** (scale - new.scale)
+    return {
+        "only_old": named(old, ~both),
+        "only_new": named(new, back < 0),
+        "newly_suppressed": named(old, both & ~before & now),
+        "newly_published": named(old, both & before & ~now),
+        "revised": named(old, both & ~before & ~now & (one != two)),
+    }
+
+
+def _list(cells: list[dict[str, str]], words: str) -> None:
+    if not cells:
+        return
+    tell(f"{len(cells):,} cells {words}:")
+    for cell in cells[:SHOWN]:
+        tell("  " + ", ".join(f"{name} {code}" for name, code in cell.items()))
+    if len(cells) > SHOWN:
+        tell(f"  ... {len(cells) - SHOWN:,} more")
+
+
+def _together(found: Differencing) -> dict[str, Any]:
+    """Say what both disclose, without what they disclose."""
+    release = found.release
+    known = (found.lower == found.upper) | np.array([bool(p) for p in found.publishers], bool)
+    cells = [
+        dict(zip(release.names, release.labels[int(i)], strict=True))
+        for i in found.cells[known].tolist()
+    ]
+    narrowed = int((found.narrowed & ~known).sum())
+    if cells:
+        _list(cells, "that one release suppresses are disclosed by both together")
+    else:
+        tell("Together they disclose no cell that one of them suppresses.")
+    if narrowed:
+        tell(f"{narrowed:,} more are known more closely from both than from either.")
+    return {"disclosed": cells, "narrowed": narrowed}

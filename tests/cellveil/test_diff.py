@@ -1,0 +1,97 @@
+"""cellveil diff: what changed between two releases, and what both disclose."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from typer.testing import CliRunner
+
+import csp
+from cellveil.cli.app import app
+from csp.release.release import Release
+from csp.release_file import write_release
+
+VALUES = [[7, 1103, 6001], [1009, 6007, 11], [6011, 12, 6013]]
+TABLE = csp.Table.from_array(VALUES, names=["region", "size"])
+
+
+def compare(folder: Path, old: Release, new: Release) -> tuple[int, str, dict]:
+    for name, release in (("old", old), ("new", new)):
+        write_release(release, folder / f"{name}.json")
+    facts = folder / "facts.json"
+    found = CliRunner().invoke(
+        app, ["diff", str(folder / "old.json"), str(folder / "new.json"), "--summary", str(facts)]
+    )
+    return found.exit_code, found.output, json.loads(facts.read_text())
+
+
+def release(cells: list[tuple[str, str]], table: csp.Table = TABLE) -> Release:
+    pattern = np.zeros(table.n_cells, bool)
+    pattern[[table.position(cell) for cell in cells]] = True
+    return Release.of(table, pattern)
+
+
+def square(rows: str, columns: str) -> list[tuple[str, str]]:
+    return [(r, c) for r in rows for c in columns]
+
+
+def test_what_one_publishes_the_other_discloses(tmp_path: Path) -> None:
+    old, new = release(square("12", "13")), release(square("12", "23"))
+    code, said, facts = compare(tmp_path, old, new)
+    assert code == 1
+    as_cells = lambda cells: [(cell["region"], cell["size"]) for cell in cells]  # noqa: E731
+    assert as_cells(facts["newly_suppressed"]) == [("1", "2"), ("2", "2")]
+    assert as_cells(facts["newly_published"]) == [("1", "1"), ("2", "1")]
+    # Each row then has one cell that neither tells, and the row's total does.
+    assert set(as_cells(facts["together"]["disclosed"])) == set(square("12", "123"))
+    assert "disclosed by both together" in said
+    for value in {v for row in VALUES for v in row if v > 100}:
+        assert str(value) not in said
+        assert f"{value:,}" not in said
+        assert str(value) not in json.dumps(facts)
+
+
+def test_the_same_release_tells_nothing_new(tmp_path: Path) -> None:
+    code, said, facts = compare(tmp_path, release(square("12", "13")), release(square("12", "13")))
+    assert code == 0
+    assert "same cells, with the same values" in said
+    assert facts["together"] == {"disclosed": [], "narrowed": 0}
+    nothing = compare(tmp_path, release([]), release([]))
+    assert (nothing[0], nothing[2]["together"]) == (0, {"disclosed": [], "narrowed": 0})
+
+
+def test_what_both_suppress_can_be_narrowed(tmp_path: Path) -> None:
+    old, new = release(square("123", "12")), release(square("12", "12") + square("12", "3"))
+    code, said, facts = compare(tmp_path, old, new)
+    # Both leave cell (2, 2) from 0 up; together it is 6,000 more than cell (1, 1) is.
+    assert facts["together"]["narrowed"] > 0
+    assert "known more closely from both" in said
+    assert code == 1
+    assert len(facts["together"]["disclosed"]) == 4
+
+
+def test_revised_values_and_other_cells_are_named(tmp_path: Path) -> None:
+    later = [row[:] for row in VALUES]
+    later[2][2] += 1
+    table = csp.Table.from_array([*later, [1, 2, 3]], names=["region", "size"])
+    code, said, facts = compare(
+        tmp_path, release(square("12", "13")), release(square("12", "13"), table)
+    )
+    assert code == 0
+    assert len(facts["only_new"]) == 4
+    assert {"region": "3", "size": "3"} in facts["revised"]
+    assert facts["together"] is None
+    assert "Values were revised" in said
+
+
+def test_other_dimensions_are_refused(tmp_path: Path) -> None:
+    other = csp.Table.from_array(VALUES, names=["region", "sector"])
+    for name, one in (("old", release([])), ("new", release([], other))):
+        write_release(one, tmp_path / f"{name}.json")
+    found = CliRunner().invoke(
+        app, ["diff", *(str(tmp_path / f"{n}.json") for n in ("old", "new"))]
+    )
+    assert found.exit_code == 2
+    assert "region, sector" in found.output + str(found.exception)
