@@ -224,7 +224,8 @@ def protect(
             "--output",
             "-o",
             metavar="FILE",
-            help="Published table: .csv, .csv.gz or .parquet. With several files of data a folder.",
+            help="Published table: .csv, .csv.gz, .parquet or .xlsx. With several files of data a "
+            "folder.",
         ),
     ] = None,
     summary: Summary = None,
@@ -325,7 +326,7 @@ def protect(
         },
         [*data, *read],
         {
-            "-o": RESULTS, "--summary": (".json",), "--report": (".html",), "--jj": JJ,
+            "-o": (*RESULTS, ".xlsx"), "--summary": (".json",), "--report": (".html",), "--jj": JJ,
             "the facts of --report": (".json",), "--release": (".json",),
             "the cells of --release": (".csv",),
         },
@@ -362,7 +363,12 @@ def protect(
             result.to_jj(jj, reveal=True, files=files)
         if release is not None:
             save_release(release, result, files)
-        if output is not None:
+        if output is not None and output.suffix.lower() == ".xlsx":
+            from cellveil.io.excel import write_workbook
+
+            facts = result.summary(reveal=reveal)
+            write_workbook(output, result, columns, facts, reveal=reveal, files=files)
+        elif output is not None:
             write_columns(output, columns, files)
         if report is not None:
             from cellveil.report.page import write_report

@@ -1,0 +1,118 @@
+"""Workbooks: what is on their sheets, that texts are no formulas, and that nothing leaks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import csp
+import instances
+from cellveil.cli.app import app
+from cellveil.io.excel import write_workbook
+from cellveil.io.files import result_columns
+
+openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+
+
+def write(path: Path, protected: csp.Protected, *, reveal: bool = False) -> Any:
+    columns = result_columns(protected, reveal=reveal, intervals=True)
+    facts = protected.summary(reveal=reveal)
+    write_workbook(path, protected, columns, facts, reveal=reveal)
+    return openpyxl.load_workbook(path)
+
+
+def demo() -> csp.Protected:
+    table = instances.load("demo")
+    assert isinstance(table, csp.Table)
+    return csp.protect(table, "P(10,1)|FREQ(3,10)")
+
+
+@pytest.mark.parametrize("reveal", [False, True])
+def test_sheets_hold_the_published_table(tmp_path: Path, reveal: bool) -> None:
+    protected = demo()
+    table = protected.table
+    book = write(tmp_path / "t.xlsx", protected, reveal=reveal)
+    assert book.sheetnames == ["table", "cells", "facts"]
+    rows = list(book["cells"].values)
+    assert rows[0][:4] == ("region", "sector", "value", "status")
+    for row, label, value, hidden in zip(
+        rows[1:], table.labels, table.values.tolist(), protected.pattern.tolist(), strict=True
+    ):
+        assert row[:2] == label
+        assert row[2] == (value if reveal or not hidden else None)
+        assert row[5] <= value <= row[6]
+    cross = list(book["table"].values)
+    heads = cross[0][1:]
+    for line in cross[1:]:
+        for head, shown in zip(heads, line[1:], strict=True):
+            cell = table.position((line[0], head))
+            if protected.pattern[cell]:
+                assert shown == (table.values[cell] if reveal else "×")
+            elif shown != "–":
+                assert shown == table.values[cell]
+    assert ("primary" in dict(book["facts"].values)) is reveal
+
+
+def test_no_suppressed_value_is_anywhere_in_the_file(tmp_path: Path) -> None:
+    values = [[90171, 90313, 4], [90432, 80599, 90019], [80017, 80119, 80875]]
+    protected = csp.protect(csp.Table.from_array(values), csp.MinFrequency(5), width=4)
+    write(tmp_path / "t.xlsx", protected)
+    with ZipFile(tmp_path / "t.xlsx") as packed:
+        whole = b"".join(packed.read(name) for name in packed.namelist()).decode()
+    low, high = protected.audit.proved
+    ends = {*low[protected.pattern].tolist(), *high[protected.pattern].tolist()}
+    for value in set(protected.table.values[protected.pattern].tolist()) - {int(e) for e in ends}:
+        assert value == 4 or str(value) not in whole
+
+
+def test_texts_are_not_formulas(tmp_path: Path) -> None:
+    codes = ["=1+1", "+2", "-3", "@x", "=cmd|' /C calc'!A0", "plain", "bell\a"]
+    table = csp.Table.from_microdata({"=a": codes * 4}, by=["=a"])
+    book = write(tmp_path / "t.xlsx", csp.protect(table, csp.MinFrequency(1), width=0))
+    for sheet in book.worksheets:
+        for row in sheet.iter_rows():
+            for cell in row:
+                assert cell.data_type != "f"
+    shown = {row[0] for row in book["cells"].values}
+    assert {"=1+1", "@x", "bell\\x07"} <= shown
+
+
+def test_numbers_that_excel_would_round_are_text(tmp_path: Path) -> None:
+    table = csp.Table.from_array(np.array([2**52 - 1, 12]))
+    rows = list(
+        write(tmp_path / "t.xlsx", csp.protect(table, csp.MinFrequency(1), width=0))["cells"].values
+    )
+    assert rows[1][1] == str(2**52 - 1)
+    assert rows[2][1] == 12
+    decimals = csp.Table.from_microdata({"a": ["x", "y"], "v": ["1.25", "3.5"]}, ["a"], "v")
+    protected = csp.protect(decimals, csp.MinFrequency(1), width=0)
+    rows = list(write(tmp_path / "t.xlsx", protected)["cells"].values)
+    assert [row[1] for row in rows[1:]] == [1.25, 3.5, 4.75]
+
+
+def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
+    protected = demo()
+    facts = {"rules": "P(10,1)"}
+    for name in ("one.xlsx", "two.xlsx"):
+        write_workbook(tmp_path / name, protected, result_columns(protected), facts)
+    assert (tmp_path / "one.xlsx").read_bytes() == (tmp_path / "two.xlsx").read_bytes()
+
+
+def test_the_command_writes_a_workbook(tmp_path: Path) -> None:
+    data = tmp_path / "survey.csv"
+    data.write_text("region,sector\n" + "N,a\nN,b\nS,a\nS,b\nS,b\nN,c\n" * 5 + "S,c\n")
+    ask = ["protect", str(data), "--by", "region,sector", "--rules", "FREQ(3)", "--width", "2"]
+    for name in ("one.xlsx", "two.xlsx"):
+        found = CliRunner().invoke(app, [*ask, "-o", str(tmp_path / name)])
+        assert found.exit_code == 0, found.output
+    facts = [openpyxl.load_workbook(tmp_path / n)["facts"] for n in ("one.xlsx", "two.xlsx")]
+    rows = [[row for row in sheet.values if row[0] != "seconds"] for sheet in facts]
+    assert rows[0] == rows[1]
+    assert "×" in {
+        v for row in openpyxl.load_workbook(tmp_path / "one.xlsx")["table"].values for v in row
+    }
