@@ -307,6 +307,10 @@ def protect(
             summary=summary, options=options_of(ctx.command),
         )  # fmt: skip
     needs_reveal("--jj", jj, reveal=reveal)
+    if output is not None and output.suffix.lower() == ".xlsx":
+        from cellveil.io.excel import check_excel
+
+        check_excel()
     if attacks and report is None:
         from csp.errors import InputError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -16,13 +17,25 @@ from csp.protection import Protected
 from csp.tables.cross.html import EMPTY, SUPPRESSED
 from csp.tables.cross.layout import cross_table
 
-__all__ = ["write_workbook"]
+__all__ = ["check_excel", "write_workbook"]
 
 DIGITS = 15
 """Digits of a number that Excel keeps; longer ones are written as text."""
 
 THEN = datetime(2000, 1, 1)
 """When a workbook says it was made: the same data gives the same bytes."""
+
+
+def check_excel() -> None:
+    """Refuse, before any work, where workbooks cannot be written.
+
+    Raises
+    ------
+    InputError
+    """
+    if find_spec("openpyxl") is None:
+        msg = "Excel files need openpyxl; run pip install openpyxl"
+        raise InputError(msg)
 
 
 def write_workbook(
@@ -58,11 +71,9 @@ def write_workbook(
         If openpyxl is not installed, the table has too many cells for a sheet, or the file cannot
         be written.
     """
-    try:
-        from openpyxl import Workbook
-    except ImportError as error:
-        msg = "Excel files need openpyxl; run pip install openpyxl"
-        raise InputError(msg) from error
+    check_excel()
+    from openpyxl import Workbook
+
     if len(protected.pattern) >= 2**20:
         msg = f"{len(protected.pattern):,} cells do not fit on a sheet of Excel; write .csv"
         raise InputError(msg)

@@ -526,7 +526,7 @@ def test_results_that_cannot_be_written_are_refused_before_any_work(folder, monk
     for words, what in (
         (["-o", "nowhere/out.csv"], "cannot write 'nowhere/out.csv'"),
         (["-o", "folder.csv"], "is not a file"),
-        (["-o", "out.xlsx"], ".csv or .csv.gz or .parquet"),
+        (["-o", "out.xls"], ".csv or .csv.gz or .parquet or .xlsx"),
         (["-o", "survey.csv"], "would overwrite"),
         (["-o", "out.csv", "--summary", "nowhere/s.json"], "cannot write 'nowhere/s.json'"),
         (["--summary", "s.json", "--jj", "x.jj", "--reveal", "-o", "./x.jj"], "must end with"),

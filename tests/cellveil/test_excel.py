@@ -116,3 +116,15 @@ def test_the_command_writes_a_workbook(tmp_path: Path) -> None:
     assert "×" in {
         v for row in openpyxl.load_workbook(tmp_path / "one.xlsx")["table"].values for v in row
     }
+
+
+def test_a_missing_library_is_told_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cellveil.io import excel
+
+    monkeypatch.setattr(excel, "find_spec", lambda _: None)
+    ask = ["protect", str(tmp_path / "gone.csv"), "--by", "a", "--rules", "FREQ(3)"]
+    found = CliRunner().invoke(app, [*ask, "-o", str(tmp_path / "x.xlsx")])
+    assert found.exit_code == 2
+    assert "pip install openpyxl" in found.output
