@@ -149,6 +149,14 @@ def microaggregate(
         ),
     ] = None,
     summary: Summary = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="One HTML page for people: clusters, loss by attribute, sensitive means, larger "
+            "k; facts as .json beside it.",
+        ),
+    ] = None,
 ) -> None:
     """Replace records by the means of clusters of at least k, with no sensitive mean.
 
@@ -180,8 +188,16 @@ def microaggregate(
         clusters,
     )  # fmt: skip
     check_outputs(
-        {"-o": output, "--summary": summary}, [data], {"-o": RESULTS, "--summary": (".json",)}
-    )
+        {
+            "-o": output, "--summary": summary, "--report": report,
+            "the facts of --report": None if report is None else report.with_suffix(".json"),
+        },
+        [data],
+        {
+            "-o": RESULTS, "--summary": (".json",), "--report": (".html",),
+            "the facts of --report": (".json",),
+        },
+    )  # fmt: skip
     masked = split_names(attributes, "--attributes") if attributes else None
     kept = split_names(keep, "--keep") if keep else ()
     file = text_file(data, sep, decimal, encoding, na)
@@ -200,15 +216,17 @@ def microaggregate(
         None if no_identities else identity or "detect", str(cost or Cost.UNIT),
         Clock.of(time_limit),
     )  # fmt: skip
+    result: Partition | Compliant
     if rule is None or comply is None:
-        partition, judged = work.judged(rule)
+        result, judged = work.judged(rule)
+        partition = result
         facts = _plain_facts(partition, judged)
         columns = dict(zip(partition.names, partition.masked.T.tolist(), strict=True))
         rows: Sequence[int] | None = None
         safe = judged is None or judged.count == 0
         lines = _plain_words(partition, judged)
     else:
-        found = work.compliant(rule, str(comply))
+        result = found = work.compliant(rule, str(comply))
         facts, safe = found.summary(), True
         shown = found.partition.masked
         gone = found.hidden[found.partition.labels]
@@ -229,6 +247,13 @@ def microaggregate(
         write_columns(output, columns | beside)
     if summary is not None:
         write_json(summary, facts)
+    if report is not None:
+        from cellveil.report.microdata import write_microdata_report
+
+        write_microdata_report(
+            report, records, result, rule=rule, negative=str(negative), inputs=[data],
+            time_limit=max(work.clock.left, 1.0),
+        )  # fmt: skip
     for line in lines:
         say(line)
     if output is not None and not safe:
@@ -236,7 +261,9 @@ def microaggregate(
             f"{output} was not written: some cluster means are sensitive. Add --comply merge (or "
             "another)."
         )
-    wrote = [str(path) for path in (output if safe else None, summary) if path is not None]
+    beside_report = None if report is None else report.with_suffix(".json")
+    paths = (output if safe else None, summary, report, beside_report)
+    wrote = [str(path) for path in paths if path is not None]
     if wrote:
         say(f"Wrote {', '.join(wrote)}.")
     raise typer.Exit(SAFE if safe else UNSAFE)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cellveil.io.files import write_json
 from cellveil.report.facts import report_facts
+from cellveil.report.skeleton import whole_page
 from csp.errors import InputError
 from csp.exact import grouped_text
 from csp.formats.files import Together, joined
@@ -28,11 +27,6 @@ __all__ = ["report_page", "write_report"]
 
 WIDTH = 220
 """Width of a bar, in units of its drawing."""
-
-INTERNAL = (
-    "Internal. This page shows suppressed values and which cells are sensitive. It must not leave "
-    "the office."
-)
 
 
 def write_report(
@@ -111,34 +105,15 @@ def report_page(
     -------
     str
     """
-    style, script = (
-        resources.files("cellveil.report").joinpath(name).read_text(encoding="utf-8")
-        for name in ("style.css", "script.js")
-    )
-    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    title = escape(str(facts["title"]))
-    parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{title}</title><style>{style}</style></head><body>",
-        f'<p class="internal" role="alert">{INTERNAL}</p>' if reveal else "",
-        f"<h1>{title}</h1>",
-        f'<p class="lead">{escape(facts["size"])}</p>',
+    sections = [
         *_published(protected, reveal=reveal),
         *_inferred(facts, reveal=reveal),
         *_proved(facts),
         *_attacked(facts),
         *_found(facts, trace),
         *_made(facts),
-        f"<script>{script}</script></body></html>",
     ]
-    return "\n".join(part for part in parts if part) + "\n"
+    return whole_page(str(facts["title"]), str(facts["size"]), sections, internal=reveal)
 
 
 def _published(protected: Protected, *, reveal: bool) -> Iterator[str]:
