@@ -55,9 +55,9 @@ def check(
     gaps = missing(data)
     waiting = [c for c in claims if any(FILES[name].file in gaps for name in c.files)]
     if waiting:
-        what = ", ".join(f"{name} ({why})" for name, why in gaps.items())
-        where = "give --data FOLDER" if data is None else f"in {data}"
-        say(f"{len(waiting)} of these studies cannot be rerun, {where}: {what}.")
+        what = ", ".join(name if data is None else f"{name} ({why})" for name, why in gaps.items())
+        where = "without --data FOLDER" if data is None else f"with {data}"
+        say(f"{len(waiting)} of these studies cannot be rerun {where}: {what}.")
     if wrong:
         raise typer.Exit(1)
     if out is not None:
