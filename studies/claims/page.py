@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from studies.claims.register import VERDICTS, Claim, Paper, tally
-from studies.microdata.files import SHA256
+from studies.microdata.files import FILES, SHA256
 from studies.pages import grid
 
 __all__ = ["page"]
@@ -31,7 +31,7 @@ def page(papers: Sequence[Paper]) -> Iterator[str]:
         yield ""
         yield f"## {paper.title}"
         yield ""
-        yield f"Measured by {paper.checked}."
+        yield f"Measured on {paper.checked}."
         yield ""
         yield from grid(
             ["where", "claim", "verdict", "measured", "how"],
@@ -43,13 +43,21 @@ def page(papers: Sequence[Paper]) -> Iterator[str]:
     yield ""
     yield (
         "Commands with `--data FOLDER` read public files that are not part of this project, under "
-        "these names. Without them the figures above are as they were measured on the date given."
+        "these names. Without them the figures above are as they were measured on the date given; "
+        "`python -m studies check --data FOLDER` counts the claims that cannot be rerun."
     )
     yield ""
     yield from grid(
-        ["file", "where from", "SHA-256"],
-        [(f"`{name}`", origin, f"`{digest}`") for name, (origin, digest) in SHA256.items()],
+        ["file", "called", "where from", "SHA-256"],
+        [
+            (f"`{name}`", _called(name), origin, f"`{digest}`")
+            for name, (origin, digest) in SHA256.items()
+        ],
     )
+
+
+def _called(file: str) -> str:
+    return ", ".join(name for name, spec in FILES.items() if spec.file == file)
 
 
 def _short(paper: Paper) -> str:
@@ -60,4 +68,6 @@ def _short(paper: Paper) -> str:
 def _way(claim: Claim) -> str:
     if claim.recompute:
         return "`python -m studies check`"
-    return f"`{claim.command}`" if claim.command else "by reading"
+    if not claim.command:
+        return "by reading"
+    return f"`{claim.command}`" + (f" on {', '.join(claim.files)}" if claim.files else "")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from csp.errors import InputError
+from studies.microdata.files import FILES
 
 __all__ = ["VERDICTS", "Claim", "Paper", "papers", "read", "tally"]
 
@@ -35,6 +36,8 @@ class Claim:
         Function of `studies.claims.recompute` that gives `measured`; empty if none does.
     command : str
         Longer study that gives it.
+    files : tuple of str
+        What the command reads, by the names of `studies.microdata.files.FILES`.
     """
 
     id: str
@@ -44,6 +47,7 @@ class Claim:
     measured: str
     recompute: str = ""
     command: str = ""
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def read(path: Path) -> Paper:
     Raises
     ------
     InputError
-        If an entry lacks something, has an unknown key or verdict, or an id occurs twice.
+        If an entry lacks something, has an unknown key, verdict or file, or an id occurs twice.
     """
     given = tomllib.loads(path.read_text(encoding="utf-8"))
     claims = tuple(_claim(entry, i, path) for i, entry in enumerate(given["claim"], 1))
@@ -85,7 +89,15 @@ def _claim(entry: dict[str, Any], number: int, path: Path) -> Claim:
     if entry["verdict"] not in VERDICTS:
         msg = f"{place}: {entry['verdict']!r} is not a verdict; verdicts are {', '.join(VERDICTS)}"
         raise InputError(msg)
-    return Claim(**entry)
+    files = tuple(entry.get("files", ()))
+    for name in files:
+        if name not in FILES:
+            msg = f"{place}: {name!r} is not a file; files are {', '.join(FILES)}"
+            raise InputError(msg)
+    if bool(files) != ("--data" in entry.get("command", "")):
+        msg = f"{place}: 'files' must name what the command reads with --data, and nothing else"
+        raise InputError(msg)
+    return Claim(**{**entry, "files": files})
 
 
 def papers() -> tuple[Paper, ...]:

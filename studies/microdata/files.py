@@ -5,6 +5,7 @@ They are public, and not part of this project; each is looked for under its name
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from csp.errors import InputError
 if TYPE_CHECKING:
     from microagg.records import Records
 
-__all__ = ["EIA", "FILES", "SHA256", "DataFile", "available", "load"]
+__all__ = ["EIA", "FILES", "SHA256", "DataFile", "available", "load", "missing"]
 
 EIA = (
     "RESREVENUE", "RESSALES", "COMREVENUE", "COMSALES", "INDREVENUE", "INDSALES",
@@ -128,6 +129,18 @@ FILES = {
 def available(folder: Path) -> tuple[str, ...]:
     """Names of the files that are there."""
     return tuple(name for name, spec in FILES.items() if (folder / spec.file).is_file())
+
+
+def missing(folder: Path | None) -> dict[str, str]:
+    """Say of each file why studies cannot be rerun with it; {} if all can."""
+    found = {}
+    for name, (_, digest) in SHA256.items():
+        path = None if folder is None else folder / name
+        if path is None or not path.is_file():
+            found[name] = "absent"
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            found[name] = "another version"
+    return found
 
 
 def load(name: str, folder: Path) -> Records:

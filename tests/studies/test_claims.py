@@ -6,12 +6,14 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from csp.errors import InputError
 from studies.claims.page import page
 from studies.claims.recompute import recomputed
 from studies.claims.register import Claim, papers, read, tally
-from studies.microdata.files import FILES, SHA256
+from studies.command import app
+from studies.microdata.files import FILES, SHA256, missing
 from tests.support.shared import shared_data
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -46,6 +48,24 @@ def test_every_file_of_the_studies_has_a_source() -> None:
     assert {spec.file for spec in FILES.values()} == set(SHA256)
 
 
+def test_files_that_are_absent_or_changed_are_told_apart(tmp_path: Path) -> None:
+    first, *others = SHA256
+    (tmp_path / first).write_text("something else", encoding="utf-8")
+    assert missing(tmp_path) == {first: "another version", **dict.fromkeys(others, "absent")}
+    assert missing(None) == dict.fromkeys(SHA256, "absent")
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_studies_that_cannot_be_rerun_are_counted(tmp_path: Path, *, given: bool) -> None:
+    found = CliRunner().invoke(app, ["check", *(["--data", str(tmp_path)] if given else [])])
+    assert found.exit_code == 0, found.output
+    count = sum("--data" in claim.command for claim in CLAIMS)
+    text = " ".join(found.output.split())
+    assert f"{count} of these studies cannot be rerun" in text
+    assert ("without --data FOLDER" in text) is not given
+    assert all((f"{name} (absent)" if given else name) in text for name in SHA256)
+
+
 def test_every_claim_is_counted_once() -> None:
     assert sum(tally(CLAIMS).values()) == len(CLAIMS)
 
@@ -56,6 +76,9 @@ def test_every_claim_is_counted_once() -> None:
         ('"reproduced"', '"repeated"', "'repeated' is not a verdict"),
         ('measured = "two"\n', "", "claim 1 (one): 'measured' is missing"),
         ("measured", "mesured", "'mesured' is not a key"),
+        (ENTRY[-1], '\nfiles = ["mars"]\n', "'mars' is not a file"),
+        (ENTRY[-1], '\ncommand = "x --data F"\n', "'files' must name what the command reads"),
+        (ENTRY[-1], '\nfiles = ["iris"]\n', "'files' must name what the command reads"),
         (ENTRY[-1], "\n" + ENTRY.split("2026-11-23")[1], "'one' occurs more than once"),
     ],
 )

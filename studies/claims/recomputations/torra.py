@@ -70,10 +70,32 @@ def larger_k() -> str:
     return ", ".join(found)
 
 
+def equal_values() -> str:
+    """Give the sizes of cells of equal values that each rule of the paper calls sensitive."""
+    found = []
+    for rule in ("NK(1,60)", "NK(2,60)", "P(60)"):
+        sizes = [t for t in range(2, 9) if _is_sensitive([7] * t, rule)]
+        found.append(f"{rule}: {', '.join(map(str, sizes)) or 'none'}")
+    return f"of 2 to 8 equal values, sensitive by {'; '.join(found)}"
+
+
+def number_of_clusters() -> str:
+    """Count files that MDAV does not divide into floor(m / k) clusters, all but one of size k."""
+    rng, files, bad = np.random.default_rng(0), 0, 0
+    for m in range(3, 60):
+        for k in (2, 3, 5):
+            if m >= k:
+                counts = sorted(microagg.mdav(rng.normal(size=(m, 2)), k).sizes.tolist())
+                files += 1
+                bad += counts[:-1] != [k] * (m // k - 1) or sum(counts) != m
+    return f"{bad} of {files} files are divided otherwise"
+
+
 RECOMPUTATIONS = {
     f.__name__: f
     for f in (
-        corresponding_p, crafted_values, larger_k, one_contributor, sizes,
+        corresponding_p, crafted_values, equal_values, larger_k, number_of_clusters,
+        one_contributor, sizes,
     )
 }  # fmt: skip
 """By the name that a claim gives."""
