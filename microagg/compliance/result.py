@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import CertificateError
+from microagg.compliance.variety import Variety, fewest_values
 from microagg.partitions.partition import Partition
 from microagg.records import Records
+from microagg.scaling import scaled
 from microagg.tables.risk import disclosure
 
 if TYPE_CHECKING:
@@ -69,6 +71,16 @@ class Compliant:
         tolerances may hide; only for "optimise".
     suppressed : Suppressed or None
         The suppression behind `hidden`, with its audit.
+    most : int or None
+        Largest size of a cluster that was asked for.
+    diverse : tuple of (str, int, int)
+        Attributes of which each cluster must have different values: name, how many were asked
+        for, and the fewest that a cluster has.
+    published_loss : float
+        Information loss of what is published, in percent: where a mean is suppressed, a user is
+        left with the mean of the whole file, which microaggregation keeps, so the records of that
+        cluster lose what they would if all records were one cluster. Equal to `information_loss`
+        where nothing is suppressed, and 100 if everything is.
     library : str
     """
 
@@ -83,10 +95,15 @@ class Compliant:
     unsafe: int
     bound: float | None = None
     suppressed: Suppressed | None = None
+    most: int | None = None
+    diverse: tuple[tuple[str, int, int], ...] = ()
+    published_loss: float = 0.0
     library: str = ""
 
     def __repr__(self) -> str:
-        extra = f", {int(self.hidden.sum())} cells suppressed" if self.hidden.any() else ""
+        extra = ""
+        if self.hidden.any():
+            extra = f", {self.published_loss:.1f} % with {int(self.hidden.sum())} cells suppressed"
         extra += f", {len(self.dropped)} records dropped" if self.dropped else ""
         return (
             f"Compliant({len(self.rows)} records in {len(self.partition.sizes)} clusters by "
@@ -96,7 +113,7 @@ class Compliant:
 
     @property
     def information_loss(self) -> float:
-        """Of the partition, in percent; suppressed cells and dropped records come on top."""
+        """Of the partition, in percent; `published_loss` counts suppressed cells too."""
         return self.partition.information_loss
 
     @property
@@ -145,6 +162,12 @@ class Compliant:
                 "unsafe_cells": self.start_unsafe,
                 "information_loss": round(self.start_loss, 6),
             }
+        if self.most is not None:
+            facts["most"] = self.most
+        if self.diverse:
+            facts["diverse"] = {name: least for name, least, _ in self.diverse}
+        if self.suppressed is not None:
+            facts["published_loss"] = round(self.published_loss, 1)
         if self.method == "drop":
             facts["dropped_records"] = len(self.dropped)
         if self.bound is not None:
@@ -161,6 +184,8 @@ def certified(
     rule: Rule,
     negative: str,
     start: tuple[float, int],
+    varieties: tuple[Variety, ...] = (),
+    most: int | None = None,
     hidden: NDArray[np.bool_] | None = None,
     **rest: Any,
 ) -> Compliant:
@@ -180,6 +205,10 @@ def certified(
     negative : str
     start : (float, int)
         Information loss and sensitive cells before.
+    varieties : tuple of Variety
+        Different values that each cluster must have.
+    most : int, optional
+        Largest size of a cluster.
     hidden : (c, d) bool, optional
         Cells that are not published.
     **rest
@@ -188,7 +217,7 @@ def certified(
     Raises
     ------
     CertificateError
-        If a published cell is sensitive after all.
+        If a published cell is sensitive after all, or a cluster is too large or not diverse.
     """
     found = disclosure(records, partition, rule, negative=negative)
     gone = np.zeros(found.sensitive.shape, dtype=bool) if hidden is None else hidden
@@ -199,8 +228,46 @@ def certified(
             "is a fault of the search, and nothing is returned"
         )
         raise CertificateError(msg)
+    largest = int(np.bincount(partition.labels).max())
+    values = tuple((v.name, v.least, fewest_values(v, partition.labels)) for v in varieties)
+    lacking = [name for name, least, fewest in values if fewest < least]
+    if lacking or (most is not None and largest > most):
+        what = f"lacks different values of {lacking[0]!r}" if lacking else f"exceeds {most} records"
+        msg = (
+            f"a cluster {what} after method {method!r}; this is a fault of the search, and "
+            "nothing is returned"
+        )
+        raise CertificateError(msg)
     options: dict[str, Any] = {"rows": np.arange(records.n), "dropped": ()} | rest
     return Compliant(
         method=method, rule=str(rule), partition=partition, hidden=gone, start_loss=start[0],
-        start_unsafe=start[1], unsafe=unsafe, library=records.library, **options,
+        start_unsafe=start[1], unsafe=unsafe, most=most, diverse=values,
+        published_loss=published_loss(records, partition, gone), library=records.library, **options,
     )  # fmt: skip
+
+
+def published_loss(records: Records, partition: Partition, hidden: NDArray[np.bool_]) -> float:
+    """Information loss where suppressed means are replaced by the mean of the file, in percent.
+
+    Parameters
+    ----------
+    records : Records
+    partition : Partition
+    hidden : (c, d) bool
+
+    Notes
+    -----
+    The mean of the file is what every user has. One who also adds up the published means can
+    subtract, and take the mean of the records whose means are suppressed in an attribute; that
+    estimate is closer. So this is what suppression costs at most, and the loss of the partition
+    what it costs at least.
+    """
+    if not hidden.any():
+        return partition.information_loss
+    points = scaled(records, "standardise", constant="keep")
+    sums = np.zeros(hidden.shape)
+    np.add.at(sums, partition.labels, points)
+    means = np.where(hidden, 0.0, sums / partition.sizes[:, None])  # points have mean 0
+    total = float((points**2).sum())
+    lost = float(((points - means[partition.labels]) ** 2).sum())
+    return 100.0 * lost / total if total else 0.0
