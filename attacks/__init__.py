@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from attacks.fibre.consistent_tables import Fibre
     from attacks.release_alone.cell_sums import disclosed_sums
     from attacks.release_alone.coalitions import smallest_coalition
-    from attacks.release_alone.crafted_contributions import (
-        CraftedContribution,
-        crafted_contribution,
-        error_despite_lies,
-    )
     from attacks.release_alone.disclosed_cells import Disclosure, disclosed
     from attacks.release_alone.insider_knowledge import Knowledge, insiders, knowledge_of
     from attacks.release_alone.several_releases import differencing
@@ -55,11 +50,6 @@ _HOMES = {
     "attacks.fibre.consistent_tables": ("Fibre",),
     "attacks.release_alone.cell_sums": ("disclosed_sums",),
     "attacks.release_alone.coalitions": ("smallest_coalition",),
-    "attacks.release_alone.crafted_contributions": (
-        "CraftedContribution",
-        "crafted_contribution",
-        "error_despite_lies",
-    ),
     "attacks.release_alone.disclosed_cells": ("Disclosure", "disclosed"),
     "attacks.release_alone.insider_knowledge": ("Knowledge", "insiders", "knowledge_of"),
     "attacks.release_alone.several_releases": ("differencing",),
@@ -68,7 +58,6 @@ _HOMES = {
 __all__ = [
     "AlgorithmSafety",
     "AttackReport",
-    "CraftedContribution",
     "Disclosure",
     "Explanation",
     "Fibre",
@@ -79,11 +68,9 @@ __all__ = [
     "Posterior",
     "algorithm_safety",
     "choose_rate",
-    "crafted_contribution",
     "differencing",
     "disclosed",
     "disclosed_sums",
-    "error_despite_lies",
     "explain",
     "insiders",
     "knowledge_of",

@@ -39,7 +39,16 @@ FIRST_NODES = 500
 
 KERNELS = Kernels(
     "microagg.compliance.pricing",
-    *("offer", "unsafe", "distances", "root_bounds", "greedy_group", "cheap_groups"),
+    *(
+        "offer",
+        "meet",
+        "take_in",
+        "unsafe",
+        "distances",
+        "root_bounds",
+        "greedy_group",
+        "cheap_groups",
+    ),
     beside=("microagg.compliance.sensitivity",),
 )
 
@@ -179,13 +188,14 @@ class Pricing:
         self.rank = np.empty(n, np.int64)
         self.rank[np.argsort(-far, kind="stable")] = np.arange(n)
         # Without rules, groups of 2k can be cut in two at no cost.
-        ruled = bool(task.forms.forms)
+        ruled = bool(task.forms.forms) or bool(task.needs.any())
         longest = max(2 * k - 1, min(4 * k, SEARCHED)) if ruled else 2 * k - 1
+        longest, largest = min(longest, task.most), min(n, task.most)
         self.exact = range(k, min(longest, n) + 1)
         spans = [(t, t) for t in self.exact]
         low = spans[-1][1] + 1
-        while ruled and low <= n:
-            high = min(n, low + low * n // 6000)
+        while ruled and low <= largest:
+            high = min(largest, low + low * n // 6000)
             spans.append((low, high))
             low = high + 1
         self.spans = np.array(spans, dtype=np.int64)
@@ -200,15 +210,14 @@ class Pricing:
         from scipy.spatial import cKDTree
 
         task = self.task
-        most = min(2 * task.k - 1, len(task.points))
+        most = min(2 * task.k - 1, len(task.points), task.most)
         _, near = cKDTree(task.points).query(task.points, k=most)
         for order in near.reshape(len(task.points), -1):
             if task.late:
                 return
             for t in range(task.k, most + 1):
                 group = order[:t]
-                top = -np.sort(-task.shares[group], axis=0).T
-                if not task.forms.sensitive(top, top.sum(axis=1)).any():
+                if not task.fails(group).any():
                     columns.add(group)
 
     def round(
@@ -220,10 +229,10 @@ class Pricing:
         """
         task, run = self.task, KERNELS.compiled
         n = len(prices)
-        shares, weights, units = task.shares, task.weights, task.units
+        shares, weights, units, needs = task.shares, task.weights, task.units, task.needs
         least = np.zeros(n)  # no group with this root costs less
         bounds = np.empty(len(self.spans))
-        group = np.empty(min(n, max(4 * task.k, 60)), np.int64)
+        group = np.empty(min(n, max(4 * task.k, 60), task.most), np.int64)
         eps = CLOSE * max(1.0, float(np.abs(prices).max()))
         added, complete, seen = 0, True, 0
         for root in range(n):
@@ -235,7 +244,7 @@ class Pricing:
                 complete = False
                 continue
             cost, size = run["greedy_group"](
-                root, task.points, prices, shares, weights, units, task.k, len(group), group
+                root, task.points, prices, shares, weights, units, needs, task.k, len(group), group
             )
             if cost < -eps:
                 added += columns.add(group[:size].copy())
@@ -272,7 +281,7 @@ class Pricing:
         task = self.task
         found: tuple[float, int, bool] = KERNELS.compiled["cheap_groups"](
             root, t, self.rank, task.points, self.near[: max(t - 1, 1)], prices, task.shares,
-            task.weights, task.units, ceiling, nodes, room,
+            task.weights, task.units, task.needs, ceiling, nodes, room,
         )  # fmt: skip
         return found
 

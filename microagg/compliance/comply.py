@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import Clock
-from csp.errors import InputError, OutOfTime, Unprotectable, argument
+from csp.errors import InputError, Unprotectable, argument
 from csp.exact import Number
 from csp.rules import Rule
 from csp.rules.base import AnyOf, as_rule
@@ -18,17 +19,19 @@ from microagg.compliance.search import (
     Interrupted,
     Progress,
     Task,
+    faults_of,
     grown,
     improved,
-    joined,
+    made_safe,
     renumbered,
 )
+from microagg.compliance.variety import Variety, fewest_values, other_attributes, read_varieties
 from microagg.partitions.partition import Partition
 from microagg.records import Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.clusters import cluster_table
 from microagg.tables.contributions import sides_of_units
-from microagg.tables.forms import forms_of, largest_read
+from microagg.tables.forms import Forms, forms_of, largest_read
 from microagg.tables.risk import disclosure
 
 if TYPE_CHECKING:
@@ -58,6 +61,8 @@ def comply(
     negative: str = "error",
     partition: Partition | None = None,
     moves: bool = True,
+    most: int | None = None,
+    diverse: Mapping[str, int] | None = None,
     identities: str | Sequence[str | Identity] | None = "detect",
     share: Number | None = None,
     cost: str = "unit",
@@ -88,6 +93,14 @@ def comply(
         "grow", which makes its own.
     moves : bool
         Whether "grow" and "merge" improve the clusters by moving records.
+    most : int, optional
+        Largest size of a cluster, at least k; ``2 * k - 1`` where clusters are to be as small as
+        in microaggregation without a rule. None for any size.
+    diverse : mapping of str to int, optional
+        Different values that every cluster must have of an attribute, which may be text:
+        ``{"branch": 2}``, or ``{"firm": 3}`` for three contributors where one may own several
+        records. Missing values count for none. The attributes named are not masked unless
+        `attributes` names them too.
     identities, share, cost, unions
         For "suppress": see `microagg.cells` and `cluster_problem`.
     time_limit : float, optional
@@ -105,6 +118,11 @@ def comply(
     Unprotectable
         If no partition complies. For contributions that are not negative that is so exactly if
         the whole file as one cluster does not comply: safe clusters stay safe when they join.
+        With `most`, which may rule out more, if all safe groups were listed and cannot be put
+        together.
+    SolverError
+        If `most` was given, no compliant partition was found, and there are too many groups to
+        show that there is none.
     OutOfTime
         If the time was over before there was a safe result.
     InputError
@@ -122,11 +140,15 @@ def comply(
         msg = f"method {method!r} is not one of {', '.join(METHODS)}"
         raise InputError(msg)
     clock = Clock.of(time_limit)
+    if diverse and attributes is None:
+        attributes = other_attributes(X, diverse)
     records = read_records(X, attributes, decimals=decimals)
     k = check_k(k, records.n, 2)
+    _check_most(most, k, records.n)
+    varieties = read_varieties(X, diverse or {}, records.n, most)
     whole = as_rule(rule)
     if partition is not None:
-        _check_start(partition, records, k, method)
+        _check_start(partition, records, k, method, most)
     if method == "optimise" and scale != "standardise":
         msg = (
             f"method 'optimise' finds the least information loss, which is that of standardised "
@@ -147,39 +169,55 @@ def comply(
         msg = f"method {method!r} suppresses no mean, so {asked} and share= have no use"
         raise InputError(msg)
     _check_passable(whole, k)
+    codes = [variety.codes[:, None] for variety in varieties]
+    # What clusters must have whatever the rule: a size, and different values.
+    nothing = np.zeros((records.n, 1), np.int64)
+    bare = Task(
+        points, np.ascontiguousarray(np.hstack([nothing, *codes])), Forms(whole, (), 1), k, most,
+        tuple(variety.least for variety in varieties), clock,
+    )  # fmt: skip
     if method == "suppress":
-        start = partition or _mdav(records, points, k, clock)
+        start = partition or _mdav(records, bare)
         return _suppress(
-            records, start, whole, negative, clock,
+            records, start, whole, negative, clock, varieties, most,
             {"identities": identities, "share": share}, {"cost": cost, "unions": unions}, progress,
         )  # fmt: skip
     forms = forms_of(whole)
     sides = sides_of_units(records.units, records.names, negative)
     shares = np.ascontiguousarray(np.hstack(sides))
     forms.check_range(shares)
-    task = Task(points, shares, forms, k, clock, progress)
+    task = replace(
+        bare,
+        shares=np.ascontiguousarray(np.hstack([shares, *codes])),
+        forms=forms,
+        progress=progress,
+    )
     if method != "drop":
         _check_possible(task, records)
-    start = partition or _mdav(records, points, k, clock)
+    # Dropping cannot make clusters diverse, so it starts from some that are.
+    sized = replace(bare, shares=bare.shares[:, :1], diverse=())
+    start = partition or _mdav(records, bare if method == "drop" else sized)
     unsafe = disclosure(records, start, whole, negative=negative).count
     facts = start.information_loss, unsafe
     if method == "drop":
-        return _drop(task, records, start, negative, facts)
+        return _drop(task, records, start, negative, facts, varieties)
     if method == "optimise":
         from microagg.compliance.optimise import optimised
 
         labels, bound = optimised(task, start.labels)
         made = Partition.of(records, labels, k, method)
-        return certified(method, records, made, whole, negative, facts, bound=bound)
+        return certified(
+            method, records, made, whole, negative, facts, varieties, most, bound=bound
+        )
     labels = renumbered(grown(task)) if method == "grow" else start.labels
-    labels = _safe(task, joined(task, labels))
+    labels = _safe(task, labels)
     if moves:
         try:
             labels = improved(task, labels)
         except Interrupted as stop:
             labels = stop.labels
     made = Partition.of(records, labels, k, method)
-    return certified(method, records, made, whole, negative, facts)
+    return certified(method, records, made, whole, negative, facts, varieties, most)
 
 
 def _method(name: str) -> str:
@@ -190,7 +228,24 @@ def _k(least: int) -> str:
     return argument("k", least, option=f"-k {least}")
 
 
-def _check_start(partition: Partition, records: Records, k: int, method: str) -> None:
+def _check_most(most: int | None, k: int, n: int) -> None:
+    """Refuse a cap below k, or one that n records cannot be cut by."""
+    if most is None:
+        return
+    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < k:
+        msg = f"{argument('most')} must be a whole number of at least k = {k}, not {most!r}"
+        raise InputError(msg)
+    if n > n // k * most:
+        msg = (
+            f"{n} records cannot be cut into clusters of {k} to {most}: at most {n // k} clusters "
+            f"have {k}; give {argument('most', -(-n // (n // k)))} or more"
+        )
+        raise InputError(msg)
+
+
+def _check_start(
+    partition: Partition, records: Records, k: int, method: str, most: int | None
+) -> None:
     if method == "grow":
         msg = (
             "method 'grow' makes its own clusters; leave "
@@ -202,6 +257,12 @@ def _check_start(partition: Partition, records: Records, k: int, method: str) ->
         raise InputError(msg)
     if partition.k < k:
         msg = f"the partition has clusters of {partition.k} records, fewer than k = {k}"
+        raise InputError(msg)
+    if most is not None and int(partition.sizes.max()) > most:
+        msg = (
+            f"the partition has a cluster of {int(partition.sizes.max())} records, more than "
+            f"{argument('most', most)}; raise it, or leave the partition out"
+        )
         raise InputError(msg)
 
 
@@ -220,16 +281,24 @@ def _check_passable(rule: Rule, k: int) -> None:
             raise InputError(msg)
 
 
-def _mdav(records: Records, points: NDArray[np.float64], k: int, clock: Clock) -> Partition:
+def _mdav(records: Records, bare: Task) -> Partition:
+    """MDAV's clusters, changed only where they are too large or not diverse."""
     from microagg.partitions.mdav import mdav_labels
 
-    return Partition.of(records, mdav_labels(points, k, clock=clock), k, "MDAV")
+    labels = mdav_labels(bare.points, bare.k, clock=bare.clock)
+    if not faults_of(bare, labels).any():
+        return Partition.of(records, labels, bare.k, "MDAV")
+    labels = _safe(bare, labels)
+    try:
+        labels = improved(bare, labels)
+    except Interrupted as stop:
+        labels = stop.labels
+    return Partition.of(records, labels, bare.k, "MDAV, then moves")
 
 
 def _check_possible(task: Task, records: Records) -> None:
     """Refuse if the whole file as one cluster fails: then every partition has a sensitive cell."""
-    top = -np.sort(-task.shares, axis=0)[: task.forms.reads].T
-    bad = np.flatnonzero(task.forms.sensitive(top, task.shares.sum(axis=0)))
+    bad = np.flatnonzero(task.fails(np.arange(records.n)))
     if len(bad):
         names = dict.fromkeys(records.names[int(j) % len(records.names)] for j in bad)
         msg = (
@@ -241,16 +310,21 @@ def _check_possible(task: Task, records: Records) -> None:
 
 
 def _safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    from microagg.compliance.search import faults_of
+    found = made_safe(task, labels)
+    if faults_of(task, found).any():
+        from microagg.compliance.optimise import listed
 
-    if faults_of(task, labels).any():
-        msg = "the time was over before every cluster was safe; allow more time"
-        raise OutOfTime(msg)
-    return labels
+        return listed(task)
+    return found
 
 
 def _drop(
-    task: Task, records: Records, start: Partition, negative: str, facts: tuple[float, int]
+    task: Task,
+    records: Records,
+    start: Partition,
+    negative: str,
+    facts: tuple[float, int],
+    varieties: tuple[Variety, ...],
 ) -> Compliant:
     from microagg.compliance.drop import drop_records
 
@@ -266,9 +340,11 @@ def _drop(
         records.names, tuple(c[rows] for c in records.columns), records.scale, records.library
     )
     made = Partition.of(kept, renumbered(labels[rows]), task.k, "drop")
+    varieties = tuple(replace(variety, codes=variety.codes[rows]) for variety in varieties)
     return certified(
-        "drop", kept, made, task.forms.rule, negative, facts, rows=rows, dropped=dropped
-    )
+        "drop", kept, made, task.forms.rule, negative, facts, varieties, task.cap, rows=rows,
+        dropped=dropped,
+    )  # fmt: skip
 
 
 def _suppress(
@@ -277,15 +353,33 @@ def _suppress(
     rule: Rule,
     negative: str,
     clock: Clock,
+    varieties: tuple[Variety, ...],
+    most: int | None,
     relations: dict[str, Any],
     choices: dict[str, Any],
     progress: Progress | None,
 ) -> Compliant:
     from microagg.compliance.suppress import suppress_clusters
 
+    for variety in varieties:  # suppressing means cannot make a given cluster diverse
+        if (found := fewest_values(variety, start.labels)) < variety.least:
+            msg = (
+                f"the partition has a cluster with {found} values of {variety.name!r}, fewer than "
+                f"{variety.least}; leave the partition out, or choose {_method('merge')}"
+            )
+            raise InputError(msg)
     built = cluster_table(records, start, negative=negative, top=largest_read(rule), **relations)
-    found = suppress_clusters(built, rule, time_limit=clock.seconds, progress=progress, **choices)
-    facts = start.information_loss, int(found.problem.primary.sum())
+    safe = suppress_clusters(built, rule, time_limit=clock.seconds, progress=progress, **choices)
+    facts = start.information_loss, int(safe.problem.primary.sum())
     return certified(
-        "suppress", records, start, rule, negative, facts, found.hidden, suppressed=found
+        "suppress",
+        records,
+        start,
+        rule,
+        negative,
+        facts,
+        varieties,
+        most,
+        safe.hidden,
+        suppressed=safe,
     )

@@ -107,6 +107,8 @@ def _search(
     seen.add(key)
     task.clock.check("the fewest records of a cluster were found")
     left = members[~np.isin(members, list(key))]
+    if task.fails(left)[task.needs > 0].any():
+        return None  # fewer records have no more values
     sensitive = _first_sensitive(task, left)
     if sensitive is None:
         return gone
@@ -123,7 +125,7 @@ def _search(
 
 
 def _first_sensitive(task: Task, members: NDArray[np.int64]) -> tuple[int, Form] | None:
-    shares = -np.sort(-task.shares[members], axis=0).T
+    shares = -np.sort(-task.shares[members][:, task.needs == 0], axis=0).T
     total = shares.sum(axis=1)
     for form in task.forms.forms:
         bad = np.flatnonzero(form.sensitive(shares, total))
@@ -159,7 +161,7 @@ class _Homes:
         for place in np.argsort(far, kind="stable"):
             g = int(self.groups[place])
             wider = np.append(self.members[g], row)
-            if _first_sensitive(self.task, wider) is None:
+            if len(wider) <= self.task.most and not self.task.fails(wider).any():
                 self.members[g] = wider
                 self.means[place] = self.task.points[wider].mean(axis=0)
                 return g

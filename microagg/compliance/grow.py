@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.sensitivity import offer, unsafe
+from microagg.compliance.sensitivity import take_in, unsafe
 
 __all__ = ["grow"]
 
@@ -20,14 +20,16 @@ def grow(
     state: Ints,
     weights: Ints,
     units: Ints,
+    needs: Ints,
     k: int,
+    most: int,
     rounds: int,
 ) -> None:
     """Make at most `rounds` pairs of clusters.
 
     As in MDAV, clusters are made round the record farthest from the mean of what is left and
     round the one farthest from that; each takes k records and then the next nearest until it has
-    no sensitive cell. Fewer than k records that remain stay without a cluster.
+    no sensitive cell, or `most` records. Fewer than k records that remain stay without a cluster.
 
     Parameters
     ----------
@@ -36,8 +38,8 @@ def grow(
         -1 for records without a cluster; filled in.
     state : (2,) int64
         Records without a cluster, and the next number of a cluster.
-    weights, units : (f, m), (f,) int64
-    k, rounds : int
+    weights, units, needs : (f, m), (f,), (c,) int64
+    k, most, rounds : int
     """
     n, d = points.shape
     distance = np.empty(n)
@@ -60,7 +62,7 @@ def grow(
             for j in range(d):
                 origin[j] = points[seed, j]
             measure(points, labels, origin, distance)
-            take(shares, labels, state, distance, weights, units, k)
+            take(shares, labels, state, distance, weights, units, needs, k, most)
 
 
 def measure(points: Floats, labels: Ints, origin: Floats, distance: Floats) -> None:
@@ -82,9 +84,11 @@ def take(
     distance: Floats,
     weights: Ints,
     units: Ints,
+    needs: Ints,
     k: int,
+    most: int,
 ) -> None:
-    """Give the nearest records a cluster until it is large enough and safe."""
+    """Give the nearest records a cluster until it is large enough and safe, or full."""
     free = np.flatnonzero(labels < 0)
     order = free[np.argsort(distance[free], kind="mergesort")]
     top = np.zeros((shares.shape[1], weights.shape[1]), np.int64)
@@ -93,10 +97,8 @@ def take(
     for i in order:
         labels[i] = state[1]
         size += 1
-        for j in range(shares.shape[1]):
-            total[j] += shares[i, j]
-            offer(top[j], shares[i, j])
-        if size >= k and unsafe(top, total, weights, units) == 0:
+        take_in(i, shares, needs, top, total)
+        if size == most or (size >= k and unsafe(top, total, weights, units, needs) == 0):
             break
     state[0] -= size
     state[1] += 1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.sensitivity import gather, offer, unsafe
+from microagg.compliance.sensitivity import gather, take_in, unsafe
 
 __all__ = ["exchange", "insert", "relocate", "remove", "replaced_fits", "split"]
 
@@ -52,22 +52,21 @@ def remove(i: int, points: Floats, labels: Ints, first: Ints, after: Ints, befor
 
 
 def replaced_fits(g: int, gone: int, new: int, first: Ints, after: Ints, shares: Ints,
-                  top: Ints, total: Ints, weights: Ints, units: Ints) -> bool:  # fmt: skip
+                  top: Ints, total: Ints, weights: Ints, units: Ints,
+                  needs: Ints) -> bool:  # fmt: skip
     """Whether a cluster is safe without one record and with another (-1 for none)."""
-    gather(first[g], after, gone, shares, top, total)
+    gather(first[g], after, gone, shares, needs, top, total)
     if new >= 0:
-        for j in range(shares.shape[1]):
-            total[j] += shares[new, j]
-            offer(top[j], shares[new, j])
-    return unsafe(top, total, weights, units) == 0
+        take_in(new, shares, needs, top, total)
+    return unsafe(top, total, weights, units, needs) == 0
 
 
 def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints, before: Ints,
-             sums: Floats, sizes: Ints, weights: Ints, units: Ints, tiny: float, near: Ints,
-             k: int, start: int, stop: int) -> int:  # fmt: skip
+             sums: Floats, sizes: Ints, weights: Ints, units: Ints, needs: Ints, tiny: float,
+             near: Ints, k: int, most: int, start: int, stop: int) -> int:  # fmt: skip
     """Move each record of a range to the near cluster where it saves most; return how many moved.
 
-    `near` (n, m) names the clusters that each record is tried with.
+    `near` (n, m) names the clusters that each record is tried with; none may exceed `most`.
     """
     d = points.shape[1]
     top = np.empty((shares.shape[1], weights.shape[1]), np.int64)
@@ -90,7 +89,7 @@ def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
             gains[place] = -1.0
             g = near[i, place]
             b = sizes[g]
-            if g == here or b == 0:
+            if g == here or b == 0 or b >= most:
                 continue
             room = saved * (b + 1.0) / b
             far = 0.0
@@ -107,10 +106,12 @@ def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
             if gains[place] <= least:
                 break
             if not checked:
-                if not replaced_fits(here, i, -1, first, after, shares, top, total, weights, units):
+                if not replaced_fits(
+                    here, i, -1, first, after, shares, top, total, weights, units, needs
+                ):
                     break
                 checked = True
-            if replaced_fits(best, -1, i, first, after, shares, top, total, weights, units):
+            if replaced_fits(best, -1, i, first, after, shares, top, total, weights, units, needs):
                 remove(i, points, labels, first, after, before, sums, sizes)
                 insert(i, best, points, labels, first, after, before, sums, sizes)
                 moved += 1
@@ -120,8 +121,8 @@ def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
 
 
 def exchange(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints, before: Ints,
-             sums: Floats, sizes: Ints, weights: Ints, units: Ints, tiny: float, near: Ints,
-             start: int, stop: int) -> int:  # fmt: skip
+             sums: Floats, sizes: Ints, weights: Ints, units: Ints, needs: Ints, tiny: float,
+             near: Ints, start: int, stop: int) -> int:  # fmt: skip
     """Let each record of a range change places with the one that saves most; return how many.
 
     `near` (n, m) names the clusters that each record is tried with.
@@ -154,9 +155,9 @@ def exchange(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
                     shrunk += sums[g, j] * step
                 saved = (2.0 * grown + square) / a + (square - 2.0 * shrunk) / b
                 if saved > best_saved and replaced_fits(
-                    here, i, other, first, after, shares, top, total, weights, units
+                    here, i, other, first, after, shares, top, total, weights, units, needs
                 ) and replaced_fits(
-                    g, other, i, first, after, shares, top, total, weights, units
+                    g, other, i, first, after, shares, top, total, weights, units, needs
                 ):  # fmt: skip
                     best, best_saved = other, saved
                 other = after[other]
@@ -171,8 +172,8 @@ def exchange(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
 
 
 def split(g: int, new: int, points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints,
-          before: Ints, sums: Floats, sizes: Ints, weights: Ints, units: Ints, tiny: float,
-          k: int) -> bool:  # fmt: skip
+          before: Ints, sums: Floats, sizes: Ints, weights: Ints, units: Ints, needs: Ints,
+          tiny: float, k: int, most: int) -> bool:  # fmt: skip
     """Cut a cluster between two far records where that saves most; the second part is `new`."""
     size, d, columns = sizes[g], points.shape[1], shares.shape[1]
     if size < 2 * k:
@@ -204,7 +205,7 @@ def split(g: int, new: int, points: Floats, shares: Ints, labels: Ints, first: I
             left += kept[j] * kept[j]
             right += (sums[g, j] - kept[j]) * (sums[g, j] - kept[j])
         count = place + 1
-        if k <= count <= size - k:
+        if k <= count <= size - k and max(count, size - count) <= most:
             gains[place] = left / count + right / (size - count) - whole / size
     top = np.empty((columns, weights.shape[1]), np.int64)
     total = np.empty(columns, np.int64)
@@ -218,11 +219,8 @@ def split(g: int, new: int, points: Floats, shares: Ints, labels: Ints, first: I
             top[:] = 0
             total[:] = 0
             for place in range(0 if part == 0 else cut + 1, cut + 1 if part == 0 else size):
-                record = members[order[place]]
-                for j in range(columns):
-                    total[j] += shares[record, j]
-                    offer(top[j], shares[record, j])
-            if unsafe(top, total, weights, units) > 0:
+                take_in(members[order[place]], shares, needs, top, total)
+            if unsafe(top, total, weights, units, needs) > 0:
                 fits = False
                 break
         if fits:

@@ -2,7 +2,8 @@
 
 Sums of safe cells are safe: the largest contributions of a union are at most those of its parts
 together, and totals add up. So joining never undoes what is safe, and it ends: either with safe
-clusters, or with the whole file as one cluster that is not.
+clusters, or with the whole file as one cluster that is not; or, where sizes are capped, with
+clusters that fit no other.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ def join(
     into: Ints,
     weights: Ints,
     units: Ints,
+    needs: Ints,
+    most: int,
     steps: int,
 ) -> int:
     """Join at most `steps` clusters; return how many were joined.
@@ -48,20 +51,27 @@ def join(
         The cluster that each joined; itself if none.
     weights, units : (f, m), (f,) int64
         Forms of the rule.
+    needs : (c,) int64
+    most : int
+        Records that a cluster may have.
     steps : int
     """
     groups, d = sums.shape
     trial_top, trial_total = np.empty_like(top[0]), np.empty_like(total[0])
-    for step in range(steps):
+    stuck = np.zeros(groups, np.bool_)  # too large for every other cluster, and they for it
+    step = 0
+    while step < steps:
         worst = -1
         for g in range(groups):
-            if sizes[g] > 0 and faults[g] > 0 and (worst < 0 or faults[g] > faults[worst]):
+            if sizes[g] == 0 or faults[g] == 0 or stuck[g]:
+                continue
+            if worst < 0 or faults[g] > faults[worst]:
                 worst = g
         if worst < 0:
             return step
         best, best_fixed, best_cost = -1, 0, 0.0
         for g in range(groups):
-            if g == worst or sizes[g] == 0:
+            if g == worst or sizes[g] == 0 or sizes[worst] + sizes[g] > most:
                 continue
             cost = 0.0
             for j in range(d):
@@ -69,13 +79,13 @@ def join(
                 cost += gap * gap
             cost *= sizes[worst] * sizes[g] / (sizes[worst] + sizes[g])
             # All cells of both are the most that a union can fix.
-            most = faults[worst] + faults[g]
-            if best >= 0 and best_fixed > 0 and cost * best_fixed >= best_cost * most:
+            both = faults[worst] + faults[g]
+            if best >= 0 and best_fixed > 0 and cost * best_fixed >= best_cost * both:
                 continue
             trial_top[:] = top[worst]
             trial_total[:] = total[worst]
-            absorb(trial_top, trial_total, top[g], total[g])
-            fixed = most - unsafe(trial_top, trial_total, weights, units)
+            absorb(trial_top, trial_total, top[g], total[g], needs)
+            fixed = both - unsafe(trial_top, trial_total, weights, units, needs)
             if best < 0 or (fixed > 0 and best_fixed == 0):
                 better = True
             elif fixed > 0:
@@ -85,12 +95,14 @@ def join(
             if better:
                 best, best_fixed, best_cost = g, fixed, cost
         if best < 0:
-            return step
-        absorb(top[best], total[best], top[worst], total[worst])
+            stuck[worst] = True
+            continue
+        step += 1
+        absorb(top[best], total[best], top[worst], total[worst], needs)
         sums[best] += sums[worst]
         sizes[best] += sizes[worst]
         sizes[worst] = 0
         into[worst] = best
         faults[worst] = 0
-        faults[best] = unsafe(top[best], total[best], weights, units)
+        faults[best] = unsafe(top[best], total[best], weights, units, needs)
     return steps

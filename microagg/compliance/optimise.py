@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError, OutOfTime
+from csp.clock import Clock
+from csp.errors import InputError, OutOfTime, SolverError, Unprotectable, argument
 from microagg.compliance.column_generation import CLOSE, Columns, Pricing, generate
 from microagg.compliance.search import (
     Interrupted,
@@ -22,13 +23,13 @@ from microagg.compliance.search import (
     faults_of,
     grown,
     improved,
-    joined,
+    made_safe,
     renumbered,
     squared_error,
 )
 from microagg.tables.forms import Forms
 
-__all__ = ["MOST", "optimised"]
+__all__ = ["MOST", "listed", "optimised"]
 
 MOST = 20_000
 """Most records for which groups are generated."""
@@ -50,6 +51,9 @@ FREE_SHARE = 0.5
 
 LISTED = 100_000
 """Most groups that are listed to close the gap."""
+
+HALF = 0.5
+"""Uncovered records, a whole number, above which the solver's bound says that there are some."""
 
 SHAKES = 30
 """Times that the best partition is shaken for other groups."""
@@ -76,6 +80,8 @@ def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
     ------
     InputError
         For more than `MOST` records.
+    OutOfTime, SolverError, Unprotectable
+        As for `listed`.
     """
     n = len(task.points)
     if n > MOST:
@@ -131,21 +137,24 @@ def _first_partition(
     """
     best: NDArray[np.int64] | None = None
     for labels in (start, renumbered(grown(task))):
-        safe = joined(task, labels)
+        safe = made_safe(task, labels)
         if faults_of(task, safe).any():
-            msg = "the time was over before every cluster was safe; allow more time"
-            raise OutOfTime(msg)
+            continue
         safe = improved(task, safe)
         seen(safe)
         if best is None or squared_error(task, safe) < squared_error(task, best):
             best = safe
-    assert best is not None
+    if best is None:
+        best = improved(task, listed(task))
+        seen(best)
     random = np.random.default_rng(20231125)
     try:
         for shake in range(SHAKES):
             if task.late:
                 break
-            other = improved(task, _shaken(task, best, random))
+            other = made_safe(task, improved(task, _shaken(task, best, random)))
+            if faults_of(task, other).any():
+                continue
             seen(other)
             if squared_error(task, other) < squared_error(task, best):
                 best = other
@@ -153,6 +162,46 @@ def _first_partition(
     except KeyboardInterrupt:
         raise Interrupted(best) from None
     return best
+
+
+def listed(task: Task) -> NDArray[np.int64]:
+    """Find a safe partition among all safe groups, for when the searches found none.
+
+    Raises
+    ------
+    OutOfTime
+        If the time was over.
+    Unprotectable
+        If there is none; that is proved.
+    SolverError
+        If there are too many groups to list.
+    """
+    if task.cap is None or task.late:
+        msg = "the time was over before every cluster was safe; allow more time"
+        raise OutOfTime(msg)
+    points = task.points
+    total = float(((points - points.mean(axis=0)) ** 2).sum())
+    # No group costs more than all records as one; at a price above that, every group pays.
+    prices = np.full(len(points), total + 1.0)
+    columns = Columns(task)
+    asked = f"groups of {task.k} to {task.most} records"
+    if Pricing(task).enumerate(prices, columns, 0.0, LISTED):
+        found, left = _covering(task, columns)
+        if found is not None:
+            return found
+        if left > HALF:
+            msg = (
+                f"no partition into {asked} complies: of the {len(columns.groups)} such groups "
+                f"that do, no choice covers every record once; raise {argument('most')}, or leave "
+                f"out records ({argument('method', 'drop', option='--comply drop')})"
+            )
+            raise Unprotectable(msg)
+    msg = (
+        f"no compliant partition into {asked} was found, and there are too many groups to show "
+        f"that there is none; raise {argument('most')}, or choose "
+        f"{argument('method', 'drop', option='--comply drop')}"
+    )
+    raise SolverError(msg)
 
 
 def _shaken(
@@ -179,9 +228,13 @@ def _free_bound(task: Task, labels: NDArray[np.int64]) -> float:
     there is to price. With rules, a bound must allow for large groups of any kind, and where
     outlying records need those it is the weaker of the two.
     """
-    if not task.forms.forms:
+    if not task.forms.forms and not task.diverse:
         return 0.0
-    free = replace(task, forms=Forms(task.forms.rule, (), 1), clock=task.clock.part(FREE_SHARE))
+    plain = task.shares[:, task.needs == 0]
+    free = replace(
+        task, shares=plain, diverse=(), forms=Forms(task.forms.rule, (), 1),
+        clock=task.clock.part(FREE_SHARE),
+    )  # fmt: skip
     columns = Columns(free, len(task.points) * (1.0 + ROOM))
     columns.add_partition(improved(free, labels))
     return generate(free, columns, labels)[0]
@@ -233,9 +286,37 @@ def _whole(
     least : float or None
         What every partition into these groups costs, by the solver; None if it ran out of time.
     """
+    found, least = _set_partition(task, columns, np.array(columns.costs))
+    if found is None:
+        return labels, None
+    moved = improved(task, found)
+    columns.add_partition(moved)
+    return min((labels, moved), key=lambda x: squared_error(task, x)), least
+
+
+def _covering(task: Task, columns: Columns) -> tuple[NDArray[np.int64] | None, float]:
+    """Find a partition into the groups at hand, or how many records every choice leaves over.
+
+    Records by themselves at price 1 beside groups at price 0: so there always is a solution, and
+    the solver's bound says whether one without such records exists.
+    """
+    singles = Columns(task)
+    singles.groups = columns.groups + [np.array([i]) for i in range(len(task.points))]
+    singles.costs = [0.0] * len(columns.groups) + [1.0] * len(task.points)
+    found, least = _set_partition(task, singles, np.array(singles.costs))
+    whole = found is not None and int(np.bincount(found).min()) >= task.k
+    return found if whole else None, 0.0 if least is None else least
+
+
+def _set_partition(
+    task: Task, columns: Columns, costs: NDArray[np.float64]
+) -> tuple[NDArray[np.int64] | None, float | None]:
+    """Cheapest choice of groups that covers every record once, and the solver's bound of its cost.
+
+    The bound is None if the solver ran out of time, the partition if it has none.
+    """
     from scipy.sparse import csr_array
 
-    from csp.clock import Clock
     from csp.highs import Model, Status
 
     n, m = len(task.points), len(columns.groups)
@@ -243,20 +324,17 @@ def _whole(
     places = np.repeat(np.arange(m), [len(group) for group in columns.groups])
     matrix = csr_array((np.ones(len(rows)), (rows, places)), shape=(n, m))
     model = Model().load(
-        cost=np.array(columns.costs), lower=np.zeros(m), upper=np.ones(m), rows=matrix,
+        cost=costs, lower=np.zeros(m), upper=np.ones(m), rows=matrix,
         row_lower=np.ones(n), row_upper=np.ones(n), integer=True,
     )  # fmt: skip
     left = max(task.clock.left, LEAST_SECONDS)
     ended = model.solve(Clock.of(min(WHOLE_SECONDS, left)), interruptible=True)
     solution = model.values
     if ended not in (Status.OPTIMAL, Status.LIMIT) or len(solution) != m:
-        return labels, None
+        return None, None
     found = np.full(n, -1, np.int64)
     for g in np.flatnonzero(solution > 0.5):
         found[columns.groups[int(g)]] = g
     if (found < 0).any():
-        return labels, None
-    moved = improved(task, renumbered(found))
-    columns.add_partition(moved)
-    least = model.dual_bound if ended == Status.OPTIMAL else None
-    return min((labels, moved), key=lambda x: squared_error(task, x)), least
+        return None, None
+    return renumbered(found), model.dual_bound if ended == Status.OPTIMAL else None

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.sensitivity import offer, unsafe
+from microagg.compliance.sensitivity import take_in, unsafe
 
 __all__ = ["cheap_groups", "distances", "greedy_group", "root_bounds"]
 
@@ -84,6 +84,7 @@ def greedy_group(
     shares: Ints,
     weights: Ints,
     units: Ints,
+    needs: Ints,
     k: int,
     most: int,
     group: Ints,
@@ -107,16 +108,14 @@ def greedy_group(
     for size in range(1, most + 1):
         group[size - 1] = record
         taken[record] = True
-        for j in range(shares.shape[1]):
-            total[j] += shares[record, j]
-            offer(top[j], shares[record, j])
+        take_in(record, shares, needs, top, total)
         gap = 0.0
         for j in range(d):
             step = points[record, j] - mean[j]
             gap += step * step
             mean[j] += step / size
         cost += gap * (size - 1) / size - prices[record]
-        if size >= k and cost < least and unsafe(top, total, weights, units) == 0:
+        if size >= k and cost < least and unsafe(top, total, weights, units, needs) == 0:
             least, best = cost, size
         record, lowest = -1, np.inf
         for i in range(n):
@@ -145,6 +144,7 @@ def cheap_groups(
     shares: Ints,
     weights: Ints,
     units: Ints,
+    needs: Ints,
     ceiling: float,
     nodes: int,
     groups: Ints,
@@ -159,7 +159,7 @@ def cheap_groups(
     near : (t - 1, n) float64
         Sums of the squared distances of each record to its 0, 1, .. t - 2 nearest.
     shares : (n, c) int64
-    weights, units : (f, m), (f,) int64
+    weights, units, needs : (f, m), (f,), (c,) int64
     ceiling : float
     nodes : int
         Parts of groups to be looked at, at most.
@@ -183,10 +183,8 @@ def cheap_groups(
     chosen = np.empty(t, np.int64)
     chosen[0] = root
     if t == 1:
-        for j in range(columns):
-            total[j] = shares[root, j]
-            offer(top[j], shares[root, j])
-        if -prices[root] < least and unsafe(top, total, weights, units) == 0:
+        take_in(root, shares, needs, top, total)
+        if -prices[root] < least and unsafe(top, total, weights, units, needs) == 0:
             groups[0, 0] = root
             return -prices[root], 1, True
         return least, 0, True
@@ -236,10 +234,8 @@ def cheap_groups(
                 top[:] = 0
                 total[:] = 0
                 for i in range(t):
-                    for j in range(columns):
-                        total[j] += shares[chosen[i], j]
-                        offer(top[j], shares[chosen[i], j])
-                if unsafe(top, total, weights, units) == 0:
+                    take_in(chosen[i], shares, needs, top, total)
+                if unsafe(top, total, weights, units, needs) == 0:
                     least = min(least, reached)
                     if single:
                         limit, kept = reached, 0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import CertificateError
+from microagg.compliance.variety import Variety, fewest_values
 from microagg.partitions.partition import Partition, information_loss
 from microagg.records import Records
 from microagg.tables.risk import disclosure
@@ -73,6 +74,11 @@ class Compliant:
         tolerances may hide; only for "optimise".
     suppressed : Suppressed or None
         The suppression behind `hidden`, with its audit.
+    most : int or None
+        Largest size of a cluster that was asked for.
+    diverse : tuple of (str, int, int)
+        Attributes of which each cluster must have different values: name, how many were asked
+        for, and the fewest that a cluster has.
     library : str
     """
 
@@ -88,6 +94,8 @@ class Compliant:
     published_loss: float
     bound: float | None = None
     suppressed: Suppressed | None = None
+    most: int | None = None
+    diverse: tuple[tuple[str, int, int], ...] = ()
     library: str = ""
 
     def __repr__(self) -> str:
@@ -162,6 +170,10 @@ class Compliant:
                 "unsafe_cells": self.start_unsafe,
                 "information_loss": round(self.start_loss, 6),
             }
+        if self.most is not None:
+            facts["most"] = self.most
+        if self.diverse:
+            facts["diverse"] = {name: least for name, least, _ in self.diverse}
         if self.method == "drop":
             facts["dropped_records"] = len(self.dropped)
         if self.bound is not None:
@@ -179,6 +191,8 @@ def certified(
     rule: Rule,
     negative: str,
     start: tuple[float, int],
+    varieties: tuple[Variety, ...] = (),
+    most: int | None = None,
     hidden: NDArray[np.bool_] | None = None,
     **rest: Any,
 ) -> Compliant:
@@ -198,6 +212,10 @@ def certified(
     negative : str
     start : (float, int)
         Information loss and sensitive cells before.
+    varieties : tuple of Variety
+        Different values that each cluster must have.
+    most : int, optional
+        Largest size of a cluster.
     hidden : (c, d) bool, optional
         Cells that are not published.
     **rest
@@ -206,7 +224,7 @@ def certified(
     Raises
     ------
     CertificateError
-        If a published cell is sensitive after all.
+        If a published cell is sensitive after all, or a cluster is too large or not diverse.
     """
     found = disclosure(records, partition, rule, negative=negative)
     gone = np.zeros(found.sensitive.shape, dtype=bool) if hidden is None else hidden
@@ -217,10 +235,20 @@ def certified(
             "is a fault of the search, and nothing is returned"
         )
         raise CertificateError(msg)
+    largest = int(np.bincount(partition.labels).max())
+    values = tuple((v.name, v.least, fewest_values(v, partition.labels)) for v in varieties)
+    lacking = [name for name, least, fewest in values if fewest < least]
+    if lacking or (most is not None and largest > most):
+        what = f"lacks different values of {lacking[0]!r}" if lacking else f"exceeds {most} records"
+        msg = (
+            f"a cluster {what} after method {method!r}; this is a fault of the search, and "
+            "nothing is returned"
+        )
+        raise CertificateError(msg)
     options: dict[str, Any] = {"rows": np.arange(records.n), "dropped": ()} | rest
     return Compliant(
         method=method, rule=str(rule), partition=partition, hidden=gone, start_loss=start[0],
-        start_unsafe=start[1], unsafe=unsafe,
+        start_unsafe=start[1], unsafe=unsafe, most=most, diverse=values,
         published_loss=information_loss(records, partition.labels, gone),
         library=records.library, **options,
     )  # fmt: skip

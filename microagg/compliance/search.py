@@ -23,6 +23,7 @@ __all__ = [
     "grown",
     "improved",
     "joined",
+    "made_safe",
     "renumbered",
     "shared_error",
     "squared_error",
@@ -32,12 +33,14 @@ Progress = Callable[[str, float], None]
 
 KERNELS = Kernels(
     "microagg.compliance.grow",
-    *("unsafe", "offer", "absorb", "gather", "join", "farthest_member", "insert", "remove"),
-    *("replaced_fits", "relocate", "exchange", "split", "measure", "take", "grow"),
+    *("unsafe", "offer", "meet", "take_in", "absorb", "gather", "join", "farthest_member"),
+    *("insert", "remove", "replaced_fits", "relocate", "exchange", "split"),
+    *("measure", "take", "grow", "shortfall", "missing", "mend"),
     beside=(
         "microagg.compliance.sensitivity",
         "microagg.compliance.merge",
         "microagg.compliance.local_search",
+        "microagg.compliance.repair",
     ),
 )
 
@@ -72,10 +75,15 @@ class Task:
         Records as the squared error sees them.
     shares : (n, c) int64
         Contributions as the rule sees them, never negative; a column is an attribute or, with
-        negative="split", one sign of it.
+        negative="split", one sign of it. The last columns are codes of values, as many as
+        `diverse` has entries: from 1, and 0 where the value is missing.
     forms : Forms
     k : int
         Least size of a cluster.
+    cap : int or None
+        Largest size of a cluster.
+    diverse : tuple of int
+        Different codes that a cluster must have in each column of codes; at least 2.
     clock : Clock
         When to stop.
     progress : callable or None
@@ -86,13 +94,15 @@ class Task:
     shares: NDArray[np.int64]
     forms: Forms
     k: int
+    cap: int | None = None
+    diverse: tuple[int, ...] = ()
     clock: Clock = UNLIMITED
     progress: Progress | None = None
 
     @property
     def weights(self) -> NDArray[np.int64]:
-        """Weights of the forms, shape (f, m), 0 where a form reads fewer."""
-        found = np.zeros((len(self.forms.forms), self.forms.reads), np.int64)
+        """Weights of the forms, shape (f, m), 0 where a form reads fewer than are kept."""
+        found = np.zeros((len(self.forms.forms), self.reads), np.int64)
         for i, form in enumerate(self.forms.forms):
             found[i, : len(form.weights)] = form.weights
         return found
@@ -101,6 +111,39 @@ class Task:
     def units(self) -> NDArray[np.int64]:
         """What totals count for in each form, shape (f,)."""
         return np.array([form.unit for form in self.forms.forms], dtype=np.int64)
+
+    @property
+    def reads(self) -> int:
+        """How many of the largest contributions or codes of a group are kept."""
+        return max(self.forms.reads, *self.diverse, 1)
+
+    @property
+    def needs(self) -> NDArray[np.int64]:
+        """Different codes needed in each column, shape (c,); 0 for contributions."""
+        plain = self.shares.shape[1] - len(self.diverse)
+        return np.array([0] * plain + list(self.diverse), np.int64)
+
+    @property
+    def most(self) -> int:
+        """Largest size of a cluster, all records if there is no cap."""
+        return len(self.points) if self.cap is None else self.cap
+
+    def failing(self, top: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Columns in which groups fail, by their largest entries (.., c, m) and totals (.., c)."""
+        found = self.forms.sensitive(top, total)
+        for j, need in enumerate(self.needs.tolist()):
+            if need:
+                found[..., j] = top[..., j, need - 1] == 0
+        return found
+
+    def fails(self, group: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Columns in which a group of records fails, shape (c,)."""
+        shares = self.shares[group]
+        found = self.forms.sensitive(-np.sort(-shares, axis=0).T, shares.sum(axis=0))
+        for j, need in enumerate(self.needs.tolist()):
+            if need:
+                found[j] = len(set(shares[:, j].tolist()) - {0}) < need
+        return found
 
     def say(self, words: str, share: float) -> None:
         """Report progress."""
@@ -123,9 +166,12 @@ def renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def faults_of(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sensitive columns of each cluster."""
+    """Columns in which each cluster fails, one more if it is too large or too small."""
     top, total = _tops(task, labels)
-    return np.asarray(task.forms.sensitive(top, total).sum(axis=1))
+    sizes = np.bincount(labels)
+    return np.asarray(
+        task.failing(top, total).sum(axis=1) + (sizes < task.k) + (sizes > task.most), np.int64
+    )
 
 
 def squared_error(task: Task, labels: NDArray[np.int64]) -> float:
@@ -148,24 +194,24 @@ def shared_error(task: Task, labels: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Join clusters until no cell is sensitive, as far as the time allows.
+    """Join clusters until none fails, as far as sizes and the time allow.
 
     Returns
     -------
     (n,) int64
-        Safe unless the time was over, or the whole file as one cluster is not.
+        Safe unless sizes are capped, the time was over, or the whole file as one cluster is not.
     """
     top, total = _tops(task, labels)
     sizes = np.bincount(labels).astype(np.int64)
     sums = np.zeros((len(sizes), task.points.shape[1]))
     np.add.at(sums, labels, task.points)
-    weights, units = task.weights, task.units
-    faults = np.asarray(task.forms.sensitive(top, total).sum(axis=1), dtype=np.int64)
+    weights, units, needs = task.weights, task.units, task.needs
+    faults = np.asarray(task.failing(top, total).sum(axis=1), dtype=np.int64)
     into = np.arange(len(sizes))
     steps = max(1, STEPS // (len(sizes) * (task.points.shape[1] + task.shares.shape[1])))
     run, start = KERNELS.compiled["join"], int((faults > 0).sum())
     while True:
-        done = run(top, total, sums, sizes, faults, into, weights, units, steps)
+        done = run(top, total, sums, sizes, faults, into, weights, units, needs, task.most, steps)
         left = int((faults > 0).sum())
         task.say("joining clusters", 1.0 - left / max(start, 1))
         if done < steps or task.late:
@@ -174,6 +220,43 @@ def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         while into[into[g]] != into[g]:
             into[g] = into[into[g]]
     return renumbered(into[labels])
+
+
+def made_safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Join clusters, and where that is not enough mend them by single records.
+
+    Returns
+    -------
+    (n,) int64
+        Without a cap safe unless the time was over; with one, `faults_of` tells.
+    """
+    labels = joined(task, labels)
+    faults = faults_of(task, labels)
+    if task.cap is None or not faults.any():
+        return labels
+    state = _State.of(task, labels)
+    run, weights, units, needs = KERNELS.compiled["mend"], task.weights, task.units, task.needs
+    failing, start = np.flatnonzero(faults).tolist(), int((faults > 0).sum())
+    while failing and not task.late:
+        alive = np.flatnonzero(state.sizes > 0)
+        means = state.sums[alive] / state.sizes[alive, None]
+        changed = False
+        for g in failing:
+            # Those with the nearest means first; farther ones only if none of these helps.
+            far = ((means - state.sums[g] / max(int(state.sizes[g]), 1)) ** 2).sum(axis=1)
+            order = alive[np.argsort(far, kind="stable")]
+            for near in (order[: NEAR + 1], order[NEAR + 1 :]):
+                stepped = run(
+                    g, task.points, task.shares, *state.lists, weights, units, needs, near,
+                    task.k, task.most,
+                )  # fmt: skip
+                changed |= stepped
+                if stepped or task.late:
+                    break
+        left = faults_of(task, state.labels)
+        failing = np.flatnonzero(left).tolist() if changed else []
+        task.say("mending clusters", 1.0 - len(failing) / start)
+    return renumbered(state.labels)
 
 
 def improved(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -203,23 +286,37 @@ def grown(task: Task) -> NDArray[np.int64]:
     n, d = task.points.shape
     labels = np.full(n, -1, np.int64)
     state = np.array([n, 0], np.int64)
-    run, weights, units = KERNELS.compiled["grow"], task.weights, task.units
+    run, weights, units, needs = KERNELS.compiled["grow"], task.weights, task.units, task.needs
     while state[0] >= task.k and not task.late:
         rounds = max(1, STEPS // (4 * n * d))
-        run(task.points, task.shares, labels, state, weights, units, task.k, rounds)
+        run(
+            task.points,
+            task.shares,
+            labels,
+            state,
+            weights,
+            units,
+            needs,
+            task.k,
+            task.most,
+            rounds,
+        )
         task.say("growing clusters", 1.0 - int(state[0]) / n)
     rest = np.flatnonzero(labels < 0)
     if len(rest) >= task.k:  # the time is over
         labels[rest] = state[1]
     elif len(rest):
-        # Too few for a cluster: each joins the cluster with the nearest mean.
+        # Too few for a cluster: each joins the cluster with the nearest mean that has room; if
+        # none has, they are left as a cluster that is too small, to be mended.
         count = int(state[1])
         sums = np.zeros((count, d))
         kept = labels >= 0
         np.add.at(sums, labels[kept], task.points[kept])
         means = sums / np.bincount(labels[kept])[:, None]
         for i in rest:
-            labels[i] = int(np.argmin(((means - task.points[i]) ** 2).sum(axis=1)))
+            full = np.bincount(labels[labels >= 0], minlength=count)[:count] >= task.most
+            far = np.where(full, np.inf, ((means - task.points[i]) ** 2).sum(axis=1))
+            labels[i] = count if full.all() else int(np.argmin(far))
     return labels
 
 
@@ -263,13 +360,13 @@ class _State:
         task, run = self.task, KERNELS.compiled[name]
         n, d = task.points.shape
         batch = max(1, STEPS // (near.shape[1] * d * max(int(self.sizes.max()), 1)))
-        last = (task.k,) if name == "relocate" else ()
+        last = (task.k, task.most) if name == "relocate" else ()
         changed = 0
         for start in range(0, n, batch):
             stop = min(start + batch, n)
             changed += run(
-                task.points, task.shares, *self.lists, task.weights, task.units, self.tiny, near,
-                *last, start, stop,
+                task.points, task.shares, *self.lists, task.weights, task.units, task.needs,
+                self.tiny, near, *last, start, stop,
             )  # fmt: skip
             task.say(f"moving records, round {rounds}", stop / n)
             if task.late:
@@ -295,24 +392,24 @@ class _State:
                 break
             free = int(np.argmin(self.sizes))
             changed += run(
-                g,
-                free,
-                task.points,
-                task.shares,
-                *self.lists,
-                task.weights,
-                task.units,
-                self.tiny,
-                task.k,
-            )
+                g, free, task.points, task.shares, *self.lists, task.weights, task.units,
+                task.needs, self.tiny, task.k, task.most,
+            )  # fmt: skip
         return changed
 
 
 def _tops(task: Task, labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Largest contributions (g, c, m) and totals (g, c) of all clusters."""
+    """Largest entries (g, c, m) and totals (g, c) of all clusters."""
     from microagg.partitions.partition import cluster_sums
     from microagg.tables.contributions import largest
 
-    top, _ = largest(task.shares, labels, task.forms.reads)
-    total = cluster_sums(task.shares, labels)
-    return top.reshape(*total.shape, -1), total
+    shares, needs = task.shares, task.needs
+    total = np.where(needs > 0, 0, cluster_sums(shares, labels))
+    top = largest(shares, labels, task.reads)[0].reshape(*total.shape, -1).copy()
+    for j in np.flatnonzero(needs):
+        top[:, j] = 0
+        pairs = np.unique(np.column_stack([labels, -shares[:, j]]), axis=0)
+        rank = np.arange(len(pairs)) - np.searchsorted(pairs[:, 0], pairs[:, 0])
+        kept = rank < top.shape[2]
+        top[pairs[kept, 0], j, rank[kept]] = -pairs[kept, 1]
+    return top, total

@@ -1,7 +1,9 @@
-"""Sensitive cells of groups of records, in whole numbers, for compiled loops.
+"""What a group of records lacks, in whole numbers, for compiled loops.
 
 A group is known by its total and its largest contributions in every column; a column is an
-attribute, or one sign of it. Written plainly; `kernels` compiles copies.
+attribute, or one sign of it. Other columns hold codes of values, from 1 and 0 where missing, of
+which a group must have so many different ones: then the largest different codes are kept. Written
+plainly; `search` compiles copies.
 """
 
 from __future__ import annotations
@@ -9,15 +11,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["absorb", "gather", "offer", "unsafe"]
+__all__ = ["absorb", "gather", "meet", "offer", "shortfall", "take_in", "unsafe"]
 
 Ints = NDArray[np.int64]
 
 
-def unsafe(top: Ints, total: Ints, weights: Ints, units: Ints) -> int:
-    """Count sensitive columns of a group: top (c, m) descending, total (c,)."""
+def unsafe(top: Ints, total: Ints, weights: Ints, units: Ints, needs: Ints) -> int:
+    """Count the columns in which a group fails.
+
+    Parameters
+    ----------
+    top : (c, m) int64
+        Largest contributions, or largest different codes, descending; 0 beyond.
+    total : (c,) int64
+    weights, units : (f, m), (f,) int64
+        Forms of the rule.
+    needs : (c,) int64
+        Different codes that a group must have; 0 for contributions.
+    """
     count = 0
     for j in range(top.shape[0]):
+        if needs[j] > 0:
+            count += top[j, needs[j] - 1] == 0
+            continue
         for f in range(len(units)):
             strong = 0
             for i in range(weights.shape[1]):
@@ -26,6 +42,48 @@ def unsafe(top: Ints, total: Ints, weights: Ints, units: Ints) -> int:
                 count += 1
                 break
     return count
+
+
+def shortfall(top: Ints, total: Ints, weights: Ints, units: Ints, needs: Ints) -> float:
+    """By how much a group fails, in shares of totals and of codes needed; 0 only if it passes."""
+    found = 0.0
+    for j in range(top.shape[0]):
+        if needs[j] > 0:
+            for i in range(needs[j]):
+                if top[j, i] == 0:
+                    found += 1.0 / needs[j]
+            continue
+        for f in range(len(units)):
+            strong = 0
+            for i in range(weights.shape[1]):
+                strong += weights[f, i] * top[j, i]
+            if strong > units[f] * total[j]:
+                found += (strong - units[f] * total[j]) / (units[f] * total[j])
+    return found
+
+
+def take_in(row: int, shares: Ints, needs: Ints, top: Ints, total: Ints) -> None:
+    """Add a record to a group."""
+    for j in range(shares.shape[1]):
+        if needs[j] > 0:
+            meet(top[j], shares[row, j])
+        else:
+            total[j] += shares[row, j]
+            offer(top[j], shares[row, j])
+
+
+def meet(top: Ints, code: int) -> None:
+    """Put a code into a list of the largest different ones, if it is new and among them."""
+    if code <= top[-1]:
+        return
+    i = 0
+    while top[i] > code:
+        i += 1
+    if top[i] == code:
+        return
+    for place in range(len(top) - 1, i, -1):
+        top[place] = top[place - 1]
+    top[i] = code
 
 
 def offer(top: Ints, amount: int) -> None:
@@ -39,9 +97,13 @@ def offer(top: Ints, amount: int) -> None:
     top[i] = amount
 
 
-def absorb(top: Ints, total: Ints, other_top: Ints, other_total: Ints) -> None:
+def absorb(top: Ints, total: Ints, other_top: Ints, other_total: Ints, needs: Ints) -> None:
     """Add a second group to a first one."""
     for j in range(top.shape[0]):
+        if needs[j] > 0:
+            for i in range(top.shape[1]):
+                meet(top[j], other_top[j, i])
+            continue
         total[j] += other_total[j]
         for i in range(top.shape[1]):
             if other_top[j, i] <= top[j, -1]:
@@ -49,7 +111,9 @@ def absorb(top: Ints, total: Ints, other_top: Ints, other_total: Ints) -> None:
             offer(top[j], other_top[j, i])
 
 
-def gather(first: int, after: Ints, without: int, shares: Ints, top: Ints, total: Ints) -> None:
+def gather(
+    first: int, after: Ints, without: int, shares: Ints, needs: Ints, top: Ints, total: Ints
+) -> None:
     """Compute a group anew from its records, one of them left out (-1 for none).
 
     Records follow one another in `after`, from `first` until -1; shares (n, c).
@@ -59,8 +123,5 @@ def gather(first: int, after: Ints, without: int, shares: Ints, top: Ints, total
     i = first
     while i >= 0:
         if i != without:
-            for j in range(shares.shape[1]):
-                amount = shares[i, j]
-                total[j] += amount
-                offer(top[j], amount)
+            take_in(i, shares, needs, top, total)
         i = after[i]

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 
-import attacks
 import microagg
 from csp import Table
 from csp.rules import parse_rules
@@ -30,13 +29,15 @@ def _is_sensitive(contributions: list[int], rule: str) -> bool:
 
 
 def crafted_values() -> str:
-    """Give the lies of one insider that get a cell published, and the bounds of other rules."""
-    found = attacks.crafted_contribution("NK(1,60)", [100], 10)
-    ((low, high),) = found.reports
-    safe = all(attacks.error_despite_lies(rule) > 0 for rule in ("P(60,1)", "NK(2,80)"))
+    """Give the least lie of one insider that gets a cell published, and the bounds of rules."""
+    found = microagg.opening_lie([100, 10], [1], "NK(1,60)")
+    bounds = ", ".join(
+        f"{rule} {microagg.lie_bound(rule)}" for rule in ("NK(1,60)", "P(60,1)", "NK(2,80)")
+    )
     return (
-        f"(1, 0.6)-dominance publishes 100 beside a report of {low} to {high}, and not beside the "
-        f"true 10; {'no report gains' if safe else 'reports gain'} against p% or (2, 0.8)"
+        f"NK(1,60) {'publishes' if found.honest else 'suppresses'} 100 beside a true 10, and "
+        f"publishes it beside a reported {float(found.lie or 0):.4g}; what a liar must err by: "
+        f"{bounds}"
     )
 
 

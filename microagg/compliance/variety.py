@@ -1,0 +1,119 @@
+"""How many different values of an attribute each cluster must have, and whether it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError, Unprotectable, argument
+from csp.tables.columns import column_names, numbered_codes, read_columns
+from microagg.records import Records
+
+__all__ = ["Variety", "fewest_values", "other_attributes", "read_varieties"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Variety:
+    """A demand for different values.
+
+    Attributes
+    ----------
+    name : str
+        Attribute: a confidential one, or one that names the contributor of each record.
+    least : int
+        Different values that every cluster must have, at least 2.
+    codes : (n,) int64
+        Value of each record from 1; 0 where it is missing.
+    """
+
+    name: str
+    least: int
+    codes: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"Variety(at least {self.least} values of {self.name})"
+
+
+def other_attributes(data: Any, diverse: Mapping[str, int]) -> tuple[str, ...]:
+    """Attributes of the data but those whose values must differ."""
+    return tuple(name for name in _names(data) if name not in diverse)
+
+
+def read_varieties(
+    data: Any, diverse: Mapping[str, int], n: int, most: int | None
+) -> tuple[Variety, ...]:
+    """Read the attributes whose values must differ, of any kind.
+
+    Parameters
+    ----------
+    data : as `read_records` takes it
+    diverse : mapping of str to int
+    n : int
+        Records.
+    most : int, optional
+        Largest size of a cluster.
+
+    Raises
+    ------
+    InputError
+        If an attribute is unknown, or a number is not a whole one from 2 to `most`.
+    Unprotectable
+        If the whole file has fewer values.
+    """
+    found = []
+    known = _names(data)
+    for name, least in diverse.items():
+        if name not in known:
+            msg = f"{argument('diverse')} names {name!r}; there are {', '.join(known)}"
+            raise InputError(msg)
+        top = n if most is None else most
+        if isinstance(least, bool) or not isinstance(least, (int, np.integer)) or least < 2:
+            msg = (
+                f"{argument('diverse')}: {name!r} needs a whole number of at least 2, not {least!r}"
+            )
+            raise InputError(msg)
+        if least > top:
+            msg = (
+                f"{argument('diverse')}: a cluster of at most {top} records cannot have {least} "
+                f"values of {name!r}"
+            )
+            raise InputError(msg)
+        texts, number = numbered_codes(_column(data, name))
+        codes = number + (texts[0] != "")  # the empty text is that of missing values
+        there = len(texts) - (texts[0] == "")
+        if there < least:
+            msg = (
+                f"the whole file has {there} values of {name!r}, so no cluster has {least}; "
+                f"ask for at most {there}"
+            )
+            raise Unprotectable(msg)
+        found.append(Variety(name, int(least), np.asarray(codes, np.int64)))
+    return tuple(found)
+
+
+def fewest_values(variety: Variety, labels: NDArray[np.int64]) -> int:
+    """Fewest different values that a cluster has; counted with sets, apart from the searches."""
+    values: dict[int, set[int]] = {}
+    for label, code in zip(labels.tolist(), variety.codes.tolist(), strict=True):
+        values.setdefault(label, set()).update({code} - {0})
+    return min(map(len, values.values()))
+
+
+def _names(data: Any) -> tuple[str, ...]:
+    if isinstance(data, Records):
+        return data.names
+    if isinstance(data, (np.ndarray, list, tuple)):
+        return tuple(f"a{j + 1}" for j in range(np.asarray(data).shape[-1]))
+    return tuple(column_names(data))
+
+
+def _column(data: Any, name: str) -> NDArray[Any]:
+    if isinstance(data, Records):
+        return data.columns[data.names.index(name)]
+    if isinstance(data, (np.ndarray, list, tuple)):
+        return np.asarray(data)[:, _names(data).index(name)]
+    return read_columns(data, [name]).arrays[0]
