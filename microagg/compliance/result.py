@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import CertificateError
-from microagg.compliance.variety import Variety, fewest_values
 from microagg.partitions.partition import Partition
 from microagg.records import Records
 from microagg.scaling import scaled
 from microagg.tables.risk import disclosure
+from microagg.variety import Variety, fewest_values
 
 if TYPE_CHECKING:
     from csp.rules import Rule
