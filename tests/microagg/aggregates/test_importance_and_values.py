@@ -15,6 +15,8 @@ from microagg.aggregates import METHODS, aggregate_anonymise, is_aggregate_anony
 from microagg.aggregates.functions import read_aggregates
 from microagg.aggregates.generalise import _all_together, _Step, generalise
 from tests.microagg.aggregates.test_aggregates import (
+    TABLE_1,
+    TABLE_3,
     boxes,
     by_figure,
     corners,
@@ -144,7 +146,7 @@ def test_penalties_are_weighted_means(file, costs, method):
         assert found.ncp == min(others)
 
 
-def test_equal_importance_changes_nothing_and_unequal_moves_the_ranges():
+def test_equal_importance_changes_nothing_and_unequal_chooses_others():
     random = np.random.default_rng(2)
     X = random.integers(0, 40, (60, 3))
     plain = aggregate_anonymise(X, 4, d="0.3", method="aggranon")
@@ -152,10 +154,16 @@ def test_equal_importance_changes_nothing_and_unequal_moves_the_ranges():
     same = aggregate_anonymise(X, 4, d="0.3", method="aggranon", importance=halves)
     np.testing.assert_array_equal(plain.lower, same.lower)
     assert plain.ncp == same.ncp
-    dear = aggregate_anonymise(X, 4, d="0.3", method="aggranon", importance={"a1": 50})
-    width = [int((g.upper - g.lower)[:, 0].sum()) for g in (plain, dear)]
-    assert width[1] < width[0] / 2
-    assert dear.summary()["importance"] == ["50", "1", "1"]
+    # Table I of the paper: Paul and Mark are hidden by their salary or by their other income.
+    plain, dear = (
+        aggregate_anonymise(TABLE_1, 2, method="aggranon", importance=importance)
+        for importance in (None, {"a1": 5})
+    )
+    assert (plain.upper - plain.lower)[2:].tolist() == [[10, 0, 0]] * 2
+    assert (dear.upper - dear.lower).tolist() == [[0, 0, 5]] * 2 + [[0, 0, 10]] * 2
+    np.testing.assert_array_equal(dear.lower[2:], TABLE_3[0][2:])
+    assert dear.ncp == pytest.approx(30 / (4 * 7 * 200))
+    assert dear.summary()["importance"] == ["5", "1", "1"]
     for wrong in ({"a9": 1}, {"a1": -1}, dict.fromkeys(["a1", "a2", "a3"], 0)):
         with pytest.raises(InputError, match="importance"):
             aggregate_anonymise(X, 4, importance=wrong)
