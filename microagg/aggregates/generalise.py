@@ -30,8 +30,8 @@ def generalise(
 
     The attribute generalised next is the one without which the values of f are most similar:
     whose absolute differences over all pairs of records have the smallest average, summed over
-    the aggregates and times what the attribute costs; among equals the first. "Without" means
-    that the attribute, like those generalised before, has one common value in all records of the
+    the aggregates and times what the attribute costs; among equals the cheapest, then the first.
+    "Without" means that the attribute, like those generalised before, has one common value in all records of the
     class; for sums that is the same as to leave it out.
 
     A class is done when, for every aggregate, all records show the same range of f (then their
@@ -231,7 +231,8 @@ def _most_similar_without(
         spread = spread * int(costs[j])
         if spread.dtype == object:
             least = least.astype(object)
-        better = ~open_[:, j] & ((best < 0) | (spread < least))
+        cheaper = (spread == least) & (costs[j] < costs[best])
+        better = ~open_[:, j] & ((best < 0) | (spread < least) | cheaper)
         least[better] = spread[better]
         best[better] = j
     return best

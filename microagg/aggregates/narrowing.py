@@ -151,7 +151,8 @@ def narrow(
                         for i in range(m):
                             scratch[i] = parts[g, i] - w * units[start + i, j]
                         spread += pair_differences(scratch[:m]) * costs[j]
-                    if best < 0 or spread < least:
+                    cheaper = best >= 0 and spread == least and costs[j] < costs[best]
+                    if best < 0 or spread < least or cheaper:
                         best, least = j, spread
             closed[best] = False
             low = high = units[start, best]

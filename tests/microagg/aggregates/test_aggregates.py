@@ -255,7 +255,7 @@ def by_figure(units, f, d, costs=None):
         return cost * sum(abs(weigh(f, s) - weigh(f, t)) for s, t in combinations(others, 2))
 
     while left and not alike():
-        j = min(left, key=lambda j: (dissimilarity(j), j))
+        j = min(left, key=lambda j: (dissimilarity(j), costs[j] if costs else 1, j))
         left.remove(j)
         lower[:, j], upper[:, j] = units[:, j].min(), units[:, j].max()
     return lower, upper
