@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
-from csp.errors import CertificateError, InputError
+from csp.errors import CertificateError, InputError, argument
 from csp.exact import exact
-from microagg.aggregates.functions import Aggregate, read_aggregates
+from microagg.aggregates.functions import Aggregate, Linear, read_aggregates
 from microagg.aggregates.generalise import generalise, generalise_fully
 from microagg.aggregates.generalised import Domains, Generalised, width_sums
 from microagg.aggregates.grouping import (
@@ -21,13 +22,16 @@ from microagg.aggregates.grouping import (
     consecutive,
     exposed,
     free_runs,
+    mixed,
     mondrian_groups,
     sorted_by,
+    unvaried,
     with_helpers,
 )
 from microagg.aggregates.residual import residual_disclosure
-from microagg.aggregates.verify import count_candidates
+from microagg.aggregates.verify import count_candidates, count_values
 from microagg.records import check_k, read_records
+from microagg.variety import Variety, other_attributes, read_varieties
 
 __all__ = ["METHODS", "aggregate_anonymise"]
 
@@ -47,6 +51,8 @@ def aggregate_anonymise(
     decimals: int | None = None,
     method: str = "best",
     domain: str = "common",
+    importance: Mapping[str, Any] | None = None,
+    diverse: Mapping[str, int] | None = None,
     time_limit: float | None = None,
 ) -> Generalised:
     """Generalise records until knowledge of an aggregate fits at least k of them.
@@ -78,6 +84,15 @@ def aggregate_anonymise(
         * ``"best"``: the one of all these that loses least.
     domain : {"common", "attribute"}
         Which of the two penalties decides what loses least.
+    importance : mapping of str to number, optional
+        What generalising an attribute costs, 1 where left out; at least 0, and not 0 for all. The
+        penalties become weighted means, and attributes of less importance are generalised first:
+        section III.B of the paper calls it straightforward.
+    diverse : mapping of str to int, optional
+        Different values of an attribute, which may be text, that the candidates of every record
+        must have, so that knowledge of f does not tell a confidential value: ``{"disease": 2}``,
+        the l-diversity that the paper leaves for the future. Missing values count for none. For
+        one aggregate. These attributes are not generalised unless `attributes` names them too.
     time_limit : float, optional
         Wall seconds; then the one so far that loses least is taken. It is verified all the same.
 
@@ -90,6 +105,8 @@ def aggregate_anonymise(
     InputError
         For k, d, f, method or domain out of range or unknown, and for data that is not a table of
         numbers.
+    Unprotectable
+        If the whole file has fewer different values than `diverse` asks for.
     OutOfTime
         If the time limit passed before there was one.
     CertificateError
@@ -103,6 +120,8 @@ def aggregate_anonymise(
     What remains disclosed is counted in `Generalised.residual`.
     """
     clock = Clock.of(time_limit)
+    if diverse and attributes is None:
+        attributes = other_attributes(X, diverse)
     records = read_records(X, attributes, decimals=decimals)
     units = records.units
     k = check_k(k, len(units), 2)
@@ -117,8 +136,13 @@ def aggregate_anonymise(
     aggregates = read_aggregates(f, records.names)
     for aggregate in aggregates:
         aggregate.check(units)
-    domains = Domains.of(units)
-    task = _Task(units, aggregates, k, tolerance, _DOMAINS.index(domain), domains, clock)
+    varieties = read_varieties(X, diverse or {}, len(units), None)
+    if varieties and len(aggregates) > 1:
+        msg = f"{argument('diverse')} is for one aggregate; f names {len(aggregates)}"
+        raise InputError(msg)
+    weights = _importance(importance, records.names)
+    domains = Domains.of(units, weights)
+    task = _Task(units, aggregates, k, tolerance, _DOMAINS.index(domain), domains, varieties, clock)
     best = task.best(method)
     lower, upper = best.lower, best.upper
     counts = count_candidates(units, lower, upper, aggregates, tolerance, k)
@@ -129,6 +153,14 @@ def aggregate_anonymise(
             "deterministic, row by row and monotone?"
         )
         raise CertificateError(msg)
+    values = count_values(units, lower, upper, aggregates, tolerance, varieties)
+    for variety, found in zip(varieties, values, strict=True):
+        if found.min() < variety.least:
+            msg = (
+                f"row {int(np.argmin(found)) + 1} is left with candidates of {int(found.min())} "
+                f"values of {variety.name!r} instead of {variety.least}"
+            )
+            raise CertificateError(msg)
     together, apart = domains.penalties(width_sums(lower, upper))
     classes = _renumbered(best.labels)
     for array in (lower, upper, classes):
@@ -148,8 +180,34 @@ def aggregate_anonymise(
         ncp_per_attribute=float(apart),
         fewest=int(counts.min()),
         residual=residual_disclosure(units, lower, upper, classes, aggregates, tolerance),
+        importance=weights,
+        diverse=tuple(
+            (variety.name, variety.least, int(found.min()))
+            for variety, found in zip(varieties, values, strict=True)
+        ),
         library=records.library,
     )
+
+
+def _importance(given: Mapping[str, Any] | None, names: Sequence[str]) -> tuple[Fraction, ...]:
+    """Read what attributes cost; empty if they cost the same.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, a number is negative, or all are 0.
+    """
+    if not given:
+        return ()
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        msg = f"{argument('importance')} names {unknown[0]!r}; there are {', '.join(names)}"
+        raise InputError(msg)
+    found = tuple(exact(given.get(name, 1)) for name in names)
+    if min(found) < 0 or not any(found):
+        msg = f"{argument('importance')} needs numbers of at least 0, and not 0 for all attributes"
+        raise InputError(msg)
+    return found
 
 
 _DOMAINS = ("common", "attribute")
@@ -176,8 +234,17 @@ class _Task:
     d: Fraction
     domain: int
     domains: Domains
+    varieties: tuple[Variety, ...] = ()
     clock: Clock = UNLIMITED
     least: Fraction | None = None
+
+    @cached_property
+    def costs(self) -> NDArray[np.int64]:
+        """What generalising each attribute costs, in whole numbers."""
+        weights = self.domains.importance
+        if not weights:
+            return np.ones(self.units.shape[1], np.int64)
+        return Linear("importance", weights).whole
 
     def best(self, method: str) -> _Attempt:
         """Attempt that loses least; of equal ones the first."""
@@ -204,7 +271,9 @@ class _Task:
             yield from (self.full("Mondrian", every, cut) for cut in _CUTS)
         else:
             in_need = exposed(self.units, self.aggregates, self.k, self.d)
-            needed = np.flatnonzero(with_helpers(self.units, in_need, self.k))
+            if self.varieties:
+                in_need |= unvaried(self.units, self.aggregates[0], self.varieties, self.d)
+            needed = np.flatnonzero(with_helpers(self.units, in_need, self.k, self.varieties))
             name = "Mondrian of exposed records"
             if method == "hybrid":
                 yield from (self.full(name, needed, cut) for cut in _CUTS)
@@ -227,19 +296,25 @@ class _Task:
             return None
         order = sorted_by(self.units, self.aggregates, rows)
         free = free_runs(self.units, self.aggregates, order, self.d)
-        return self.narrowed(name, cheapest_runs(self.units, order, self.k, free))
+        return self.narrowed(name, cheapest_runs(self.units, order, self.k, free, self.costs))
 
     def narrowed_mondrian(self, name: str, rows: NDArray[np.int64], cut: str) -> _Attempt | None:
         labels = mondrian_groups(self.units, rows, self.k, cut)
         return self.narrowed(f"{name} ({cut}), narrowed", labels)
 
     def narrowed(self, name: str, labels: NDArray[np.int64]) -> _Attempt | None:
-        ranges = generalise(self.units, labels, self.aggregates, self.d, hopeless=self.hopeless)
+        labels = self.mixed(labels)
+        ranges = generalise(
+            self.units, labels, self.aggregates, self.d, costs=self.costs, hopeless=self.hopeless
+        )
         return ranges and _Attempt(name, labels, *ranges)
 
     def full(self, name: str, rows: NDArray[np.int64], cut: str) -> _Attempt:
-        labels = mondrian_groups(self.units, rows, self.k, cut)
+        labels = self.mixed(mondrian_groups(self.units, rows, self.k, cut))
         return _Attempt(f"{name} ({cut})", labels, *generalise_fully(self.units, labels))
+
+    def mixed(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        return mixed(labels, self.aggregates[0].values(self.units), self.varieties)
 
     def hopeless(self, widths: tuple[int, ...]) -> bool:
         if self.clock.over:

@@ -23,15 +23,16 @@ def generalise(
     aggregates: Sequence[Aggregate],
     d: Fraction,
     *,
+    costs: NDArray[np.int64] | None = None,
     hopeless: Callable[[tuple[int, ...]], bool] | None = None,
 ) -> Ranges | None:
     """Generalise attribute after attribute in each class until its records share their f.
 
     The attribute generalised next is the one without which the values of f are most similar:
     whose absolute differences over all pairs of records have the smallest average, summed over
-    the aggregates; among equals the first. "Without" means that the attribute, like those
-    generalised before, has one common value in all records of the class; for sums that is the
-    same as to leave it out.
+    the aggregates and times what the attribute costs; among equals the cheapest, then the first.
+    "Without" means that the attribute, like those generalised before, has one common value in all records of the
+    class; for sums that is the same as to leave it out.
 
     A class is done when, for every aggregate, all records show the same range of f (then their
     exact parts are equal too), or when d > 0 and no two values possible in the class differ by
@@ -45,6 +46,8 @@ def generalise(
     aggregates : sequence of Aggregate
     d : Fraction
         Relative tolerance, at least 0.
+    costs : (a,) int64, optional
+        What it costs to generalise each attribute, in whole numbers; the same by default.
     hopeless : callable, optional
         Asked after every step with the sums of the widths so far, one an attribute, which only
         grow: if True, the work ends.
@@ -65,14 +68,16 @@ def generalise(
     if not len(rows):
         return lower, upper
     step = _Step(units[rows], labels[rows], aggregates)
+    if costs is None:
+        costs = np.ones(units.shape[1], np.int64)
     sums = [aggregate for aggregate in aggregates if isinstance(aggregate, Linear)]
-    if len(sums) == len(aggregates) and fits(step.units, sums, step.sizes, d):
-        ranges = narrow_classes(step.units, step.starts, sums, d, hopeless)
+    if len(sums) == len(aggregates) and fits(step.units, sums, step.sizes, d, costs):
+        ranges = narrow_classes(step.units, step.starts, sums, d, costs, hopeless)
         if ranges is None:
             return None
         lower[rows], upper[rows] = ranges
         return lower, upper
-    return _all_together(step, rows, lower, upper, d, hopeless)
+    return _all_together(step, rows, lower, upper, d, costs, hopeless)
 
 
 def _all_together(
@@ -81,6 +86,7 @@ def _all_together(
     lower: NDArray[np.int64],
     upper: NDArray[np.int64],
     d: Fraction,
+    costs: NDArray[np.int64],
     hopeless: Callable[[tuple[int, ...]], bool] | None,
 ) -> Ranges | None:
     """Take every step in all classes at once, so that a function is asked for many rows each time.
@@ -97,7 +103,7 @@ def _all_together(
             break
         rows, open_ = rows[kept], open_[keep]
         step = step.only(kept)
-        next_ = _most_similar_without(step, open_, aggregates)
+        next_ = _most_similar_without(step, open_, aggregates, costs)
         open_[np.arange(len(next_)), next_] = True
         step.open_up(next_)
         lower[rows], upper[rows] = step.lower, step.upper
@@ -204,7 +210,10 @@ def _done(step: _Step, aggregates: Sequence[Aggregate], d: Fraction) -> NDArray[
 
 
 def _most_similar_without(
-    step: _Step, open_: NDArray[np.bool_], aggregates: Sequence[Aggregate]
+    step: _Step,
+    open_: NDArray[np.bool_],
+    aggregates: Sequence[Aggregate],
+    costs: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Attribute to generalise next in each class."""
     best = np.full(len(step.starts), -1)
@@ -217,9 +226,13 @@ def _most_similar_without(
             for aggregate, values in zip(aggregates, known, strict=True)
         )
         spread = np.asarray(spread)
+        if int(spread.max(initial=0)) * int(costs[j]) >= LARGEST:
+            spread = spread.astype(object)
+        spread = spread * int(costs[j])
         if spread.dtype == object:
             least = least.astype(object)
-        better = ~open_[:, j] & ((best < 0) | (spread < least))
+        cheaper = (spread == least) & (costs[j] < costs[best])
+        better = ~open_[:, j] & ((best < 0) | (spread < least) | cheaper)
         least[better] = spread[better]
         best[better] = j
     return best

@@ -74,6 +74,12 @@ class Generalised:
         Smallest number of candidates of any record, counted by the verifier.
     residual : Residual or None
         None for functions of the user, whose parts are not known.
+    importance : tuple of Fraction
+        What generalising each attribute costs in `ncp` and `ncp_per_attribute`, which are weighted
+        means then; empty if all cost the same.
+    diverse : tuple of (str, int, int)
+        Attributes of which the candidates of every record must have different values: name, how
+        many were asked for, and the fewest, counted by the verifier.
     library : str
         "pandas", "polars" or "pyarrow" if the data came as such a frame, otherwise "".
     """
@@ -92,6 +98,8 @@ class Generalised:
     ncp_per_attribute: float
     fewest: int
     residual: Residual | None
+    importance: tuple[Fraction, ...] = ()
+    diverse: tuple[tuple[str, int, int], ...] = ()
     library: str = ""
 
     def __repr__(self) -> str:
@@ -146,6 +154,8 @@ class Generalised:
             "records_with_one_generalised_value": left and left.single,
             "sums_disclosed": left and left.sums,
             "values_disclosed": left and left.values,
+            **({"importance": list(map(str, self.importance))} if self.importance else {}),
+            **({"fewest_values": {n: c for n, _, c in self.diverse}} if self.diverse else {}),
         }
 
     def _text(self, low: np.int64, high: np.int64) -> str:
@@ -172,17 +182,20 @@ class Domains:
     ----------
     least, most : tuple of int
     records : int
+    importance : tuple of Fraction
+        Weight of each attribute's ranges; empty for equal weights.
     """
 
     least: tuple[int, ...]
     most: tuple[int, ...]
     records: int
+    importance: tuple[Fraction, ...] = ()
 
     @classmethod
-    def of(cls, units: NDArray[np.int64]) -> Domains:
+    def of(cls, units: NDArray[np.int64], importance: tuple[Fraction, ...] = ()) -> Domains:
         """Domains from the records themselves."""
         least, most = units.min(axis=0).tolist(), units.max(axis=0).tolist()
-        return cls(tuple(least), tuple(most), len(units))
+        return cls(tuple(least), tuple(most), len(units), importance)
 
     def penalties(self, widths: Sequence[int]) -> tuple[Fraction, Fraction]:
         """Normalised certainty penalty: with the common domain, with one for each attribute.
@@ -196,11 +209,12 @@ class Domains:
         -----
         J. Xu et al., Utility-based anonymization using local recoding, KDD 2006.
         """
-        values = self.records * len(widths)
+        weights = self.importance or (Fraction(1),) * len(widths)
+        values = self.records * sum(weights)
         common = max(self.most) - min(self.least)
-        together = Fraction(sum(widths), values * common) if common else Fraction(0)
-        apart = Fraction(0)
-        for low, high, total in zip(self.least, self.most, widths, strict=True):
+        together = apart = Fraction(0)
+        for low, high, total, weight in zip(self.least, self.most, widths, weights, strict=True):
             if high > low:
-                apart += Fraction(total, values * (high - low))
+                together += weight * total / (values * common)
+                apart += weight * total / (values * (high - low))
         return together, apart

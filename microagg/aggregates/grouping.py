@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 from csp.compiled import Kernels
 from microagg.aggregates.functions import Aggregate, reach
 from microagg.partitions.mondrian import mondrian_labels
+from microagg.variety import Variety
 
 __all__ = [
     "cheapest_runs",
     "consecutive",
     "exposed",
     "free_runs",
+    "mixed",
     "mondrian_groups",
     "sorted_by",
+    "unvaried",
     "with_helpers",
 ]
 
@@ -87,20 +90,96 @@ def lonely(values: Any, far: Any, k: int) -> Any:
     return found
 
 
-def with_helpers(units: NDArray[np.int64], chosen: NDArray[np.bool_], k: int) -> NDArray[np.bool_]:
+def unvaried(
+    units: NDArray[np.int64], aggregate: Aggregate, varieties: Sequence[Variety], d: Fraction
+) -> NDArray[np.bool_]:
+    """Find the records within whose reach of f there are too few different values.
+
+    Returns
+    -------
+    (n,) bool
+    """
+    v = aggregate.values(units)
+    far = reach(v, d)
+    found = np.zeros(len(units), bool)
+    for variety in varieties:
+        different = np.zeros(len(units), np.int64)
+        for code in range(1, int(variety.codes.max()) + 1):
+            these = np.sort(v[variety.codes == code])
+            begun = np.searchsorted(these, v + far, side="right")
+            different += begun > np.searchsorted(these, v - far, side="left")
+        found |= different < variety.least
+    return found
+
+
+def mixed(
+    labels: NDArray[np.int64], values: NDArray[np.int64], varieties: Sequence[Variety]
+) -> NDArray[np.int64]:
+    """Join classes with neighbours by f until each has the different values that it must have.
+
+    Parameters
+    ----------
+    labels : (n,) int64
+        Class of each record; negative for records that stay as they are.
+    values : (n,) int64
+        Of f. Classes are neighbours by their means.
+    varieties : sequence of Variety
+        All records with a class must have enough values together.
+    """
+    if not varieties:
+        return labels
+    rows = np.flatnonzero(labels >= 0)
+    sizes = np.bincount(labels[rows])
+    means = np.bincount(labels[rows], values[rows].astype(np.float64)) / np.maximum(sizes, 1)
+    held = [[set[int]() for _ in varieties] for _ in sizes]
+    for row in rows.tolist():
+        for place, variety in enumerate(varieties):
+            held[labels[row]][place] |= {int(variety.codes[row])} - {0}
+    into = np.arange(len(sizes))
+    open_, have, last = -1, [set[int]() for _ in varieties], -1
+    for c in np.argsort(means, kind="stable").tolist():
+        if not sizes[c]:
+            continue
+        if open_ < 0:
+            open_, have = c, [set[int]() for _ in varieties]
+        into[c] = open_
+        have = [a | b for a, b in zip(have, held[c], strict=True)]
+        if all(len(a) >= v.least for a, v in zip(have, varieties, strict=True)):
+            open_, last = -1, open_
+    if open_ >= 0 and last >= 0:
+        into[into == open_] = last
+    found = labels.copy()
+    found[rows] = into[labels[rows]]
+    return found
+
+
+def with_helpers(
+    units: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+    k: int,
+    varieties: Sequence[Variety] = (),
+) -> NDArray[np.bool_]:
     """Fill up fewer than k chosen records to k with those that widen their ranges least.
 
     Nearness is the sum, over the attributes, of the distance to the range of the chosen; ties by
-    row.
+    row. Then come the nearest with values that the chosen lack, where they must differ.
     """
     count = int(chosen.sum())
-    if count == 0 or count >= k:
+    if count == 0 or (count >= k and not varieties):
         return chosen
     low, high = units[chosen].min(axis=0), units[chosen].max(axis=0)
     beyond = (np.maximum(low - units, 0) + np.maximum(units - high, 0)).astype(np.float64).sum(1)
     beyond[chosen] = -1.0
     filled = np.zeros(len(units), bool)
-    filled[np.argsort(beyond, kind="stable")[:k]] = True
+    order = np.argsort(beyond, kind="stable")
+    filled[order[: max(count, k)]] = True
+    for variety in varieties:
+        have = set(variety.codes[filled].tolist()) - {0}
+        for row in order.tolist():
+            code = int(variety.codes[row])
+            if len(have) < variety.least and code not in have | {0}:
+                have.add(code)
+                filled[row] = True
     return filled
 
 
@@ -143,7 +222,11 @@ def free_runs(
 
 
 def cheapest_runs(
-    units: NDArray[np.int64], order: NDArray[np.int64], k: int, free: NDArray[np.int64]
+    units: NDArray[np.int64],
+    order: NDArray[np.int64],
+    k: int,
+    free: NDArray[np.int64],
+    costs: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """Cut sorted rows into runs of k to 2k - 1 whose full generalisation is narrowest in sum.
 
@@ -160,6 +243,8 @@ def cheapest_runs(
     free : (m,) int64
         For each place in the order, how far a run from there may extend (as an end, exclusive)
         without any need to generalise.
+    costs : (a,) int64, optional
+        What a unit of width costs in each attribute; the same by default.
 
     Returns
     -------
@@ -168,7 +253,7 @@ def cheapest_runs(
     """
     labels = np.full(len(units), -1)
     # Floats: only which cut is chosen depends on their rounding, never what is safe.
-    values = units[order].astype(np.float64)
+    values = units[order].astype(np.float64) * (1.0 if costs is None else costs)
     ends = KERNELS.run("cut_runs", values, k, free, small=values.size <= _SMALL)
     labels[order] = np.searchsorted(ends, np.arange(len(order)), side="right")
     return labels

@@ -24,12 +24,16 @@ _CHUNK = 4096
 
 
 def fits(
-    units: NDArray[np.int64], aggregates: Sequence[Linear], sizes: NDArray[np.int64], d: Fraction
+    units: NDArray[np.int64],
+    aggregates: Sequence[Linear],
+    sizes: NDArray[np.int64],
+    d: Fraction,
+    costs: NDArray[np.int64],
 ) -> bool:
     """Whether everything that is summed up on the way stays inside int64."""
     top = 2 * int(np.abs(units).max(initial=0))
     biggest = max(top * sum(abs(int(w)) for w in aggregate.whole) for aggregate in aggregates)
-    differences = biggest * int(sizes.max(initial=0)) ** 2 * len(aggregates)
+    differences = biggest * int(sizes.max(initial=0)) ** 2 * len(aggregates) * int(costs.max())
     slack = biggest * max(d.numerator, d.denominator)
     return max(differences, slack, top * len(units)) < LARGEST
 
@@ -39,6 +43,7 @@ def narrow_classes(
     starts: NDArray[np.int64],
     aggregates: Sequence[Linear],
     d: Fraction,
+    costs: NDArray[np.int64],
     hopeless: Callable[[tuple[int, ...]], bool] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
     """Generalise classes as `generalise` does, for numbers that `fits` accepts.
@@ -51,6 +56,7 @@ def narrow_classes(
         First record of each class.
     aggregates : sequence of Linear
     d : Fraction
+    costs : (a,) int64
     hopeless : callable, optional
 
     Returns
@@ -64,7 +70,7 @@ def narrow_classes(
     for first in range(0, len(starts), _CHUNK):
         part = bounds[first : first + _CHUNK + 1]
         KERNELS.run(
-            "narrow", units, part, weights, d.numerator, d.denominator, lower, upper, widths,
+            "narrow", units, part, weights, d.numerator, d.denominator, costs, lower, upper, widths,
             small=units.size <= _SMALL,
         )  # fmt: skip
         if hopeless is not None and hopeless(tuple(widths.tolist())):
@@ -107,8 +113,9 @@ def shared(parts: Any, gains: Any, num: int, den: int) -> bool:
 
 
 def narrow(
-    units: Any, bounds: Any, weights: Any, num: int, den: int, lower: Any, upper: Any, widths: Any
-) -> None:
+    units: Any, bounds: Any, weights: Any, num: int, den: int, costs: Any, lower: Any, upper: Any,
+    widths: Any,
+) -> None:  # fmt: skip
     """Set the ranges of the classes between consecutive bounds; add to the sums of widths."""
     a = units.shape[1]
     count = len(weights)
@@ -143,8 +150,9 @@ def narrow(
                         w = weights[g, j]
                         for i in range(m):
                             scratch[i] = parts[g, i] - w * units[start + i, j]
-                        spread += pair_differences(scratch[:m])
-                    if best < 0 or spread < least:
+                        spread += pair_differences(scratch[:m]) * costs[j]
+                    cheaper = best >= 0 and spread == least and costs[j] < costs[best]
+                    if best < 0 or spread < least or cheaper:
                         best, least = j, spread
             closed[best] = False
             low = high = units[start, best]

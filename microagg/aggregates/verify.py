@@ -5,7 +5,7 @@ Of what makes them it shares the reading of records and of aggregates, and no mo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.exact import exact
 from microagg.aggregates.functions import Aggregate, Linear, read_aggregates
 from microagg.aggregates.generalised import Generalised
 from microagg.records import check_k, read_records
+from microagg.variety import Variety, other_attributes, read_varieties
 
-__all__ = ["candidate_counts", "count_candidates", "is_aggregate_anonymous"]
+__all__ = ["candidate_counts", "count_candidates", "count_values", "is_aggregate_anonymous"]
 
 
 _Known = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -33,6 +34,7 @@ def is_aggregate_anonymous(
     f: Any = "sum",
     d: Any = 0,
     *,
+    diverse: Mapping[str, int] | None = None,
     attributes: Sequence[str] | None = None,
     decimals: int | None = None,
 ) -> bool:
@@ -49,6 +51,9 @@ def is_aggregate_anonymous(
         As for `microagg.aggregates.aggregate_anonymise`.
     d : number
         The attacker knows f(t) within d times its size, 0 <= d < 1.
+    diverse : mapping of str to int, optional
+        Different values of an attribute of X that the candidates of every record must have too;
+        for one aggregate.
     attributes : sequence of str, optional
     decimals : int, optional
 
@@ -58,10 +63,23 @@ def is_aggregate_anonymous(
         If the two files do not fit together: shapes, attributes, scale, or a value outside its
         range (row and attribute named).
     """
-    return bool(
-        candidate_counts(X, published, f, d, k=k, attributes=attributes, decimals=decimals).min()
-        >= k
-    )
+    if diverse and attributes is None and not isinstance(published, Generalised):
+        attributes = other_attributes(X, diverse)
+    counts = candidate_counts(X, published, f, d, k=k, attributes=attributes, decimals=decimals)
+    if counts.min() < k or not diverse:
+        return bool(counts.min() >= k)
+    names = published.names if isinstance(published, Generalised) else attributes
+    decimals = published.scale if isinstance(published, Generalised) else decimals
+    lower, upper = _ends(published)
+    records = read_records(X, names, decimals=decimals)
+    varieties = read_varieties(X, diverse, len(counts), None)
+    aggregates = read_aggregates(f, records.names)
+    if len(aggregates) > 1:
+        msg = f"{argument('diverse')} is for one aggregate; f names {len(aggregates)}"
+        raise InputError(msg)
+    found = count_values(records.units, lower, upper, aggregates, exact(d), varieties)
+    pairs = zip(found, varieties, strict=True)
+    return all(bool(values.min() >= variety.least) for values, variety in pairs)
 
 
 def candidate_counts(
@@ -98,9 +116,7 @@ def candidate_counts(
     if isinstance(published, Generalised):
         attributes = published.names if attributes is None else attributes
         decimals = published.scale if decimals is None else decimals
-        lower, upper = published.lower, published.upper
-    else:
-        lower, upper = (np.asarray(end) for end in published)
+    lower, upper = _ends(published)
     records = read_records(X, attributes, decimals=decimals)
     n = len(records.units)
     least = n if k is None else check_k(k, n)
@@ -118,6 +134,41 @@ def candidate_counts(
         msg = f"row {row + 1}, attribute {records.names[j]!r}: the value is outside its range"
         raise InputError(msg)
     return found
+
+
+def _ends(
+    published: Generalised | tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    if isinstance(published, Generalised):
+        return published.lower, published.upper
+    lower, upper = (np.asarray(end) for end in published)
+    return lower, upper
+
+
+def count_values(
+    units: NDArray[np.int64],
+    lower: NDArray[np.int64],
+    upper: NDArray[np.int64],
+    aggregates: Sequence[Aggregate],
+    d: Fraction,
+    varieties: Sequence[Variety],
+) -> tuple[NDArray[np.int64], ...]:
+    """Count the different values that the candidates of every record have, of one aggregate.
+
+    A value is among them if more intervals of its records have begun than have ended.
+    """
+    if not varieties:
+        return ()
+    _, a, b, low, high = _known(aggregates[0], units, lower, upper, d)
+    found = []
+    for variety in varieties:
+        count = np.zeros(len(units), np.int64)
+        for code in range(1, int(variety.codes.max()) + 1):
+            these = variety.codes == code
+            begun = np.searchsorted(np.sort(low[these]), b, side="right")
+            count += begun > np.searchsorted(np.sort(high[these]), a, side="left")
+        found.append(count)
+    return tuple(found)
 
 
 def count_candidates(

@@ -25,7 +25,6 @@ from microagg.compliance.search import (
     made_safe,
     renumbered,
 )
-from microagg.compliance.variety import Variety, fewest_values, other_attributes, read_varieties
 from microagg.partitions.partition import Partition
 from microagg.records import Records, check_k, read_records
 from microagg.scaling import scaled
@@ -33,6 +32,7 @@ from microagg.tables.clusters import cluster_table
 from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Forms, forms_of, largest_read
 from microagg.tables.risk import disclosure
+from microagg.variety import Variety, fewest_values, other_attributes, read_varieties
 
 if TYPE_CHECKING:
     from microagg.tables.identities import Identity

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import CertificateError
-from microagg.compliance.variety import Variety, fewest_values
 from microagg.partitions.partition import Partition, information_loss
 from microagg.records import Records
 from microagg.tables.risk import disclosure
+from microagg.variety import Variety, fewest_values
 
 if TYPE_CHECKING:
     from csp.rules import Rule

@@ -237,8 +237,8 @@ def test_published_tables():
     assert (full.residual.single, full.residual.sums, full.residual.values) == (0, 0, 0)
 
 
-def by_figure(units, f, d):
-    """Lines 6 to 19 of Figure 1 for one class."""
+def by_figure(units, f, d, costs=None):
+    """Lines 6 to 19 of Figure 1 for one class, attributes weighed by what they cost."""
     lower, upper, left = units.copy(), units.copy(), list(range(units.shape[1]))
 
     def alike():
@@ -251,10 +251,11 @@ def by_figure(units, f, d):
 
     def dissimilarity(j):
         others = [[0 if i not in left or i == j else x for i, x in enumerate(r)] for r in units]
-        return sum(abs(weigh(f, s) - weigh(f, t)) for s, t in combinations(others, 2))
+        cost = 1 if costs is None else costs[j]
+        return cost * sum(abs(weigh(f, s) - weigh(f, t)) for s, t in combinations(others, 2))
 
     while left and not alike():
-        j = min(left, key=lambda j: (dissimilarity(j), j))
+        j = min(left, key=lambda j: (dissimilarity(j), costs[j] if costs else 1, j))
         left.remove(j)
         lower[:, j], upper[:, j] = units[:, j].min(), units[:, j].max()
     return lower, upper
@@ -287,13 +288,14 @@ def test_compiled_plain_and_joint_ways_agree(file):
     with at_once():
         lower, upper = generalise(X, labels, aggregates, d)
     step = _Step(X, labels, aggregates)
-    joint = _all_together(step, np.arange(len(X)), X.copy(), X.copy(), d, None)
+    ones = np.ones(X.shape[1], np.int64)
+    joint = _all_together(step, np.arange(len(X)), X.copy(), X.copy(), d, ones, None)
     np.testing.assert_array_equal(joint[0], lower)
     np.testing.assert_array_equal(joint[1], upper)
     plain, widths = (X.copy(), X.copy()), np.zeros(X.shape[1], np.int64)
     bounds = np.append(step.starts, len(X))
     weights = np.array([aggregate.whole for aggregate in aggregates])
-    narrowing.narrow(X, bounds, weights, d.numerator, d.denominator, *plain, widths)
+    narrowing.narrow(X, bounds, weights, d.numerator, d.denominator, ones, *plain, widths)
     np.testing.assert_array_equal(plain[0], lower)
     np.testing.assert_array_equal(plain[1], upper)
     np.testing.assert_array_equal(widths, (upper - lower).sum(axis=0))

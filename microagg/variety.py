@@ -1,4 +1,4 @@
-"""How many different values of an attribute each cluster must have, and whether it has them."""
+"""How many different values of an attribute each group of records must have."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Variety:
     name : str
         Attribute: a confidential one, or one that names the contributor of each record.
     least : int
-        Different values that every cluster must have, at least 2.
+        Different values that every group must have, at least 2.
     codes : (n,) int64
         Value of each record from 1; 0 where it is missing.
     """
@@ -55,7 +55,7 @@ def read_varieties(
     n : int
         Records.
     most : int, optional
-        Largest size of a cluster.
+        Largest size of a group.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def read_varieties(
             raise InputError(msg)
         if least > top:
             msg = (
-                f"{argument('diverse')}: a cluster of at most {top} records cannot have {least} "
+                f"{argument('diverse')}: a group of at most {top} records cannot have {least} "
                 f"values of {name!r}"
             )
             raise InputError(msg)
@@ -87,7 +87,7 @@ def read_varieties(
         there = len(texts) - (texts[0] == "")
         if there < least:
             msg = (
-                f"the whole file has {there} values of {name!r}, so no cluster has {least}; "
+                f"the whole file has {there} values of {name!r}, so no group has {least}; "
                 f"ask for at most {there}"
             )
             raise Unprotectable(msg)
@@ -96,7 +96,7 @@ def read_varieties(
 
 
 def fewest_values(variety: Variety, labels: NDArray[np.int64]) -> int:
-    """Fewest different values that a cluster has; counted with sets, apart from the searches."""
+    """Count with sets, apart from the searches, the fewest different values that a group has."""
     values: dict[int, set[int]] = {}
     for label, code in zip(labels.tolist(), variety.codes.tolist(), strict=True):
         values.setdefault(label, set()).update({code} - {0})
