@@ -12,6 +12,7 @@ from csp.lazily import lazily
 
 if TYPE_CHECKING:
     from microagg.aggregates import (
+        Continuous,
         Generalised,
         Monotone,
         aggregate_anonymise,
@@ -109,6 +110,7 @@ _HOMES = {
     "microagg.partitions.methods": ("individual_ranking", "mdav", "mondrian", "vmdav"),
     "microagg.partitions.partition": ("Partition", "Ranked", "information_loss"),
     "microagg.aggregates": (
+        "Continuous",
         "Generalised",
         "Monotone",
         "aggregate_anonymise",
@@ -131,6 +133,7 @@ __all__ = [
     "Anonymity",
     "ClusterTable",
     "Compliant",
+    "Continuous",
     "CorrelationLoss",
     "CraftedClusters",
     "Disclosure",

@@ -31,8 +31,8 @@ def generalise(
     The attribute generalised next is the one without which the values of f are most similar:
     whose absolute differences over all pairs of records have the smallest average, summed over
     the aggregates and times what the attribute costs; among equals the cheapest, then the first.
-    "Without" means that the attribute, like those generalised before, has one common value in all records of the
-    class; for sums that is the same as to leave it out.
+    "Without" means that the attribute, like those generalised before, has one common value in all
+    records of the class; for sums that is the same as to leave it out.
 
     A class is done when, for every aggregate, all records show the same range of f (then their
     exact parts are equal too), or when d > 0 and no two values possible in the class differ by
