@@ -12,6 +12,7 @@ from csp.lazily import lazily
 
 if TYPE_CHECKING:
     from microagg.aggregates import (
+        Continuous,
         Generalised,
         Monotone,
         aggregate_anonymise,
@@ -113,6 +114,7 @@ _HOMES = {
     "microagg.partitions.methods": ("individual_ranking", "mdav", "mondrian", "vmdav"),
     "microagg.partitions.partition": ("Partition", "Ranked", "information_loss"),
     "microagg.aggregates": (
+        "Continuous",
         "Generalised",
         "Monotone",
         "aggregate_anonymise",
@@ -135,6 +137,7 @@ __all__ = [
     "Anonymity",
     "ClusterTable",
     "Compliant",
+    "Continuous",
     "CorrelationLoss",
     "CraftedClusters",
     "Disclosure",

@@ -64,9 +64,10 @@ def aggregate_anonymise(
     k : int
         Fewest candidates that aggregate knowledge may leave for a record, from 1 to n.
     f : str, mapping, sequence, callable, or list
-        What the attacker knows of a record: "sum" or "average" of the attributes, weights by
-        attribute or one for each (whole or decimal numbers, taken exactly), a function of the
-        user as `Monotone` describes it, or a list of several of these, the most important first.
+        What the attacker knows of a record: "sum", "average", "range" or "variance" of the
+        attributes, weights by attribute or one for each (whole or decimal numbers, taken exactly),
+        a function of the user as `Monotone` or `Continuous` describes it, or a list of several of
+        these, the most important first.
     d : number
         The attacker knows f(t) only within d times its size, 0 <= d < 1. The guarantee is for
         each record around its own f(t).

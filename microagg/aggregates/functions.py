@@ -14,11 +14,25 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, exact
+from microagg.aggregates.spreads import (
+    LARGEST,
+    range_ends,
+    range_of,
+    variance_ends,
+    variance_of,
+)
 
-__all__ = ["LARGEST", "Aggregate", "Linear", "Monotone", "reach", "read_aggregates"]
-
-LARGEST = 2**61
-"""Bound on aggregates, so that differences of two of them fit int64."""
+__all__ = [
+    "LARGEST",
+    "RANGE",
+    "VARIANCE",
+    "Aggregate",
+    "Continuous",
+    "Linear",
+    "Monotone",
+    "reach",
+    "read_aggregates",
+]
 
 
 @dataclass(frozen=True)
@@ -109,24 +123,7 @@ class Monotone:
         InputError
             If the function does not return one whole number below 2**61 for each row.
         """
-        given = np.asarray(self.function(rows.copy()))
-        if given.shape != (len(rows),) or given.dtype.kind not in "biufO":
-            msg = (
-                f"{self.name} must return one whole number for each of the {len(rows)} rows it is "
-                f"given; it returned an array of shape {given.shape} and type {given.dtype}"
-            )
-            raise InputError(msg)
-        if given.dtype.kind in "fO":
-            wrong = [not _is_whole(v) for v in given.tolist()]
-            if any(wrong):
-                msg = f"row {wrong.index(True) + 1}: {self.name} returned no whole number; scale it"
-                raise InputError(msg)
-        limit = 2**53 if given.dtype.kind == "f" else LARGEST
-        found = [int(v) for v in given.tolist()] if given.dtype.kind == "O" else given
-        if len(rows) and (max(found) >= limit or min(found) <= -limit):
-            msg = f"{self.name} returned a number beyond {limit}; use a larger unit"
-            raise InputError(msg)
-        return np.asarray(found, np.int64)
+        return _whole_values(self.function(rows.copy()), len(rows), self.name)
 
     def ends(
         self, lower: NDArray[np.int64], upper: NDArray[np.int64]
@@ -155,7 +152,83 @@ class Monotone:
             raise InputError(msg)
 
 
-Aggregate = Linear | Monotone
+@dataclass(frozen=True)
+class Continuous:
+    """A continuous function that moves either way, with its own bounds over ranges.
+
+    Attributes
+    ----------
+    function : callable
+        Takes an (m, d) int64 array of records, in units of the data, and returns m whole numbers,
+        each depending on its own row alone. Over real numbers it must be continuous, so that it
+        takes every value between two that it takes over the ranges of a record.
+    bounds : callable
+        Takes the lower and the upper ends of such records, two (m, d) int64 arrays, and returns
+        the smallest and the largest whole value that the function takes over the ranges of each
+        record. A number beyond what it takes would let records count as candidates that are none.
+    name : str
+        For reports.
+
+    Notes
+    -----
+    A function that is monotone where the data lies is better given as `Monotone`: a ratio of
+    positive attributes, ``Monotone(lambda rows: 1000 * rows[:, 0] // rows[:, 1], (1, -1))``, rises
+    with one and falls with the other, and rounding down keeps every whole value between.
+    """
+
+    function: Callable[[NDArray[np.int64]], Any]
+    bounds: Callable[[NDArray[np.int64], NDArray[np.int64]], Any]
+    name: str = "function"
+
+    def values(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Values of records, shape (n,); see `Monotone.values`."""
+        return _whole_values(self.function(rows.copy()), len(rows), self.name)
+
+    def ends(
+        self, lower: NDArray[np.int64], upper: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Smallest and largest value of records known by ranges, each of shape (n,)."""
+        low, high = self.bounds(lower.copy(), upper.copy())
+        return (
+            _whole_values(low, len(lower), f"the lower bound of {self.name}"),
+            _whole_values(high, len(lower), f"the upper bound of {self.name}"),
+        )
+
+    def check(self, rows: NDArray[np.int64]) -> None:
+        """Refuse data for which the function has no values.
+
+        Raises
+        ------
+        InputError
+        """
+        self.values(rows)
+
+
+RANGE = Continuous(range_of, range_ends, "range")
+VARIANCE = Continuous(variance_of, variance_ends, "variance")
+
+Aggregate = Linear | Monotone | Continuous
+
+
+def _whole_values(returned: Any, n: int, name: str) -> NDArray[np.int64]:
+    given = np.asarray(returned)
+    if given.shape != (n,) or given.dtype.kind not in "biufO":
+        msg = (
+            f"{name} must return one whole number for each of the {n} rows it is "
+            f"given; it returned an array of shape {given.shape} and type {given.dtype}"
+        )
+        raise InputError(msg)
+    if given.dtype.kind in "fO":
+        wrong = [not _is_whole(v) for v in given.tolist()]
+        if any(wrong):
+            msg = f"row {wrong.index(True) + 1}: {name} returned no whole number; scale it"
+            raise InputError(msg)
+    limit = 2**53 if given.dtype.kind == "f" else LARGEST
+    found = [int(v) for v in given.tolist()] if given.dtype.kind == "O" else given
+    if n and (max(found) >= limit or min(found) <= -limit):
+        msg = f"{name} returned a number beyond {limit}; use a larger unit"
+        raise InputError(msg)
+    return np.asarray(found, np.int64)
 
 
 def read_aggregates(f: Any, names: Sequence[str]) -> tuple[Aggregate, ...]:
@@ -163,10 +236,10 @@ def read_aggregates(f: Any, names: Sequence[str]) -> tuple[Aggregate, ...]:
 
     Parameters
     ----------
-    f : str, mapping, sequence, callable, or Monotone
-        "sum", "average"; weights by attribute (0 where left out) or in the order of the
-        attributes; a function as `Monotone` describes it; or a list of several of these, the
-        most important first.
+    f : str, mapping, sequence, callable, Monotone, or Continuous
+        "sum", "average", "range", "variance"; weights by attribute (0 where left out) or in the
+        order of the attributes; a function as `Monotone` or `Continuous` describes it; or a list
+        of several of these, the most important first.
     names : sequence of str
         The attributes.
 
@@ -191,13 +264,15 @@ def reach(values: NDArray[np.int64], d: Fraction) -> NDArray[np.int64]:
 
 def _read(f: Any, names: Sequence[str]) -> Aggregate:
     count = len(names)
-    if isinstance(f, Monotone):
+    if isinstance(f, (Monotone, Continuous)):
         return f
     if isinstance(f, str):
         if f == "sum":
             return Linear(f, (Fraction(1),) * count)
         if f == "average":
             return Linear(f, (Fraction(1, count),) * count)
+        if f in ("range", "variance"):
+            return RANGE if f == "range" else VARIANCE
     elif isinstance(f, Mapping):
         unknown = [name for name in f if name not in names]
         if unknown:
@@ -212,8 +287,8 @@ def _read(f: Any, names: Sequence[str]) -> Aggregate:
     elif callable(f):
         return Monotone(f, name=str(getattr(f, "__name__", "function")))
     msg = (
-        f"f = {f!r} is not understood; give 'sum', 'average', weights (by name or one an "
-        "attribute), a function of an (m, d) array, or a list of several of these"
+        f"f = {f!r} is not understood; give 'sum', 'average', 'range', 'variance', weights (by "
+        "name or one an attribute), a function of an (m, d) array, or a list of several of these"
     )
     raise InputError(msg)
 

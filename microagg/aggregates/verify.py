@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import prod
+from itertools import combinations, pairwise, product
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,16 @@ from numpy.typing import NDArray
 from csp.compiled import Kernels
 from csp.errors import InputError, argument
 from csp.exact import exact
-from microagg.aggregates.functions import Aggregate, Linear, read_aggregates
+from microagg.aggregates.functions import (
+    RANGE,
+    VARIANCE,
+    Aggregate,
+    Continuous,
+    Linear,
+    read_aggregates,
+)
 from microagg.aggregates.generalised import Generalised
+from microagg.aggregates.spreads import check_corners
 from microagg.records import check_k, read_records
 from microagg.variety import Variety, other_attributes, read_varieties
 
@@ -207,6 +216,16 @@ def _known(
             value = value + _times(units[:, j], weight)
             low = low + _times(ends[0][:, j], weight)
             high = high + _times(ends[1][:, j], weight)
+    elif isinstance(aggregate, Continuous):
+        value = aggregate.values(units)
+        low, high = _spread_ends(aggregate, lower, upper)
+        wrong = (low > value) | (value > high)
+        if wrong.any():
+            msg = (
+                f"row {int(np.argmax(wrong)) + 1}: {aggregate.name} is outside its own bounds over "
+                "the record's ranges; correct the bounds"
+            )
+            raise InputError(msg)
     else:
         signs = aggregate.directions or (1,) * units.shape[1]
         corner = np.array(signs) > 0
@@ -223,6 +242,53 @@ def _known(
     slack = _times(np.abs(value), d.numerator)
     value, low, high = (_times(x, d.denominator) for x in (value, low, high))
     return value, value - slack, value + slack, low, high
+
+
+def _spread_ends(
+    aggregate: Continuous, lower: NDArray[np.int64], upper: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Bound a function that is not monotone: the user's as it says, the others anew."""
+    if aggregate is not RANGE and aggregate is not VARIANCE:
+        return aggregate.ends(lower, upper)
+    ends = _ends_of_range if aggregate is RANGE else _ends_of_variance
+    if aggregate is VARIANCE:
+        check_corners(int((lower < upper).sum(axis=1).max(initial=0)))
+    known: dict[tuple[int, ...], tuple[int, int]] = {}
+    found = []
+    for box in np.hstack([lower, upper]).tolist():
+        key = tuple(box)
+        if key not in known:
+            known[key] = ends(box[: len(box) // 2], box[len(box) // 2 :])
+        found.append(known[key])
+    table = np.array(found)
+    return table[:, 0], table[:, 1]
+
+
+def _ends_of_range(lower: Sequence[int], upper: Sequence[int]) -> tuple[int, int]:
+    pairs = [(i, j) for i in range(len(lower)) for j in range(len(lower)) if i != j]
+    least = max([0, *(lower[i] - upper[j] for i, j in pairs)])
+    return least, max([0, *(upper[i] - lower[j] for i, j in pairs)])
+
+
+def _ends_of_variance(lower: Sequence[int], upper: Sequence[int]) -> tuple[int, int]:
+    """Bound d squared times the variance: over corners, and over places for the mean.
+
+    The least sum of squared distances of the ranges from one number is convex in that number, so
+    it is at an end of a range or where the slope between two ends is 0.
+    """
+    ends = list(zip(lower, upper, strict=True))
+    high = max(
+        sum((x - y) ** 2 for x, y in combinations(corner, 2))
+        for corner in product(*({a, b} for a, b in ends))
+    )
+    marks = sorted({*lower, *upper})
+    places = [Fraction(m) for m in marks]
+    for a, b in pairwise(marks):
+        pulls = [h for h in upper if h <= a] + [low for low in lower if low >= b]
+        if pulls:
+            places.append(min(max(Fraction(sum(pulls), len(pulls)), Fraction(a)), Fraction(b)))
+    least = min(sum(max(a - m, m - b, Fraction(0)) ** 2 for a, b in ends) for m in places)
+    return ceil(len(ends) * least), high
 
 
 def _times(numbers: NDArray[Any], factor: int) -> NDArray[Any]:
