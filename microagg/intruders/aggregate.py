@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import Number, exact
-from microagg.aggregates.functions import Aggregate, Linear, read_aggregates
+from microagg.aggregates.functions import (
+    RANGE,
+    VARIANCE,
+    Aggregate,
+    Linear,
+    read_aggregates,
+)
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.verify import candidate_counts
 from microagg.records import Records, read_records
@@ -212,9 +218,14 @@ def _published_ends(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Fraction]:
     """Bound f over the published ranges, in whole numbers, and say what 1 of f is in them."""
     low, high = aggregate.ends(published.lower, published.upper)
+    unit = Fraction(10**published.scale)
+    if aggregate is RANGE:
+        return low, high, unit
+    if aggregate is VARIANCE:
+        return low, high, (len(published.names) * unit) ** 2
     if not isinstance(aggregate, Linear):
         return low, high, Fraction(1)
-    return low, high, _factor(aggregate) * 10**published.scale
+    return low, high, _factor(aggregate) * unit
 
 
 def _factor(aggregate: Linear) -> Fraction:

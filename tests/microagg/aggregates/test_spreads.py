@@ -19,6 +19,7 @@ from microagg.aggregates import (
     is_aggregate_anonymous,
 )
 from microagg.aggregates.functions import RANGE, VARIANCE
+from microagg.intruders import candidates_of
 from tests.microagg.aggregates.test_aggregates import boxes, files
 from tests.support.shared import examples
 
@@ -156,6 +157,20 @@ def test_functions_of_the_user_with_bounds():
     wrong = Continuous(gaps, lambda a, b: (gaps(a), gaps(a)), "gaps")
     with pytest.raises(InputError, match=r"outside its own bounds|candidates"):
         aggregate_anonymise(X, 3, wrong, method="mondrian")
+
+
+@pytest.mark.parametrize("f", ["range", "variance"])
+def test_an_attacker_names_it_in_the_measure_of_the_data(f):
+    X = np.random.default_rng(6).integers(0, 99, (15, 3)) / 4
+    found = aggregate_anonymise(X, 3, f)
+    counts = candidate_counts(X, found, f)
+    for i, row in enumerate(X):
+        exact = [Fraction(float(x)) for x in row]
+        mean = sum(exact) / 3
+        spread = sum((x - mean) ** 2 for x in exact) / 3
+        met = candidates_of(found, max(exact) - min(exact) if f == "range" else spread, f)
+        assert i in met
+        assert len(met) == counts[i]
 
 
 def test_limits_are_named():
