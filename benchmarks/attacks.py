@@ -1,0 +1,92 @@
+"""How long the matching attack takes: ``python -m benchmarks.attacks``.
+
+Tables of counts like those of Minami and Abe (2019, Section 4): rounded normal numbers of mean 15
+and standard deviation 10, without signs; sensitive below 5, at least 8 wide. CPU seconds of one
+call of `attacks.matching` in a process that has made one before.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+import typer
+
+from attacks import matching
+from csp import Mechanism, MinFrequency, Table
+from csp.errors import CellveilError
+from csp.release.release import Release
+
+__all__ = ["SPECS", "Spec", "measured"]
+
+MECHANISM = Mechanism(MinFrequency(5), width=8, margins="publish")
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Tables of one shape, without margins, and the median that is aimed at."""
+
+    name: str
+    shape: tuple[int, ...]
+    tables: int
+    aim: float
+    time_limit: float = 60.0
+
+
+SPECS = (
+    Spec("16 cells (4x4 with margins)", (3, 3), 40, 0.001),
+    Spec("25 cells", (4, 4), 40, 0.002),
+    Spec("36 cells", (5, 5), 40, 0.005),
+    Spec("81 cells (9x9)", (8, 8), 5, 1.0),
+    Spec("100 cells (10x10)", (9, 9), 5, 1.0),
+    Spec("64 cells (4x4x4), inner 3x3x3", (3, 3, 3), 15, 0.2),
+    Spec("125 cells (5x5x5), inner 4x4x4", (4, 4, 4), 5, 1.0),
+)
+
+
+def releases(spec: Spec) -> Iterator[Release]:
+    """Yield releases of tables that need suppression, and can be protected."""
+    seed = found = 0
+    while found < spec.tables:
+        rng = np.random.default_rng(seed)
+        seed += 1
+        counts = np.abs(np.rint(rng.normal(15, 10, spec.shape))).astype(int)
+        try:
+            release = MECHANISM.protect(Table.from_array(counts), time_limit=30).release
+        except CellveilError:
+            continue
+        if release.pattern.any():
+            found += 1
+            yield release
+
+
+def measured(spec: Spec) -> tuple[list[float], int]:
+    """CPU seconds of each attack, and how many did not look at all tables."""
+    seconds, cut = [], 0
+    for number, release in enumerate(releases(spec)):
+        if not number:
+            matching(release, MECHANISM, time_limit=spec.time_limit)
+        began = time.process_time()
+        cut += not matching(release, MECHANISM, time_limit=spec.time_limit).complete
+        seconds.append(time.process_time() - began)
+    return seconds, cut
+
+
+def main() -> None:
+    """Print a table in Markdown."""
+    typer.echo("| tables | number | median | largest | not complete | aim (median) |")
+    typer.echo("|---|---|---|---|---|---|")
+    for spec in SPECS:
+        if len(sys.argv) > 1 and not any(word in spec.name for word in sys.argv[1:]):
+            continue
+        seconds, cut = measured(spec)
+        numbers = f"{median(seconds):.3g} s | {max(seconds):.3g} s | {cut} | {spec.aim:g} s"
+        typer.echo(f"| {spec.name} | {spec.tables} | {numbers} |")
+
+
+if __name__ == "__main__":
+    main()
