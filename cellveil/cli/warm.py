@@ -122,6 +122,9 @@ def _compliance() -> None:
     file = {name: np.random.default_rng(1).integers(1, 100, 40) for name in "ab"}
     for method in ("grow", "merge", "optimise"):
         microagg.comply(file, 4, "P(10)", method=method, time_limit=20)
+    # Clusters that may not grow are mended record by record.
+    skewed = {name: np.random.default_rng(1).lognormal(3, 2, 40).astype(int) for name in "ab"}
+    microagg.comply(skewed, 4, "P(10)", method="merge", most=7, time_limit=20)
 
 
 def _aggregates() -> None:
