@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from attacks.algorithm_known.match_tests import MatchTest, published_as
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.public_view import PublicView, View
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import Draws, draw
 from csp.clock import Clock
@@ -59,14 +59,14 @@ class AttackRun:
 
     Parameters
     ----------
-    view : PublicView
+    view : PublicView or BlackBoxView
     clock : Clock
     progress : callable or None
         Called with tables tested and matches.
     """
 
     def __init__(
-        self, view: PublicView, clock: Clock, progress: Callable[[int, int], None] | None
+        self, view: View, clock: Clock, progress: Callable[[int, int], None] | None
     ) -> None:
         self._view, self._clock, self._progress = view, clock, progress
         width = int((view.upper - view.lower).max()) + 1
@@ -104,6 +104,7 @@ class AttackRun:
             self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
 
     def _search(self, mode: int) -> None:
+        assert isinstance(self._view, PublicView)
         search = NetworkSearch(self._view, mode, clock=self._clock)
         search.start_from(self.seen_values)
         before = self.tested, self.matched
@@ -213,7 +214,7 @@ class AttackRun:
                 self.tested += 1
                 if (
                     published_as(self._view, x, self._clock, method="ilp")
-                    if method == "reference"
+                    if method == "reference" and isinstance(self._view, PublicView)
                     else test.matches(x, self._clock)
                 ):
                     self.matched += 1
@@ -243,6 +244,7 @@ class AttackRun:
         if self._view.value_rules is not None:
             return
         # The mechanism looks at more than one cell: what it asks must be noted match by match.
+        assert isinstance(self._view, PublicView)
         problem = self._view.mechanism.problem(self._view.release.table(x))
         cells, asked = self._view.cells, self._required
         asked.primary[place] |= problem.primary[cells]

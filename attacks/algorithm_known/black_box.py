@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.match_tests import MatchTest
-from attacks.algorithm_known.public_view import NeverPublished, PublicView
+from attacks.algorithm_known.public_view import BlackBoxView, NeverPublished, PublicView, View
 from attacks.fibre.consistent_tables import Fibre
 from csp.clock import Clock
 from csp.errors import InputError, Unprotectable
@@ -55,28 +55,27 @@ def matches_of(
             "defence=None"
         )
         raise InputError(msg)
-    if isinstance(algorithm, Mechanism) and fibre is not None:
+    if fibre is None:
+        pattern_of = _open_pattern(algorithm) if isinstance(algorithm, Mechanism) else algorithm
+        try:
+            found = pattern_of(release.table(np.zeros(0, dtype=np.int64)))
+        except Unprotectable:
+            return
+        if (
+            found is not None
+            and not as_flags(found, len(release.pattern), "the pattern of the algorithm").any()
+        ):
+            yield np.zeros((1, 0), dtype=np.int64)
+        return
+    view: View
+    if isinstance(algorithm, Mechanism):
         try:
             view = PublicView.of(release, algorithm, clock=clock)
         except NeverPublished:
             return
-        yield from MatchTest.for_(view).listed(clock)
-        return
-    pattern_of = _open_pattern(algorithm) if isinstance(algorithm, Mechanism) else algorithm
-    nothing = [np.zeros((1, 0), dtype=np.int64)]
-    for block in nothing if fibre is None else fibre.blocks(time_limit=clock.seconds):
-        flags = np.zeros(len(block), dtype=bool)
-        for i, x in enumerate(block):
-            clock.check("every table was tested")
-            try:
-                found = pattern_of(release.table(x))
-            except Unprotectable:
-                continue
-            if found is not None:
-                given = as_flags(found, len(release.pattern), "the pattern of the algorithm")
-                flags[i] = np.array_equal(given, release.pattern)
-        if flags.any():
-            yield block[flags]
+    else:
+        view = BlackBoxView.of(release, algorithm, 1, clock)
+    yield from MatchTest.for_(view).listed(clock)
 
 
 def _open_pattern(mechanism: Mechanism) -> Callable[[Table], NDArray[np.bool_]]:

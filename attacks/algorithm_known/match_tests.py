@@ -17,7 +17,7 @@ from attacks.algorithm_known.carried_proofs import Carried
 from attacks.algorithm_known.network_enumeration import MATCHES
 from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
 from attacks.algorithm_known.preferred_pattern import PreferredPattern
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from attacks.fibre.consistent_tables import Fibre
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
@@ -27,8 +27,9 @@ from csp.problem.problem import Problem
 from csp.solve import suppress
 from csp.solve.exact.tiebreak import prefers
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
+from csp.tables.patterns import as_flags
 
-__all__ = ["DecoyTest", "MatchTest", "NetworkTest", "SolverTest", "published_as"]
+__all__ = ["BlackBoxTest", "DecoyTest", "MatchTest", "NetworkTest", "SolverTest", "published_as"]
 
 _POOL = 40
 _BLOCK = 64
@@ -91,18 +92,19 @@ class MatchTest(ABC):
 
     Parameters
     ----------
-    view : PublicView
+    view : PublicView or BlackBoxView
     """
 
-    def __init__(self, view: PublicView) -> None:
-        self._view = view
+    _view: View
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._view!r})"
 
     @staticmethod
-    def for_(view: PublicView) -> MatchTest:
+    def for_(view: View) -> MatchTest:
         """Test that suits a mechanism and a table: decoys, small networks, or anything else."""
+        if isinstance(view, BlackBoxView):
+            return BlackBoxTest(view)
         if view.mechanism.defence is not None:
             return DecoyTest(view)
         return NetworkTest(view) if network_search_applies(view) else SolverTest(view)
@@ -157,7 +159,7 @@ class NetworkTest(MatchTest):
     """Match test on networks of up to 64 cells, compiled (see `network_search`)."""
 
     def __init__(self, view: PublicView) -> None:
-        super().__init__(view)
+        self._view: PublicView = view
         # It remembers patterns that beat the published one.
         self._search: NetworkSearch | None = None
 
@@ -222,6 +224,9 @@ class DecoyTest(MatchTest):
     values, and `attacks.algorithm_known.public_view.PublicView.of` has checked it.)
     """
 
+    def __init__(self, view: PublicView) -> None:
+        self._view: PublicView = view
+
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`: whether some key publishes this table so."""
         view = self._view
@@ -237,6 +242,31 @@ class DecoyTest(MatchTest):
         ).safe  # fmt: skip
 
 
+class BlackBoxTest(MatchTest):
+    """Match test by running a function, which gets the table without contributors."""
+
+    def __init__(self, view: BlackBoxView) -> None:
+        self._view: BlackBoxView = view
+
+    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+        """See `MatchTest.matches`.
+
+        Raises
+        ------
+        InputError
+            If the function returns anything else than a pattern or None.
+        """
+        view = self._view
+        try:
+            found = view.algorithm(view.release.table(values))
+        except Unprotectable:
+            return False
+        if found is None:
+            return False
+        given = as_flags(found, len(view.release.pattern), "the pattern of the algorithm")
+        return bool(np.array_equal(given, view.release.pattern))
+
+
 class SolverTest(MatchTest):
     """Match test by an exact search for a preferred pattern, warm from candidate to candidate.
 
@@ -247,7 +277,7 @@ class SolverTest(MatchTest):
     """
 
     def __init__(self, view: PublicView) -> None:
-        super().__init__(view)
+        self._view: PublicView = view
         n = view.table.n_cells
         # Ties are broken in the order of labels (`csp.suppress`).
         self._order = label_order(view.table) if n <= BINARY_UP_TO else np.arange(n)

@@ -7,23 +7,26 @@ runs it on every completion of the release; only those that reproduce the patter
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, AttackRun
+from attacks.algorithm_known.black_box import Algorithm
 from attacks.algorithm_known.network_search import network_search_applies
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from attacks.fibre.consistent_tables import Fibre
 from csp.clock import Clock, now
 from csp.errors import InputError
+from csp.exact import Number, ceil_fraction, exact
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 
 __all__ = ["METHODS", "OPEN", "SAFE", "UNSAFE", "Matching", "matching"]
 
 METHODS = ("auto", "hull", "values", "all", "sample", "reference")
+_OF_FUNCTIONS = ("auto", "all", "sample")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -127,9 +130,10 @@ class Matching:
 
 def matching(
     release: Release,
-    mechanism: Mechanism,
+    mechanism: Algorithm,
     *,
     method: str = "auto",
+    width: Number | None = None,
     marks: NDArray[np.bool_] | None = None,
     time_limit: float | None = None,
     max_tables: int = 200_000,
@@ -144,9 +148,13 @@ def matching(
     Parameters
     ----------
     release : Release
-    mechanism : Mechanism
+    mechanism : Mechanism or callable
         What the adversary knows of the algorithm. With a defence: all but the key, which is not
-        looked at; matches are tables that some key would publish so.
+        looked at; matches are tables that some key would publish so. A function stands for any
+        other program: it takes a `Table` and returns the (n,) bool pattern that the program
+        publishes, or None if it publishes nothing; it must be deterministic. Its rule may look
+        at anything in the table (a share of the values, cells that are never published), so
+        this also reaches tables of magnitudes. Methods are "auto", "all" and "sample" then.
     method : {"auto", "hull", "values", "all", "sample", "reference"}
         "hull" finds hulls, "values" all surviving values, both without testing every table (both
         need a network of up to 64 cells that may be suppressed, and rules that look at cells one
@@ -157,6 +165,9 @@ def matching(
         raises the largest. Which solution is fixed makes no difference.) "auto" is "hull" where it
         applies; else every table is tested that could widen a hull, if there are at most
         `max_tables`, and tables that are drawn if there are more.
+    width : Number, optional
+        Of a function: least width that it promises the interval of every suppressed cell, in
+        numbers of the measure. By default one unit: no value may be known exactly.
     marks : (n,) bool, optional
         Primary cells, if the release told them apart.
     time_limit : float, optional
@@ -199,6 +210,19 @@ def matching(
 
     >>> found.kernel.T.tolist(), found.tested
     ([[1, -1, -1, 1]], 18)
+
+    Another program, as a function: it suppresses where a row and a column with a count below 9
+    cross. It would have published 3 of the 19 consistent tables otherwise.
+
+    >>> import numpy as np
+    >>> def program(table):
+    ...     small = table.values.reshape(4, 4)[:3, :3] < 9
+    ...     crossing = small.any(axis=1)[:, None] & small.any(axis=0)
+    ...     return np.pad(crossing, (0, 1)).ravel()
+    >>> other = Table.from_array([[7, 11, 60], [12, 8, 60], [60, 60, 60]])
+    >>> found = matching(Release.of(other, program(other)), program, method="all")
+    >>> found.fibre_size, found.matched, found.values[0].tolist()
+    (19, 16, [0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 14, 15, 16, 17, 18])
     """
     began, clock = now(), Clock.of(time_limit)
     if method not in METHODS:
@@ -208,12 +232,25 @@ def matching(
         if number <= 0:
             msg = f"{name} {number!r} is not a positive number of tables"
             raise InputError(msg)
-    view = PublicView.of(release, mechanism, marks=marks, clock=clock)
+    view: View
+    fast = False
+    if isinstance(mechanism, Mechanism):
+        if width is not None:
+            msg = "width= is for functions; a mechanism says itself what it promises"
+            raise InputError(msg)
+        view = PublicView.of(release, mechanism, marks=marks, clock=clock)
+        fast = network_search_applies(view)
+        if method == "reference" and mechanism.defence is not None:
+            msg = "method 'reference' runs the algorithm, which takes the key; use method 'auto'"
+            raise InputError(msg)
+    else:
+        if method not in _OF_FUNCTIONS or marks is not None:
+            given = f"method {method!r}" if marks is None else "marks="
+            msg = f"{given} needs a mechanism; a function takes {', '.join(_OF_FUNCTIONS)} alone"
+            raise InputError(msg)
+        asked = 1 if width is None else ceil_fraction(exact(width) * 10**release.scale)
+        view = BlackBoxView.of(release, mechanism, asked, clock)
     run = AttackRun(view, clock, progress)
-    fast = network_search_applies(view)
-    if method == "reference" and mechanism.defence is not None:
-        msg = "method 'reference' runs the algorithm, which takes the key; use method 'auto'"
-        raise InputError(msg)
     if method == "auto" and view.excludes_nothing:
         method = "theorem"
     if method == "auto" and fast:
@@ -234,6 +271,9 @@ def matching(
         )
         raise InputError(msg)
     proved = run.verdicts()
+    if isinstance(view, BlackBoxView):
+        # Which cells a function took for sensitive is not told by its pattern.
+        proved = replace(proved, named=np.full(len(view.cells), ""))
     values = tuple(
         low + np.flatnonzero(met) for low, met in zip(view.lower, run.seen_values, strict=True)
     )

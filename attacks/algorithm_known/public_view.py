@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ from csp.release.release import Release
 from csp.tables.patterns import as_flags
 from csp.tables.table import Table
 
-__all__ = ["NeverPublished", "PublicView", "ValueRules"]
+__all__ = ["BlackBoxView", "NeverPublished", "PublicView", "ValueRules", "View"]
 
 _MOST_RULES = 4_000_000
 _MOST_VALUES = 20_000_000
@@ -122,17 +124,7 @@ class PublicView:
         _check_published(release, mechanism, cost_problem)
         if mechanism.defence is not None:
             _check_wide(release, mechanism, cost_problem, clock)
-        lower, upper = feasible(table, release.pattern, clock)
-        cells = np.flatnonzero(release.pattern)
-        width = int((upper - lower).max()) + 1
-        if len(cells) * width > _MOST_VALUES:
-            i = int(cells[np.argmax(upper - lower)])
-            msg = (
-                f"the relations leave suppressed cell {table.cell(i)} {width} values, and every "
-                f"value of every cell is looked at (up to {_MOST_VALUES} in all); attack a table "
-                "in a larger unit, or with tighter bounds"
-            )
-            raise InputError(msg)
+        cells, lower, upper = _ranges(release, table, clock)
         value_rules = None
         if mechanism.cellwise and len(cells) * int((upper - lower).max() + 1) <= _MOST_RULES:
             value_rules = _value_rules(release, mechanism, table, cells, lower, upper, clock)
@@ -159,6 +151,82 @@ class PublicView:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BlackBoxView:
+    """The tables consistent with a release, and a function in the place of the mechanism.
+
+    Nothing is known of the function but what it does. What it promises is a least width of the
+    interval of every suppressed cell.
+
+    Attributes
+    ----------
+    release : Release
+    algorithm : callable
+        Gives the (n,) bool pattern of a table, or None.
+    table, cells, lower, upper
+        As in `PublicView`.
+    value_rules : ValueRules
+        The promise, in the same form: every value of every cell must keep the width.
+    """
+
+    release: Release
+    algorithm: Callable[[Table], Any]
+    table: Table
+    cells: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    value_rules: ValueRules
+    marks = None
+    excludes_nothing = False
+
+    def __repr__(self) -> str:
+        return f"BlackBoxView({len(self.cells)} suppressed cells)"
+
+    @classmethod
+    def of(
+        cls, release: Release, algorithm: Callable[[Table], Any], width: int, clock: Clock
+    ) -> BlackBoxView:
+        """View a release of a function that promises a width, in units.
+
+        Raises
+        ------
+        InputError
+            If no table is consistent with the release, or too many values are.
+        OutOfTime
+            If the time runs out before the intervals of the cells are known.
+        """
+        table = complete(release, time_limit=clock.seconds)
+        cells, lower, upper = _ranges(release, table, clock)
+        shape = len(cells), int((upper - lower).max()) + 1
+        asked = np.array([0, 0, width], dtype=np.int64)[:, None, None]
+        every = np.broadcast_to(np.True_, shape)
+        rules = ValueRules(
+            every, np.broadcast_to(asked, (3, *shape)), np.broadcast_to(np.int64(0), shape), every
+        )
+        return cls(release, algorithm, table, cells, lower, upper, rules)
+
+
+View = PublicView | BlackBoxView
+
+
+def _ranges(
+    release: Release, table: Table, clock: Clock
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Suppressed cells with their least and largest feasible values."""
+    lower, upper = feasible(table, release.pattern, clock)
+    cells = np.flatnonzero(release.pattern)
+    width = int((upper - lower).max()) + 1
+    if len(cells) * width > _MOST_VALUES:
+        i = int(cells[np.argmax(upper - lower)])
+        msg = (
+            f"the relations leave suppressed cell {table.cell(i)} {width} values, and every "
+            f"value of every cell is looked at (up to {_MOST_VALUES} in all); attack a table "
+            "in a larger unit, or with tighter bounds"
+        )
+        raise InputError(msg)
+    return cells, lower, upper
+
+
 def _cost_problem(mechanism: Mechanism, table: Table) -> Problem:
     """Problem without levels: those of one completion may not even fit its bounds."""
     publish = table.margins if mechanism.margins == "publish" else np.zeros(table.n_cells, bool)
@@ -174,7 +242,8 @@ def _check_published(release: Release, mechanism: Mechanism, cost_problem: Probl
     except NoContributors as error:
         msg = (
             "the rules of the mechanism look at contributors, which a release does not hold; this "
-            "attack needs a table of counts"
+            "attack needs a table of counts, or the rule as a function of a table whose cells are "
+            "the contributions"
         )
         raise InputError(msg) from error
     open_cells = ~release.pattern
