@@ -51,9 +51,10 @@ def link(*tables: Table) -> Table:
     ------
     InputError
         If no table is given, the roots of one dimension differ, a dimension without a root is
-        lacking in a table, the hierarchies of a dimension give one code different parts (code and
-        tables named), a shared cell has different values, contributors or structure in two
-        tables (cell and tables named), or only some of the tables have contributors.
+        lacking in a table, the hierarchies of a dimension give one code different parts or hold
+        each other in a circle (codes and tables named), a shared cell has different values,
+        contributors or structure in two tables (cell and tables named), or only some of the tables
+        have contributors.
 
     Examples
     --------
@@ -163,6 +164,7 @@ def _check_hierarchies(tables: Sequence[Table]) -> None:
             for code, below in children.items():
                 parts.setdefault(name, {}).setdefault(code, []).append((number, below))
     for name, known in parts.items():
+        _check_circles(name, known)
         for code, given in known.items():
             first, below = given[0]
             for number, other in given[1:]:
@@ -186,6 +188,31 @@ def _check_hierarchies(tables: Sequence[Table]) -> None:
                         "something else there"
                     )
                     raise InputError(msg)
+
+
+def _check_circles(name: str, known: Mapping[str, Sequence[tuple[int, frozenset[str]]]]) -> None:
+    """Refuse codes that hold each other: one table breaks down what is a part in another."""
+    if len({number for given in known.values() for number, _ in given}) == 1:
+        return
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    for code, given in known.items():
+        for number, below in given:
+            graph.add_edges_from(((code, child) for child in sorted(below)), table=number)
+    try:
+        circle = nx.find_cycle(graph)
+    except nx.NetworkXNoCycle:
+        return
+    steps = ", ".join(
+        f"{code!r} holds {child!r} in table {graph.edges[code, child]['table']}"
+        for code, child in circle
+    )
+    msg = (
+        f"the hierarchies of dimension {name!r} go round in a circle: {steps}; rename a code that "
+        "means different things in two tables"
+    )
+    raise InputError(msg)
 
 
 def _ground(

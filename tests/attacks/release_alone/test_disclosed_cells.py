@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import islice
 from math import ceil, floor, inf
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -155,3 +156,25 @@ def test_bad_input_is_refused() -> None:
         disclosed(release, time_limit=0)
     with pytest.raises(OutOfTime):
         disclosed(release, time_limit=1e-9)
+
+
+@examples(40)
+@given(st.integers(2, 7), st.integers(2, 7), st.data())
+def test_linear_algebra_finds_the_bridges_of_a_two_way_pattern(
+    rows: int, columns: int, data: st.DataObject
+) -> None:
+    """Suppressed cells of a two-way table are edges between its row and its column equations."""
+    table = Table.from_array(np.full((rows, columns), 9))
+    flags = data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells))
+    flags[0] = True  # without a suppressed cell there is nothing to attack
+    found = disclosed(Release.of(table, np.array(flags)))
+    edges = {
+        i: (("row", label[0]), ("column", label[1]))
+        for i, label in enumerate(table.labels)
+        if flags[i]
+    }
+    # A row's equation has its total too, in the column of totals; so has a column's.
+    graph = nx.Graph(edges.values())
+    bridges = {frozenset(edge) for edge in nx.bridges(graph)}
+    wanted = [frozenset(edges[i]) in bridges for i in found.cells.tolist()]
+    assert found.linear.tolist() == wanted

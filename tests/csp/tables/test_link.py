@@ -213,6 +213,16 @@ def regions(tree, codes, size):
     return Table.from_microdata(data, ["region", size], hierarchies=hierarchies)
 
 
+def test_codes_that_hold_each_other_are_named():
+    one = regions({"N": {"1": None, "S": ["2", "3"]}}, "1123", "size")
+    two = regions({"S": {"4": None, "N": ["5", "6"]}}, "4456", "sector")
+    with pytest.raises(
+        InputError,
+        match=r"'region' go round in a circle: 'S' holds 'N' in table 2, 'N' holds 'S' in table 1;",
+    ):
+        link(one, two)
+
+
 def test_hierarchies_of_one_dimension_must_agree_on_its_codes():
     one = regions({"N": ["1", "2"], "S": ["3", "4"]}, "1234", "size")
     # The values agree by chance, the codes do not.
