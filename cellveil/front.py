@@ -6,13 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from cellveil.render.screen import say
+from cellveil.render.screen import Manner, manner, say
 from cellveil.signals import exit_code
 
 __all__ = [
@@ -30,10 +31,19 @@ SAFE, UNSAFE, BAD_INPUT, NO_ANSWER = 0, 1, 2, 3
 
 
 class Front(TyperGroup):
-    """Turns what goes wrong on purpose into one message and an exit code."""
+    """Turns what goes wrong on purpose into one message and an exit code.
+
+    Gives every command --quiet, and those that have --summary also --json.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        for command in _leaves(self):
+            command.params += _switches(json="summary" in {param.name for param in command.params})
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
+        manner.set(Manner())
         with _answering(ctx, lambda: self.commands.get(ctx.invoked_subcommand)):
             return super().invoke(ctx)
 
@@ -45,6 +55,52 @@ class FrontCommand(TyperCommand):
         """Run it."""
         with _answering(ctx, lambda: self):
             return super().invoke(ctx)
+
+
+def _leaves(group: Any) -> Iterator[Any]:
+    for below in group.commands.values():
+        if hasattr(below, "commands"):
+            yield from _leaves(below)
+        else:
+            yield below
+
+
+def _switches(*, json: bool) -> list[Any]:
+    """Options that change how a command speaks, and not what it does."""
+    lender = typer.Typer(add_completion=False)
+    lender.command()(_lend)
+    wanted = ("quiet", "json") if json else ("quiet",)
+    return [param for param in typer.main.get_command(lender).params if param.name in wanted]
+
+
+def _quietly(on: bool) -> None:  # noqa: FBT001 (the parser's call)
+    if on:
+        manner.set(replace(manner.get(), quiet=True))
+
+
+def _as_json(on: bool) -> None:  # noqa: FBT001
+    if on:
+        manner.set(replace(manner.get(), json=True))
+
+
+def _lend(
+    *,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", expose_value=False, callback=_quietly, help="Nothing on stderr but errors."
+        ),
+    ] = False,
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json", expose_value=False, callback=_as_json,
+            help="Facts as JSON on stdout, as in --summary, in the place of the table.",
+        ),
+    ] = False,
+) -> None:  # fmt: skip
+    """Lend its options to other commands; it is never run."""
+    del quiet, json
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import typer
 
 from cellveil.front import Front
 from studies.claims.command import check
-from studies.matching.command import matching
+from studies.matching.command import matching, parameters
 from studies.microdata.command import aggregates, compliance, disclosure, swapping, timings
 from studies.publishing.command import publishing
 
@@ -33,5 +33,15 @@ def front(
     del debug  # read by the group
 
 
-for _study in (matching, publishing, disclosure, compliance, aggregates, swapping, timings, check):
+for _study in (
+    matching,
+    parameters,
+    publishing,
+    disclosure,
+    compliance,
+    aggregates,
+    swapping,
+    timings,
+    check,
+):
     app.command()(_study)

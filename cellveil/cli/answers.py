@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from cellveil.cli.options import Cost
-from cellveil.render.screen import say
+from cellveil.render.screen import manner, say
 from cellveil.signals import exit_code
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from csp.solve import Suppression
 
 __all__ = [
+    "answer",
     "cost_words",
     "ends",
     "hashes",
@@ -29,6 +30,24 @@ __all__ = [
     "say_written",
     "terminal",
 ]
+
+
+def answer(facts: Mapping[str, Any], show: Callable[[], object] | None = None) -> None:
+    """Give the result on stdout: facts with --json, otherwise whatever `show` prints.
+
+    Parameters
+    ----------
+    facts : mapping
+        What --summary writes.
+    show : callable, optional
+        Prints the result for the eye; None if it went into a file.
+    """
+    if manner.get().json:
+        import json
+
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    elif show is not None:
+        show()
 
 
 def needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:

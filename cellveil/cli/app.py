@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from cellveil.cli.answers import (
+    answer,
     cost_words,
     ends,
     hashes,
@@ -70,7 +71,6 @@ app = typer.Typer(
     name="cellveil",
     cls=Front,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks show local variables: cell values
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -91,7 +91,7 @@ def front(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
-    debug: Annotated[bool, typer.Option(help="Show tracebacks of errors.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
 ) -> None:
     """Protect statistical tables by cell suppression, and prove what remains hidden.
 
@@ -381,16 +381,19 @@ def protect(
                 report, result, title=data[0].name.partition(".")[0], attacks=attacked,
                 inputs=data, trace=trace, reveal=reveal, files=files,
             )  # fmt: skip
+        # Last, since it names the others by their hash.
+        more = {"posterior": known} if known else {}
+        named = [p for p in (output, report, release, jj) if p is not None]
+        facts = result.summary(reveal=reveal) | more | {"files": hashes(named, files)}
         if summary is not None:
-            # Last, since it names the others by their hash.
-            more = {"posterior": known} if known else {}
-            named = [p for p in (output, report, release, jj) if p is not None]
-            facts = result.summary(reveal=reveal) | more | {"files": hashes(named, files)}
             write_json(summary, facts, files)
-    if output is None:
-        print_result(
-            result, columns, reveal=reveal, intervals=intervals, long=layout is Layout.LONG
-        )
+    long = layout is Layout.LONG
+    answer(
+        facts,
+        None
+        if output is not None
+        else lambda: print_result(result, columns, reveal=reveal, intervals=intervals, long=long),
+    )
     for note in table.notes:
         say(f"{note[0].upper()}{note[1:]}.")
     if result.audit.cut_short:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellveil.cli.answers import answer
 from cellveil.cli.options import RESULTS, Reveal, Summary
 from cellveil.front import SAFE, UNSAFE
 from cellveil.render.screen import say
@@ -92,8 +93,10 @@ def report(
         )  # fmt: skip
     if summary is not None:
         write_json(summary, found.summary(reveal=reveal))
-    for line in found.text(reveal=reveal).splitlines():
-        typer.echo(printable(line))
+    answer(
+        found.summary(reveal=reveal),
+        lambda: typer.echo("\n".join(map(printable, found.text(reveal=reveal).splitlines()))),
+    )
     if summary is not None:
         say(f"Wrote {summary}.")
     raise typer.Exit(SAFE if found.complete and not found.exposed else UNSAFE)
@@ -158,8 +161,7 @@ def matching(
         write_json(summary, _facts(found))
     if output is not None:
         write_columns(output, columns)
-    else:
-        _print(found, columns)
+    answer(_facts(found), None if output is not None else lambda: _print(found, columns))
     for line in _words(found):
         say(line)
     wrote = [str(path) for path in (output, summary) if path is not None]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from cellveil.cli.answers import answer
 from cellveil.cli.options import Summary, TimeLimit
 from cellveil.front import SAFE, UNSAFE
 from cellveil.render.screen import say, tell
@@ -61,6 +62,7 @@ def diff(
     if summary is not None:
         write_json(summary, facts)
         say(f"Wrote {summary}.")
+    answer(facts)
     raise typer.Exit(UNSAFE if facts["together"] and facts["together"]["disclosed"] else SAFE)
 
 

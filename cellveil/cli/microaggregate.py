@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellveil.cli.answers import answer
 from cellveil.cli.options import (
     RESULTS,
     Cost,
@@ -254,6 +255,7 @@ def microaggregate(
             report, records, result, rule=rule, negative=str(negative), inputs=[data],
             time_limit=max(work.clock.left, 1.0),
         )  # fmt: skip
+    answer(facts)
     for line in lines:
         say(line)
     if output is not None and not safe:

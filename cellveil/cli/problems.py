@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cellveil.cli.answers import ends, hashes, needs_reveal, say_written
+from cellveil.cli.answers import answer, ends, hashes, needs_reveal, say_written
 from cellveil.cli.options import (
     JJ,
     RESULTS,
@@ -107,6 +107,7 @@ def suppress(
         facts = defended_facts(defended, posed, reveal=reveal)
         facts |= {"guarantee": defended.guarantee.to_dict()}
     columns = pattern_columns(posed, found.pattern, reveal=reveal)
+    facts["files"] = {}
     with written_together() as files:
         if output is not None and to_jj:
             secondary = found.pattern & (posed.status == "s")
@@ -114,11 +115,11 @@ def suppress(
             write_jj(replace(posed, status=letters), output, files=files)
         elif output is not None:
             write_columns(output, columns, files)
+        if output is not None:
+            facts["files"] = hashes([output], files)
         if summary is not None:
-            named = [] if output is None else [output]
-            write_json(summary, facts | {"files": hashes(named, files)}, files)
-    if output is None:
-        write_csv(sys.stdout, columns)
+            write_json(summary, facts, files)
+    answer(facts, None if output is not None else lambda: write_csv(sys.stdout, columns))
     say(sizes(posed, found.pattern, reveal=reveal))
     if defended is None:
         say(quality(found, "cost is that of the file", reveal=reveal))
@@ -197,13 +198,15 @@ def audit(
         facts["claims_verified"] = len(found.certificate.claims)
     # The intervals of an unsafe pattern are what must not be known.
     wrote = output if found.safe or reveal else None
+    facts["files"] = {}
     with written_together() as files:
         if wrote is not None:
             columns = pattern_columns(posed, hidden, reveal=reveal)
             write_columns(wrote, columns | interval_columns(found, posed.table.scale), files)
+            facts["files"] = hashes([wrote], files)
         if summary is not None:
-            named = [] if wrote is None else [wrote]
-            write_json(summary, facts | {"files": hashes(named, files)}, files)
+            write_json(summary, facts, files)
+    answer(facts)
     if found.safe:
         for line in guarantee(found, "its protection levels", options=False):
             tell(line)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from cellveil.cli.answers import hashes, terminal
+from cellveil.cli.answers import answer, hashes, terminal
 from cellveil.cli.options import RESULTS
 from cellveil.front import SAFE, explained, folder_for, message_of
 from cellveil.io.files import (
@@ -166,9 +166,11 @@ def protect_each(
             )
         )
     errors = {name: message for name, (message, _) in failed.items()}
+    told = {name: facts.get(name, {"error": errors.get(name)}) for name in places}
     if summary is not None:
-        write_json(summary, {name: facts.get(name, {"error": errors.get(name)}) for name in places})
-    _show([{"table": name, **facts.get(name, {}), "error": errors.get(name)} for name in places])
+        write_json(summary, told)
+    rows = [{"table": name, **facts.get(name, {}), "error": errors.get(name)} for name in places]
+    answer(told, lambda: _show(rows))
     for line in (*promises, *(f"{name}: {message}" for name, message in errors.items())):
         say(line)
     say(f"Wrote {len(facts)} of {len(places)} tables into {next(iter(places.values())).parent}.")

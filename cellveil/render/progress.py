@@ -7,6 +7,8 @@ import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from cellveil.render.screen import manner
+
 if TYPE_CHECKING:
     from csp.solve import Progress
 
@@ -31,6 +33,10 @@ WORDS = {
 }
 
 
+def _is_watched() -> bool:
+    return sys.stderr.isatty() and not manner.get().quiet
+
+
 class Meter:
     """Progress of a run: phase, what is known of the gap, and the cells suppressed so far.
 
@@ -49,7 +55,7 @@ class Meter:
         self._over = False
 
     def __enter__(self) -> Meter:
-        if sys.stderr.isatty():
+        if _is_watched():
             self._timer.start()
         return self
 
@@ -117,7 +123,7 @@ class Bar:
         self._task: Any = None
 
     def __enter__(self) -> Bar:
-        if sys.stderr.isatty():
+        if _is_watched():
             from rich.console import Console
             from rich.progress import (
                 BarColumn,

@@ -6,11 +6,13 @@ import shutil
 import sys
 import textwrap
 import unicodedata
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TextIO
 
 import typer
 
-__all__ = ["printable", "say", "tell"]
+__all__ = ["Manner", "manner", "printable", "say", "tell"]
 
 _KEPT = frozenset({"\u200c", "\u200d"})
 """Joiners, without which Persian, Hindi and others are misspelt; they move no other text."""
@@ -46,13 +48,37 @@ def printable(text: str) -> str:
 _CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a command speaks.
+
+    Attributes
+    ----------
+    quiet : bool
+        Nothing on stderr but errors: no words, no progress.
+    json : bool
+        Facts as JSON on stdout, in the place of tables and sentences.
+    """
+
+    quiet: bool = False
+    json: bool = False
+
+
+manner: ContextVar[Manner] = ContextVar("manner", default=Manner())  # noqa: B039 (frozen)
+"""Manner of the command that runs, as its switches say."""
+
+
 def say(line: str) -> None:
-    """Speak to the person at the terminal, apart from the result on stdout."""
+    """Speak to the person at the terminal, apart from the result on stdout; not if quiet."""
+    if manner.get().quiet and not line.startswith("Error: "):
+        return
     typer.echo(_wrapped(line, sys.stderr), err=True)
 
 
 def tell(line: str) -> None:
-    """Write a line of the result."""
+    """Write a line of the result; not where facts are written as JSON."""
+    if manner.get().json:
+        return
     typer.echo(_wrapped(line, sys.stdout))
 
 

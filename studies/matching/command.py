@@ -11,7 +11,7 @@ from cellveil.front import folder_for
 from cellveil.render.screen import say
 from studies.options import numbers_of, split
 
-__all__ = ["matching"]
+__all__ = ["matching", "parameters"]
 
 _LARGER = (8,)
 """Sides of further tables on which attacks are timed."""
@@ -74,6 +74,31 @@ def matching(
     text = page(trials, timings=measured, command=command, figures=drawn)
     (out / "evaluation.md").write_text(text, encoding="utf-8")
     say(f"{len(trials)} trials; read {out / 'evaluation.md'}.")
+
+
+def parameters(
+    out: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Page of the results.")
+    ] = Path("secret-parameters.md"),
+    *,
+    series: Annotated[int, typer.Option(metavar="NUMBER", help="Series of releases.")] = 20,
+    releases: Annotated[int, typer.Option(metavar="NUMBER", help="Releases in each.")] = 12,
+    side: Annotated[int, typer.Option(metavar="NUMBER", help="Rows and columns of a table.")] = 4,
+    seed: Annotated[int, typer.Option(help="Seed of the tables.")] = 0,
+) -> None:
+    """Show how soon releases give away a secret threshold and width (Minami and Abe 2019, 2.5)."""
+    from cellveil.render.progress import Bar
+    from studies.matching.secret_parameters import erosion, page
+    from studies.pages import write_page
+
+    found = []
+    with Bar("series attacked") as bar:
+        for index in range(series):
+            bar(index, series)
+            found.append(erosion(index, releases=releases, side=side, seed=seed))
+    command = f"python -m studies parameters --series {series} --releases {releases}"
+    write_page(out, page(found, side=side, command=f"{command} --side {side} --seed {seed}"))
+    say(f"Wrote {out}.")
 
 
 def _command(
