@@ -27,6 +27,7 @@ from cellveil.cli.diff import diff
 from cellveil.cli.inspect import inspect
 from cellveil.cli.jobs import init, run
 from cellveil.cli.microaggregate import microaggregate
+from cellveil.cli.microdata import microdata
 from cellveil.cli.options import (
     JJ,
     RESULTS,
@@ -439,8 +440,10 @@ def key(
     say(f"Wrote {path}. Anyone who has it can rerun the algorithm; keep it apart from releases.")
 
 
-app.command()(microaggregate)
+# The name of 0.1; listed as `microdata microaggregate`.
+app.command(hidden=True)(microaggregate)
 app.add_typer(attack)
+app.add_typer(microdata)
 
 
 @app.command()

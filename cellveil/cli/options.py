@@ -14,8 +14,10 @@ __all__ = [
     "TEXTS",
     "TIME_LIMIT",
     "Absent",
+    "Confidential",
     "Cost",
     "CountColumn",
+    "DataFile",
     "Decimal",
     "Defence",
     "Earlier",
@@ -30,6 +32,7 @@ __all__ = [
     "Method",
     "Missing",
     "Negative",
+    "QuasiIdentifiers",
     "ReleaseFile",
     "Reveal",
     "Separator",
@@ -193,6 +196,20 @@ Defence = Annotated[
 KeyFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Secret key of the defence, made by 'cellveil key'."),
+]
+DataFile = Annotated[
+    Path, typer.Argument(metavar="DATA", help=".csv, .csv.gz or .parquet, a row a record.")
+]
+Confidential = Annotated[
+    str | None, typer.Option(metavar="COLUMNS", help="Confidential columns, by commas.")
+]
+QuasiIdentifiers = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMNS",
+        help="Columns that an intruder may know, by commas.",
+        show_default="all that are not confidential",
+    ),
 ]
 Separator = Annotated[
     str | None,

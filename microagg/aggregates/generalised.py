@@ -111,13 +111,28 @@ class Generalised:
         Parameters
         ----------
         form : {"text", "columns"}
+            As for `to_columns`.
+
+        Raises
+        ------
+        InputError
+            If the form is unknown, the new names collide, or no frame library is installed.
+        """
+        return columns_to_frame(self.to_columns(form), self.library)
+
+    def to_columns(self, form: str = "text") -> dict[str, Any]:
+        """Return the published file as columns by name.
+
+        Parameters
+        ----------
+        form : {"text", "columns"}
             One column of text an attribute, ranges as "[10-15]" (a negative end as
             "[-5 to 15]"), or two columns of numbers, "name_lower" and "name_upper".
 
         Raises
         ------
         InputError
-            If the form is unknown, the new names collide, or no frame library is installed.
+            If the form is unknown or the new names collide.
         """
         columns: dict[str, Any] = {}
         for j, name in enumerate(self.names):
@@ -133,7 +148,7 @@ class Generalised:
         if form == "columns" and len(columns) < 2 * len(self.names):
             msg = "names of attributes with _lower and _upper collide; rename the attributes"
             raise InputError(msg)
-        return columns_to_frame(columns, self.library)
+        return columns
 
     def summary(self) -> dict[str, Any]:
         """Plain data for JSON: what was asked for, what it cost, what remains."""

@@ -1,0 +1,187 @@
+"""The commands ``cellveil microdata check`` and ``attack``: judge a masked file as published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cellveil.cli.answers import answer, say_written
+from cellveil.cli.options import (
+    Confidential,
+    DataFile,
+    Decimal,
+    Encoding,
+    Missing,
+    QuasiIdentifiers,
+    Separator,
+    Summary,
+)
+from cellveil.front import SAFE, UNSAFE
+from cellveil.render.screen import tell
+
+if TYPE_CHECKING:
+    from microagg.checks.result import Anonymity
+
+__all__ = ["attack", "check"]
+
+
+def check(
+    data: DataFile,
+    *,
+    quasi_identifiers: QuasiIdentifiers = None,
+    confidential: Confidential = None,
+    k: Annotated[
+        int | None, typer.Option("-k", metavar="NUMBER", help="Least size of a class asked for.")
+    ] = None,
+    p: Annotated[
+        int | None,
+        typer.Option("-p", metavar="NUMBER", help="Least number of confidential values asked for."),
+    ] = None,
+    close: Annotated[
+        str | None,
+        typer.Option("-t", metavar="NUMBER", help="Largest distance from the file asked for."),
+    ] = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    na: Missing = None,
+    summary: Summary = None,
+) -> None:
+    """Check a masked file for k-anonymity, p-sensitivity (l-diversity) and t-closeness.
+
+    Without -k, -p, -t it only measures. Rows are counted from 1. Exit codes: 0 all that was asked
+    for holds, 1 some does not, 2 bad input.
+    """
+    import microagg
+    from cellveil.io.files import check_outputs, write_json
+    from cellveil.io.inputs import split_names, text_file
+    from csp.errors import InputError
+    from csp.exact import read_fraction
+
+    check_outputs({"--summary": summary}, [data], {"--summary": (".json",)})
+    secret = split_names(confidential, "--confidential") if confidential else ()
+    if not secret and (p is not None or close is not None):
+        msg = "-p and -t are asked of confidential columns; name them with --confidential"
+        raise InputError(msg)
+    wanted = None if close is None else read_fraction(close)
+    found = microagg.anonymity(
+        text_file(data, sep, decimal, encoding, na),
+        split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None,
+        secret,
+    )
+    asked: dict[str, bool] = {}
+    if k is not None:
+        asked[f"{k}-anonymous"] = found.k >= k
+    if p is not None:
+        asked[f"{p}-sensitive"] = found.p is not None and found.p >= p
+    if wanted is not None:
+        asked[f"{close}-close"] = found.t is not None and found.t <= wanted
+    facts = found.summary() | {"asked": asked}
+    if summary is not None:
+        write_json(summary, facts)
+    answer(facts)
+    for line in _check_words(found, asked):
+        tell(line)
+    say_written(summary)
+    raise typer.Exit(SAFE if all(asked.values()) else UNSAFE)
+
+
+def _check_words(found: Anonymity, asked: dict[str, bool]) -> list[str]:
+    lines = [
+        f"{len(found.classes)} records in {len(found.sizes)} classes of equal "
+        f"{', '.join(found.quasi_identifiers)}; the smallest has {found.k}."
+    ]
+    if found.k == 1:
+        rows = ", ".join(str(row + 1) for row in found.worst[:5].tolist())
+        more = ", ..." if len(found.worst) > 5 else ""
+        lines.append(f"Alone in their class: {len(found.worst)} (row {rows}{more}).")
+    for part in found.confidential:
+        distance = "" if part.t is None else f"; distance from the file up to {float(part.t):.4g}"
+        lines.append(f"{part.name}: at least {part.p} values in every class{distance}.")
+    lines += [f"The file is {'' if holds else 'not '}{words}." for words, holds in asked.items()]
+    return lines
+
+
+def attack(
+    data: DataFile,
+    *,
+    quasi_identifiers: QuasiIdentifiers = None,
+    confidential: Confidential = None,
+    original: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The file before masking, rows in the same order: for links."
+        ),
+    ] = None,
+    percent: Annotated[
+        str, typer.Option(metavar="NUMBER", help="Of the ranks, for intervals around a value.")
+    ] = "10",
+    width: Annotated[
+        str, typer.Option(metavar="NUMBER", help="Confidential values this close count as one.")
+    ] = "0",
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    na: Missing = None,
+    summary: Summary = None,
+) -> None:
+    """Attack a masked file: values that a class tells, links of persons to records, ranks.
+
+    Homogeneity takes the masked file and its confidential columns. With --original, persons are
+    linked to masked records by the quasi-identifiers, and original values are looked for among
+    the ranks around masked ones. Exit codes: 0 nothing is certain, 1 some value or link is, 2 bad
+    input.
+    """
+    import microagg
+    from cellveil.io.files import check_outputs, write_json
+    from cellveil.io.inputs import split_names, text_file
+    from csp.errors import InputError
+
+    check_outputs({"--summary": summary}, [data, original], {"--summary": (".json",)})
+    if confidential is None and original is None:
+        msg = "name --confidential columns, or the --original file: there is nothing to attack"
+        raise InputError(msg)
+    masked: Any = text_file(data, sep, decimal, encoding, na)
+    known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
+    facts: dict[str, Any] = {}
+    certain = 0
+    lines = []
+    if confidential is not None:
+        secret = split_names(confidential, "--confidential")
+        told = facts["homogeneity"] = microagg.homogeneity(
+            masked, known, secret, width=width
+        ).summary()
+        certain += told["disclosed_records_beyond_constants"]
+        near = "" if width == "0" else f" within {width}"
+        lines += [
+            f"{one['attribute']}: follows from the class{near} for {one['disclosed']} of "
+            f"{told['records']} records"
+            + (" (one value in the whole file)." if one["constant"] else ".")
+            for one in told["confidential"]
+        ]
+    if original is not None:
+        before: Any = text_file(original, sep, decimal, encoding, na)
+        linked = facts["linkage"] = microagg.link_records(
+            before, masked, attributes=known
+        ).summary()
+        certain += linked["certain_links"]
+        lines.append(
+            f"Links by {', '.join(linked['attributes'])}: {linked['expected_right_links']:.4g} of "
+            f"{linked['persons']} are expected to be right, {linked['certain_links']} are certain."
+        )
+        ranks = facts["ranks"] = microagg.rank_disclosure(
+            before, masked, percent=percent, attributes=known
+        ).summary()
+        lines.append(
+            f"{100 * ranks['share']:.1f} % of the original values lie within {percent} % of the "
+            "ranks around their masked value."
+        )
+    if summary is not None:
+        write_json(summary, facts)
+    answer(facts)
+    for line in lines:
+        tell(line)
+    say_written(summary)
+    raise typer.Exit(UNSAFE if certain else SAFE)

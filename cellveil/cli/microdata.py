@@ -1,0 +1,310 @@
+"""The commands ``cellveil microdata``: mask a file in one of three ways, check it, attack it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cellveil.cli.answers import answer, say_written
+from cellveil.cli.masked_files import attack, check
+from cellveil.cli.microaggregate import microaggregate
+from cellveil.cli.options import (
+    RESULTS,
+    Confidential,
+    DataFile,
+    Decimal,
+    Encoding,
+    Missing,
+    QuasiIdentifiers,
+    Separator,
+    Summary,
+)
+from cellveil.front import SAFE
+from cellveil.render.screen import say
+
+if TYPE_CHECKING:
+    from microagg.aggregates.generalised import Generalised
+    from microagg.swapping.swapped import Swapped
+
+__all__ = ["microdata"]
+
+microdata = typer.Typer(
+    name="microdata",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Mask files of records, check and attack masked ones.",
+)
+
+K = Annotated[int, typer.Option("-k", metavar="NUMBER", help="Least size of a group.")]
+MaskedFile = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Masked file: .csv, .csv.gz or .parquet."),
+]
+
+
+class Way(StrEnum):
+    """How values are swapped, or made equal."""
+
+    SWAP = "swap"
+    RANK = "rank"
+    MEANS = "means"
+
+
+class Intruders(StrEnum):
+    """What intruders know."""
+
+    INFORMED = "informed"
+    UNINFORMED = "uninformed"
+
+
+class Groups(StrEnum):
+    """How groups are made."""
+
+    MDAV = "mdav"
+    VMDAV = "vmdav"
+    RANDOM = "random"
+
+
+class Ranges(StrEnum):
+    """Form of published ranges."""
+
+    TEXT = "text"
+    COLUMNS = "columns"
+
+
+def swap(
+    data: DataFile,
+    *,
+    k: K,
+    confidential: Confidential = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    way: Annotated[
+        Way,
+        typer.Option(
+            help="swap: within groups of near records; rank: within groups of near values of the "
+            "attribute itself; means: quasi-identifiers become means of groups, nothing is swapped."
+        ),
+    ] = Way.SWAP,
+    intruders: Annotated[
+        Intruders,
+        typer.Option(
+            help="With --way swap: each knows all but one confidential attribute, or they know "
+            "the quasi-identifiers only."
+        ),
+    ] = Intruders.INFORMED,
+    groups: Annotated[Groups, typer.Option(help="How groups of records are made.")] = Groups.MDAV,
+    diverse: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Least number of values in a group (l-diversity)."),
+    ] = None,
+    close: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Largest distance from the file (t-closeness)."),
+    ] = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    na: Missing = None,
+    output: MaskedFile = None,
+    summary: Summary = None,
+) -> None:
+    """Swap confidential values within groups of at least k: no link is right with more than 1/k.
+
+    All columns stay in the file (Soria-Comas and Domingo-Ferrer 2012). The coins are those of the
+    operating system; no file that is written tells them.
+    """
+    import microagg
+    from cellveil.io.inputs import split_names, text_file
+    from csp.errors import InputError
+
+    _check(data, output, summary)
+    file: Any = text_file(data, sep, decimal, encoding, na)
+    secret = split_names(confidential, "--confidential") if confidential else None
+    known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
+    if way is not Way.SWAP:
+        alone = {
+            "--intruders": intruders is not Intruders.INFORMED, "--diverse": diverse is not None,
+            "--close": close is not None,
+            "--groups": way is Way.MEANS and groups is not Groups.MDAV,
+        }  # fmt: skip
+        given = [option for option, there in alone.items() if there]
+        if given:
+            msg = f"{', '.join(given)}: for --way swap; leave it out with --way {way}"
+            raise InputError(msg)
+    if way is Way.SWAP:
+        found = microagg.mdav_swap(
+            file, k, confidential=secret, quasi_identifiers=known, intruders=str(intruders),
+            groups=str(groups), l=diverse, t=close,
+        )  # fmt: skip
+    elif way is Way.RANK:
+        found = microagg.ir_swap(
+            file, k, confidential=secret, quasi_identifiers=known, groups=str(groups)
+        )
+    else:
+        found = microagg.mdav_id(file, k, quasi_identifiers=known, confidential=secret or ())
+    _give(found.to_columns(), found.summary(), output, summary)
+    for line in _swap_words(found):
+        say(line)
+    say_written(output, summary)
+    raise typer.Exit(SAFE)
+
+
+def anonymise(
+    data: DataFile,
+    *,
+    k: Annotated[int, typer.Option("-k", metavar="NUMBER", help="Fewest candidates to leave.")],
+    attributes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMNS", help="Columns that the aggregate is of.", show_default="all"
+        ),
+    ] = None,
+    known: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AGGREGATE",
+            help="What an attacker knows of a record: sum, average, range or variance; once for "
+            "each, the most important first.",
+            show_default="sum",
+        ),
+    ] = None,
+    within: Annotated[
+        str,
+        typer.Option(metavar="SHARE", help="The attacker knows it within this share; 0.01 is 1 %."),
+    ] = "0",
+    importance: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=NUMBER", help="Cost of ranges in a column; once for each."),
+    ] = None,
+    diverse: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=NUMBER",
+            help="Different values of a column among the candidates; once for each.",
+        ),
+    ] = None,
+    form: Annotated[
+        Ranges, typer.Option(help="Ranges as text, or as two columns of numbers.")
+    ] = Ranges.TEXT,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    na: Missing = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Then the best ranges so far are taken.", show_default="none"
+        ),
+    ] = None,
+    output: MaskedFile = None,
+    summary: Summary = None,
+) -> None:
+    """Replace values by ranges until knowledge of an aggregate fits at least k records.
+
+    Only the columns of --attributes are published (Gkountouna, Lepenioti and Terrovitis 2013).
+    """
+    import microagg
+    from cellveil.io.inputs import split_names, text_file
+    from csp.exact import read_fraction, read_whole
+
+    _check(data, output, summary)
+    found = microagg.aggregate_anonymise(
+        text_file(data, sep, decimal, encoding, na), k, list(known or ["sum"]), within,
+        attributes=split_names(attributes, "--attributes") if attributes else None,
+        importance=_by_column(importance, "--importance", read_fraction),
+        diverse=_by_column(diverse, "--diverse", read_whole), time_limit=time_limit,
+    )  # fmt: skip
+    _give(found.to_columns(str(form)), found.summary(), output, summary)
+    for line in _range_words(found):
+        say(line)
+    say_written(output, summary)
+    raise typer.Exit(SAFE)
+
+
+for _command in (microaggregate, swap, anonymise, check, attack):
+    microdata.command()(_command)
+
+
+def _check(data: Path, output: Path | None, summary: Path | None) -> None:
+    from cellveil.io.files import check_outputs
+
+    check_outputs(
+        {"-o": output, "--summary": summary}, [data], {"-o": RESULTS, "--summary": (".json",)}
+    )
+
+
+def _give(columns: Any, facts: dict[str, Any], output: Path | None, summary: Path | None) -> None:
+    """Write the masked file and the facts together; without -o the file is printed."""
+    import sys
+
+    from cellveil.io.files import write_columns, write_csv, write_json
+    from csp.formats.files import written_together
+
+    with written_together() as files:
+        if output is not None:
+            write_columns(output, columns, files)
+        if summary is not None:
+            write_json(summary, facts, files)
+    answer(facts, None if output is not None else lambda: write_csv(sys.stdout, columns))
+
+
+def _by_column(
+    given: list[str] | None, option: str, read: Callable[[str], Any]
+) -> dict[str, Any] | None:
+    from csp.errors import InputError
+
+    if not given:
+        return None
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, number = text.rpartition("=")
+        if not equals or not name or not number or name in found:
+            msg = f"{option} takes COLUMN=NUMBER, each column once, not {text!r}"
+            raise InputError(msg)
+        try:
+            found[name] = read(number)
+        except InputError as error:
+            msg = f"{option} {name}: {error}"
+            raise InputError(msg) from None
+    return found
+
+
+def _swap_words(found: Swapped) -> list[str]:
+    facts = found.summary()
+    lines = [
+        f"{facts['records']} records by {found.method}: {', '.join(found.masked)} masked in groups "
+        f"of {found.k} to {facts['largest_group']}."
+    ]
+    for row in facts["linkage"]:
+        bound = "" if row["proved"] else " by the groups, which is not proved"
+        lines.append(
+            f"{row['attribute']}: an intruder's best link is right with probability "
+            f"{row['linkage_worst']:.4g} at most{bound}, its best guess of a value "
+            f"{row['value_worst']:.4g}."
+        )
+    alike = {name: count for name, count in found.homogeneous.items() if count}
+    if alike:
+        told = ", ".join(f"{name} {count}" for name, count in alike.items())
+        lines.append(f"Groups in which all values are equal, and so known: {told} (--diverse 2).")
+    return lines
+
+
+def _range_words(found: Generalised) -> list[str]:
+    facts = found.summary()
+    share = 100 * facts["records_touched"] / max(facts["records"], 1)
+    lines = [
+        f"{facts['records']} records, {share:.1f} % of them with ranges; at least "
+        f"{facts['fewest_candidates']} candidates for each, by {found.chosen}; loss "
+        f"{found.ncp:.4f}."
+    ]
+    left = found.residual
+    if left is not None and (left.sums or left.values):
+        lines.append(
+            f"All the same the aggregate tells the sum of what the ranges hide of {left.sums} "
+            f"records, and the value itself of {left.values} (see 'microdata attack')."
+        )
+    return lines

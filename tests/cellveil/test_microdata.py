@@ -1,0 +1,148 @@
+"""The commands ``cellveil microdata``: files that they write and verdicts, from plain counting."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cellveil.cli.app import app
+
+HEAD = ["age", "income", "debt", "illness"]
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    random.seed(4)
+    path = tmp_path / "people.csv"
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(HEAD)
+        for _ in range(24):
+            out.writerow([
+                random.randint(20, 70), random.randint(10, 90), random.randint(0, 30),
+                random.choice(["flu", "cold", "angina"]),
+            ])  # fmt: skip
+    return path
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, ["microdata", *map(str, words)])
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("way", ["swap", "rank"])
+def test_swapped_columns_hold_the_same_values(people: Path, tmp_path: Path, way: str) -> None:
+    out, facts = tmp_path / "swapped.csv", tmp_path / "facts.json"
+    words = ("--confidential", "income,debt", "--quasi-identifiers", "age", "--way", way)
+    found = run("swap", people, "-k", 4, *words, "-o", out, "--summary", facts)
+    assert found.exit_code == 0, found.output
+    before, after = read(people), read(out)
+    for name in HEAD:
+        one, two = ([row[name] for row in rows] for rows in (before, after))
+        assert Counter(one) == Counter(two)
+        assert (one == two) == (name in ("age", "illness"))
+    told = json.loads(facts.read_text())
+    assert [row["linkage_worst"] for row in told["linkage"]] == [0.25, 0.25]
+    assert "seed" not in told  # with it permutations could be undone
+
+
+def test_means_form_classes_of_k(people: Path, tmp_path: Path) -> None:
+    out = tmp_path / "means.csv"
+    known = "age,income,debt"
+    found = run("swap", people, "-k", 4, "--way", "means", "--quasi-identifiers", known, "-o", out)
+    assert found.exit_code == 0, found.output
+    rows = read(out)
+    sizes = Counter((row["age"], row["income"], row["debt"]) for row in rows)
+    assert min(sizes.values()) >= 4
+    words = ("--quasi-identifiers", "age,income,debt", "--confidential", "illness")
+    asked = run("check", out, *words, "-k", 4, "-p", 9)
+    assert asked.exit_code == 1
+    assert "is 4-anonymous" in asked.output
+    assert "is not 9-sensitive" in asked.output
+    fewest = min(
+        len({row["illness"] for row in rows if (row["age"], row["income"], row["debt"]) == key})
+        for key in sizes
+    )
+    assert run("check", out, *words, "-k", 4, "-p", fewest).exit_code == 0
+    assert f"at least {fewest} values" in asked.output
+
+
+def test_ranges_leave_k_candidates_for_the_sum(people: Path, tmp_path: Path) -> None:
+    out = tmp_path / "ranges.csv"
+    found = run("anonymise", people, "-k", 3, "--attributes", "income,debt", "--form", "columns",
+                "--diverse", "illness=2", "-o", out)  # fmt: skip
+    assert found.exit_code == 0, found.output
+    ranges = [
+        ((int(r["income_lower"]), int(r["income_upper"])),
+         (int(r["debt_lower"]), int(r["debt_upper"])))
+        for r in read(out)
+    ]  # fmt: skip
+    records = read(people)
+    for row, (income, debt) in zip(records, ranges, strict=True):
+        assert income[0] <= int(row["income"]) <= income[1]
+        assert debt[0] <= int(row["debt"]) <= debt[1]
+        known = int(row["income"]) + int(row["debt"])
+        candidates = [i for i, (a, b) in enumerate(ranges) if a[0] + b[0] <= known <= a[1] + b[1]]
+        assert len(candidates) >= 3
+        assert len({records[i]["illness"] for i in candidates}) >= 2
+
+
+def test_attacks_count_what_is_certain(tmp_path: Path) -> None:
+    masked = tmp_path / "masked.csv"
+    rows = list(product("ab", range(3)))
+    masked.write_text(
+        "group,pay,illness\n"
+        + "\n".join(f"{g},{10 * (g == 'b') + i},{'flu' if g == 'a' else i}" for g, i in rows)
+    )
+    words = ("--quasi-identifiers", "group", "--confidential", "illness")
+    found = run("attack", masked, *words)
+    assert found.exit_code == 1
+    assert "follows from the class for 3 of 6 records" in found.output
+    # Within 2 of each other are the values of pay in either class.
+    near = run("attack", masked, "--quasi-identifiers", "group", "--confidential", "pay",
+               "--width", 2)  # fmt: skip
+    assert "within 2 for 6 of 6 records" in near.output
+    # The file linked with itself by a unique value: every link is certain.
+    linked = run("attack", masked, "--quasi-identifiers", "pay", "--original", masked, "--json")
+    facts = json.loads(linked.stdout)["linkage"]
+    assert (facts["certain_links"], facts["expected_right_links"]) == (6, 6.0)
+    assert linked.exit_code == 1
+
+
+def test_what_cannot_be_asked_is_refused(people: Path, tmp_path: Path) -> None:
+    out = tmp_path / "never.csv"
+    cases = {
+        ("check", people, "-p", 2): "name them with --confidential",
+        ("attack", people): "nothing to attack",
+        ("swap", people, "-k", 2, "--confidential", "debt", "--way", "rank", "--diverse", 2,
+         "-o", out): "--diverse: for --way swap",
+        ("anonymise", people, "-k", 2, "--importance", "debt", "-o", out): "COLUMN=NUMBER",
+        ("anonymise", people, "-k", 2, "--attributes", "debt", "--diverse", "illness=x", "-o",
+         out): "--diverse illness: ",
+        ("anonymise", people, "-k", 2, "-o", out): "illness",
+    }  # fmt: skip
+    for words, message in cases.items():
+        found = run(*words)
+        assert found.exit_code == 2, words
+        assert message in found.stderr
+    assert not out.exists()
+
+
+def test_the_name_of_0_1_still_works(people: Path) -> None:
+    words = ["microaggregate", str(people), "-k", "3", "--attributes", "income,debt", "--json"]
+    old = CliRunner().invoke(app, words)
+    new = CliRunner().invoke(app, ["microdata", *words])
+    assert old.exit_code == new.exit_code == 0
+    assert old.stdout == new.stdout
+    assert "microaggregate" not in CliRunner().invoke(app, ["--help"]).stdout
