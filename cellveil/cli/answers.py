@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from cellveil.cli.options import Cost
-from cellveil.render.screen import manner, say
+from cellveil.render.screen import manner, printable, say
 from cellveil.signals import exit_code
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from csp.formats.files import Together
+    from csp.mechanism import Mechanism
     from csp.solve import Suppression
 
 __all__ = [
@@ -24,8 +25,11 @@ __all__ = [
     "cost_words",
     "ends",
     "hashes",
+    "known_mechanism",
     "needs_reveal",
+    "print_columns",
     "print_result",
+    "read_mechanism",
     "save_release",
     "say_written",
     "terminal",
@@ -48,6 +52,78 @@ def answer(facts: Mapping[str, Any], show: Callable[[], object] | None = None) -
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     elif show is not None:
         show()
+
+
+def read_mechanism(path: Path) -> Mechanism:
+    """Read what is known of an algorithm, from JSON.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is not a mechanism.
+    """
+    from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_json
+    from csp.mechanism import Mechanism
+
+    return Mechanism.from_dict(read_json(path, "a mechanism", MAX_DESCRIPTION_BYTES))
+
+
+def known_mechanism(given: Path | None, told: Mechanism | None, release: Path) -> Mechanism:
+    """Choose the mechanism that an attack takes for known.
+
+    Parameters
+    ----------
+    given : Path or None
+        What --mechanism names.
+    told : Mechanism or None
+        What the release tells.
+    release : Path
+
+    Raises
+    ------
+    InputError
+        If there is neither.
+    """
+    from csp.errors import InputError
+
+    if given is not None:
+        return read_mechanism(given)
+    if told is None:
+        msg = f"{str(release)!r} does not tell its mechanism; give --mechanism FILE"
+        raise InputError(msg)
+    return told
+
+
+def print_columns(columns: Mapping[str, Sequence[Any]]) -> None:
+    """Print columns: laid out on a terminal, comma-separated text into a pipe.
+
+    The last column may hold a verdict: what is proved unsafe, or known, is red, what is undecided
+    yellow.
+    """
+    if not sys.stdout.isatty():
+        from cellveil.io.files import write_csv
+
+        write_csv(sys.stdout, columns)
+        return
+    from rich import box
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1))
+    for name, column in columns.items():
+        numbers = all(_is_number(item) for item in column)
+        head = printable(name).replace("_", " ")  # may break there
+        grid.add_column(head, justify="right" if numbers else "left", overflow="fold")
+    red, yellow = ("proved unsafe", "known", "published"), ("undecided", "narrower")
+    for row in zip(*columns.values(), strict=True):
+        style = "red" if row[-1] in red else "yellow" if row[-1] in yellow else ""
+        grid.add_row(*(Text(printable(str(item))) for item in row), style=style)
+    terminal().print(grid)
+
+
+def _is_number(item: Any) -> bool:
+    text = str(item).removeprefix("-").replace(".", "", 1).replace(",", "")
+    return not text or text.isdecimal() or text == "inf"
 
 
 def needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:

@@ -1,21 +1,22 @@
-"""The commands ``cellveil attack report`` and ``cellveil attack matching``."""
+"""The commands ``cellveil attack``; ``report`` and ``matching`` are here."""
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellveil.cli.answers import answer
-from cellveil.cli.options import RESULTS, Reveal, Summary
+from cellveil.cli.answers import answer, known_mechanism, print_columns, read_mechanism
+from cellveil.cli.options import RESULTS, MaxTables, MechanismFile, ReleaseIn, Reveal, Summary
+from cellveil.cli.release_attacks import explain, insiders, joint, posterior
 from cellveil.front import SAFE, UNSAFE
 from cellveil.render.screen import say
 
 if TYPE_CHECKING:
     from attacks.algorithm_known.matching_attack import Matching
-    from csp.mechanism import Mechanism
 
 __all__ = ["attack"]
 
@@ -25,19 +26,6 @@ attack = typer.Typer(
     rich_markup_mode=None,
     help="Attack releases with all that the public knows.",
 )
-
-
-MechanismFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help='What is known of the algorithm: JSON, {"rules": "FREQ(5)", "width": 8}.',
-        show_default="as told by the release",
-    ),
-]
-MaxTables = Annotated[
-    int, typer.Option(metavar="TABLES", help="Tables to test one by one at most.")
-]
 
 
 class How(StrEnum):
@@ -85,7 +73,7 @@ def report(
 
     check_outputs({"--summary": summary}, [*releases, mechanism], {"--summary": (".json",)})
     read = [read_release(path) for path in releases]
-    known = read[0][1] if mechanism is None else _mechanism(mechanism)
+    known = read[0][1] if mechanism is None else read_mechanism(mechanism)
     with Meter("attacking"):
         found = run(
             read[0][0], known, others=[other for other, _ in read[1:]], max_tables=max_tables,
@@ -104,10 +92,7 @@ def report(
 
 @attack.command()
 def matching(
-    release: Annotated[
-        Path,
-        typer.Argument(metavar="RELEASE", help="Release that 'protect --release' wrote: .json."),
-    ],
+    release: ReleaseIn,
     *,
     mechanism: MechanismFile = None,
     method: Annotated[How, typer.Option(help="How consistent tables are tested.")] = How.AUTO,
@@ -136,7 +121,6 @@ def matching(
     from attacks.algorithm_known.matching_attack import matching as run
     from cellveil.io.files import check_outputs, write_columns, write_json
     from cellveil.render.progress import Meter
-    from csp.errors import InputError
     from csp.release_file import read_release
 
     check_outputs(
@@ -144,10 +128,7 @@ def matching(
         {"-o": RESULTS, "--summary": (".json",)},
     )  # fmt: skip
     given, told = read_release(release)
-    known = told if mechanism is None else _mechanism(mechanism)
-    if known is None:
-        msg = f"{str(release)!r} does not tell its mechanism; give --mechanism FILE"
-        raise InputError(msg)
+    known = known_mechanism(mechanism, told, release)
     with Meter("attacking") as meter:
         found = run(
             given, known, method=str(method), time_limit=time_limit, max_tables=max_tables,
@@ -170,14 +151,8 @@ def matching(
     raise typer.Exit(SAFE if (found.verdict == "proved safe").all() else UNSAFE)
 
 
-# ---- options -------------------------------------------------------------------------------------
-
-
-def _mechanism(path: Path) -> Mechanism:
-    from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_json
-    from csp.mechanism import Mechanism
-
-    return Mechanism.from_dict(read_json(path, "a mechanism", MAX_DESCRIPTION_BYTES))
+for _command in (posterior, explain, insiders, joint):
+    attack.command()(_command)
 
 
 # ---- answers -------------------------------------------------------------------------------------
@@ -272,31 +247,7 @@ def _words(found: Matching) -> list[str]:
 
 
 def _print(found: Matching, columns: dict[str, list[Any]]) -> None:
-    import sys
-
-    from cellveil.io.files import write_csv
-
-    if not sys.stdout.isatty():
-        write_csv(sys.stdout, columns)
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    from cellveil.render.screen import printable
-
-    if "values" in columns:
+    if "values" in columns and sys.stdout.isatty():
         # Their ends say as much, and a terminal is narrow.
         columns = {name: c for name, c in columns.items() if name not in ("lower", "upper")}
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1))
-    plain = {*found.release.names, "verdict", "primary"}
-    for name in columns:
-        left = name in plain
-        grid.add_column(
-            printable(name), justify="left" if left else "right", no_wrap=name != "values"
-        )
-    for row in zip(*columns.values(), strict=True):
-        style = {"proved unsafe": "red", "undecided": "yellow"}.get(row[-1], "")
-        grid.add_row(*(Text(printable(str(item))) for item in row), style=style)
-    Console(highlight=False, markup=False).print(grid)
+    print_columns(columns)

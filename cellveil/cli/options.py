@@ -29,11 +29,14 @@ __all__ = [
     "KeyFile",
     "Layout",
     "Margins",
+    "MaxTables",
+    "MechanismFile",
     "Method",
     "Missing",
     "Negative",
     "QuasiIdentifiers",
     "ReleaseFile",
+    "ReleaseIn",
     "Reveal",
     "Separator",
     "Solver",
@@ -196,6 +199,21 @@ Defence = Annotated[
 KeyFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Secret key of the defence, made by 'cellveil key'."),
+]
+MechanismFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help='What is known of the algorithm: JSON, {"rules": "FREQ(5)", "width": 8}.',
+        show_default="as told by the release",
+    ),
+]
+MaxTables = Annotated[
+    int, typer.Option(metavar="TABLES", help="Tables to test one by one at most.")
+]
+ReleaseIn = Annotated[
+    Path,
+    typer.Argument(metavar="RELEASE", help="Release that 'protect --release' wrote: .json."),
 ]
 DataFile = Annotated[
     Path, typer.Argument(metavar="DATA", help=".csv, .csv.gz or .parquet, a row a record.")

@@ -1,0 +1,404 @@
+"""The commands ``cellveil attack posterior``, ``explain``, ``insiders`` and ``joint``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from cellveil.cli.answers import answer, known_mechanism, print_columns, say_written
+from cellveil.cli.options import (
+    RESULTS,
+    MaxTables,
+    MechanismFile,
+    ReleaseIn,
+    Reveal,
+    Summary,
+)
+from cellveil.front import SAFE, UNSAFE
+from cellveil.render.screen import say, tell
+
+if TYPE_CHECKING:
+    from attacks.release_alone.insider_knowledge import Insight, Knowledge
+    from csp.release.release import Release
+
+__all__ = ["explain", "insiders", "joint", "posterior"]
+
+Seconds = Annotated[
+    float | None, typer.Option("--time-limit", metavar="SECONDS", help="For the whole attack.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="One row a cell: .csv or .parquet."),
+]
+
+
+def posterior(
+    release: ReleaseIn,
+    *,
+    mechanism: MechanismFile = None,
+    prior: Annotated[
+        str,
+        typer.Option(
+            metavar="PRIOR",
+            help="Of the value of a cell before the release: uniform, or normal:MEAN,DEVIATION.",
+        ),
+    ] = "uniform",
+    mass: Annotated[
+        float, typer.Option(metavar="SHARE", help="Probability that an interval must hold.")
+    ] = 0.95,
+    draws: Annotated[
+        int | None,
+        typer.Option(metavar="TABLES", help="Draw tables.", show_default="every table is weighed"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    max_tables: MaxTables = 2_000_000,
+    time_limit: Seconds = None,
+    output: Output = None,
+    summary: Summary = None,
+    reveal: Reveal = False,
+) -> None:
+    """Weigh the values of each suppressed cell for an attacker who knows the algorithm.
+
+    Columns: width of the shortest interval that holds --mass, chance of the most probable value,
+    the same without knowledge of the algorithm (naive), probability that the cell is sensitive;
+    with --reveal the interval and the value. Exit codes: 0 no value is 95 % probable, 1 some is,
+    2 bad input.
+    """
+    from attacks import posterior as run
+    from cellveil.io.files import check_outputs, write_columns, write_json
+    from cellveil.render.progress import Meter
+    from csp.exact import units_text
+    from csp.release_file import read_release
+
+    check_outputs(
+        {"-o": output, "--summary": summary}, [release, mechanism],
+        {"-o": RESULTS, "--summary": (".json",)},
+    )  # fmt: skip
+    given, told = read_release(release)
+    known = known_mechanism(mechanism, told, release)
+    with Meter("weighing tables"):
+        found = run(
+            given, known, prior=_prior(prior), draws=draws, seed=seed, max_tables=max_tables,
+            time_limit=time_limit,
+        )  # fmt: skip
+    low, high = found.shortest(mass)
+    wide, far = found.shortest(mass, naive=True)
+    columns = _cells(given, found.cells)
+    columns["width"] = [units_text(int(w), given.scale) for w in high - low]
+    columns["width_naive"] = [units_text(int(w), given.scale) for w in far - wide]
+    columns["chance"] = [round(float(p), 4) for p in found.mode_probability]
+    columns["chance_naive"] = [round(float(p.max()), 4) for p in found.naive]
+    columns["sensitive"] = [round(float(p), 4) for p in found.sensitive]
+    if reveal:
+        for name, ends in (("lower", low), ("upper", high), ("value", found.mode)):
+            columns[name] = [units_text(int(v), given.scale) for v in ends]
+    certain = int((found.mode_probability >= 0.95).sum())
+    facts = {
+        "suppressed": len(found.cells),
+        "prior": prior,
+        "mass": mass,
+        "tables_drawn": draws,
+        "values_certain_to_95_percent": certain,
+        "largest_probability_of_a_value": round(float(found.mode_probability.max()), 6),
+        "largest_probability_of_being_sensitive": round(float(found.sensitive.max()), 6),
+    }
+    if output is not None:
+        write_columns(output, columns)
+    if summary is not None:
+        write_json(summary, facts)
+    answer(facts, None if output is not None else lambda: print_columns(columns))
+    say(
+        f"Of {facts['suppressed']} suppressed cells {certain} have a value that is at least 95 % "
+        f"probable. {found!r}."
+    )
+    say_written(output, summary)
+    raise typer.Exit(UNSAFE if certain else SAFE)
+
+
+def explain(
+    release: ReleaseIn,
+    *,
+    cell: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CODES",
+            help="Cell by its codes, separated by commas; once for each.",
+            show_default="every suppressed cell whose value is known",
+        ),
+    ] = None,
+    mechanism: Annotated[
+        bool, typer.Option("--with-algorithm", help="Also what knowing the algorithm excludes.")
+    ] = False,
+    time_limit: Seconds = None,
+    summary: Summary = None,
+    reveal: Reveal = False,
+) -> None:
+    """Explain why a suppressed cell is known, or between which ends it lies.
+
+    Names relations and cells; amounts with --reveal only. Exit codes: 0 no cell that was looked at
+    is known, 1 some is, 2 bad input.
+    """
+    from attacks import disclosed
+    from attacks import explain as run
+    from cellveil.io.files import check_outputs, write_json
+    from csp.clock import Clock
+    from csp.release_file import read_release
+
+    check_outputs({"--summary": summary}, [release], {"--summary": (".json",)})
+    clock = Clock.of(time_limit)
+    given, told = read_release(release)
+    known = known_mechanism(None, told, release) if mechanism else None
+    if cell:
+        wanted = [_position(given, text) for text in cell]
+    else:
+        found = disclosed(given, time_limit=clock.seconds)
+        wanted = found.cells[found.whole].tolist()
+    facts = []
+    exposed = False
+    lines = []
+    for number, place in enumerate(wanted):
+        one = run(
+            given, place, mechanism=known, time_limit=clock.part(1 / (len(wanted) - number)).seconds
+        )
+        ends = (one.lower, one.upper) if one.whole is None else one.whole
+        exposed |= ends[0] is not None and ends[0] == ends[1]
+        text = one.text(reveal=reveal)
+        lines += text.splitlines()
+        facts.append({"cell": list(given.labels[place]), "explanation": text.splitlines()})
+    if not wanted:
+        lines.append("The relations disclose no suppressed cell.")
+    if summary is not None:
+        write_json(summary, {"cells": facts})
+    answer({"cells": facts})
+    for line in lines:
+        tell(f"{line[0].upper()}{line[1:]}.".replace("..", "."))
+    say_written(summary)
+    raise typer.Exit(UNSAFE if exposed else SAFE)
+
+
+def insiders(
+    release: ReleaseIn,
+    *,
+    knowledge: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="What contributors know (.csv): columns 'contributor', those of the dimensions, "
+            "'own' (its part of the cell), and 'value' where it knows the whole cell.",
+        ),
+    ],
+    integer: Annotated[
+        bool, typer.Option("--integer/--no-integer", help="Cells are known to be whole units.")
+    ] = True,
+    time_limit: Seconds = None,
+    output: Output = None,
+    summary: Summary = None,
+    reveal: Reveal = False,
+) -> None:
+    """Show what contributors infer, who know their own contributions.
+
+    Exit codes: 0 nobody learns the value of a cell that they did not know, 1 somebody does, 2 bad
+    input.
+    """
+    from attacks import insiders as run
+    from cellveil.io.files import check_outputs, write_columns, write_json
+    from cellveil.render.progress import Meter
+    from csp.exact import end_text
+    from csp.release_file import read_release
+
+    check_outputs(
+        {"-o": output, "--summary": summary}, [release, knowledge],
+        {"-o": RESULTS, "--summary": (".json",)},
+    )  # fmt: skip
+    given = read_release(release)[0]
+    with Meter("attacking as each contributor"):
+        found = run(given, _knowledge(given, knowledge), integer=integer, time_limit=time_limit)
+    columns: dict[str, list[Any]] = {"contributor": []}
+    columns |= {name: [] for name in (*given.names, "width", "width_of_the_rest", "verdict")}
+    if reveal:
+        columns |= {"lower": [], "upper": []}
+    for one in found:
+        _add_insights(columns, one, given, reveal=reveal, text=end_text)
+    learned = sum(bool((one.lower == one.upper).any()) for one in found)
+    facts = {
+        "contributors": len(found),
+        "contributors_who_learn_a_value": learned,
+        "cells_known": columns["verdict"].count("known"),
+        "cells_narrower": columns["verdict"].count("narrower"),
+    }
+    if output is not None:
+        write_columns(output, columns)
+    if summary is not None:
+        write_json(summary, facts)
+    answer(facts, None if output is not None else lambda: print_columns(columns))
+    say(f"{learned} of {len(found)} contributors learn the value of a cell they did not know.")
+    say_written(output, summary)
+    raise typer.Exit(UNSAFE if learned else SAFE)
+
+
+def joint(
+    releases: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RELEASE OTHERS...",
+            help="Releases of tables that share cells: several that 'protect --release' wrote.",
+        ),
+    ],
+    *,
+    integer: Annotated[
+        bool, typer.Option("--integer/--no-integer", help="Cells are known to be whole units.")
+    ] = True,
+    time_limit: Seconds = None,
+    output: Output = None,
+    summary: Summary = None,
+    reveal: Reveal = False,
+) -> None:
+    """Attack several releases together: what one suppresses, another may disclose.
+
+    'cellveil diff' says what changed between two releases of one table. Exit codes: 0 together they
+    disclose no cell that one suppresses, 1 they do, 2 bad input.
+    """
+    from attacks import differencing
+    from cellveil.io.files import check_outputs, write_columns, write_json
+    from cellveil.render.progress import Meter
+    from csp.errors import InputError
+    from csp.exact import end_text
+    from csp.release_file import read_release
+
+    check_outputs(
+        {"-o": output, "--summary": summary}, releases, {"-o": RESULTS, "--summary": (".json",)}
+    )
+    if len(releases) < 2:
+        msg = "name two releases or more; 'cellveil attack report' attacks a single one"
+        raise InputError(msg)
+    with Meter("attacking all releases together"):
+        found = differencing(
+            [read_release(path)[0] for path in releases], integer=integer, time_limit=time_limit
+        )
+    union = found.release
+    columns = _cells(union, found.cells)
+    shown = np.array([bool(p) for p in found.publishers], bool)
+    known = found.lower == found.upper
+    columns["published_in"] = [
+        " ".join(releases[r].name for r in places) for places in found.publishers
+    ]
+    columns["width"] = [end_text(float(w), union.scale) for w in found.upper - found.lower]
+    if reveal:
+        columns["lower"] = [end_text(float(v), union.scale) for v in found.lower]
+        columns["upper"] = [end_text(float(v), union.scale) for v in found.upper]
+    columns["verdict"] = np.select(
+        [shown, known, found.narrowed], ["published", "known", "narrower"], "no more than alone"
+    ).tolist()
+    tally = {word: columns["verdict"].count(word) for word in ("published", "known", "narrower")}
+    facts = {"releases": len(releases), "suppressed_in_some": len(found.cells)} | tally
+    if output is not None:
+        write_columns(output, columns)
+    if summary is not None:
+        write_json(summary, facts)
+    answer(facts, None if output is not None else lambda: print_columns(columns))
+    say(
+        f"Of {len(found.cells)} cells that some release suppresses another publishes "
+        f"{tally['published']}; all together disclose {tally['known']} more and narrow "
+        f"{tally['narrower']}."
+    )
+    say_written(output, summary)
+    raise typer.Exit(UNSAFE if tally["published"] or tally["known"] else SAFE)
+
+
+# ---- options and files ---------------------------------------------------------------------------
+
+
+def _cells(release: Release, cells: Any) -> dict[str, list[Any]]:
+    labels = [release.labels[int(i)] for i in cells]
+    return {name: [label[d] for label in labels] for d, name in enumerate(release.names)}
+
+
+def _prior(text: str) -> Any:
+    from attacks import normal_counts, uniform
+    from csp.errors import InputError
+
+    if text == "uniform":
+        return uniform
+    kind, _, numbers = text.partition(":")
+    parts = numbers.split(",")
+    try:
+        if kind == "normal" and len(parts) == 2:
+            return normal_counts(float(parts[0]), float(parts[1]))
+    except ValueError:
+        pass
+    msg = f"--prior is uniform or normal:MEAN,DEVIATION, such as normal:15,10, not {text!r}"
+    raise InputError(msg)
+
+
+def _position(release: Release, text: str) -> int:
+    from csp.errors import InputError
+
+    codes = tuple(part.strip() for part in text.split(","))
+    for place, label in enumerate(release.labels):
+        if tuple(label) == codes:
+            if not release.pattern[place]:
+                msg = f"--cell {text}: the cell is published, so there is nothing to explain"
+                raise InputError(msg)
+            return place
+    msg = (
+        f"--cell {text}: there is no such cell; give one code for each of "
+        f"{', '.join(release.names)}, such as {','.join(release.labels[0])}"
+    )
+    raise InputError(msg)
+
+
+def _knowledge(release: Release, path: Path) -> list[Knowledge]:
+    from attacks import Knowledge
+    from csp.errors import InputError
+    from csp.exact import exact
+    from csp.tables.columns import column_names, read_columns
+
+    names = ["contributor", *release.names]
+    more = [name for name in ("own", "value") if name in column_names(path)]
+    if not more:
+        msg = f"{str(path)!r} has neither a column 'own' nor 'value': it says nothing of anybody"
+        raise InputError(msg)
+    rows = zip(*read_columns(path, [*names, *more], more).arrays, strict=True)
+    place = {tuple(label): i for i, label in enumerate(release.labels)}
+    found: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
+    for number, row in enumerate(rows, start=1):
+        label = tuple(str(code) for code in row[1 : len(names)])
+        if label not in place:
+            msg = f"{path}, row {number}: the release has no cell ({', '.join(label)})"
+            raise InputError(msg)
+        known = found.setdefault(str(row[0]), ({}, {}))
+        for kind, entry in zip(more, row[len(names) :], strict=True):
+            if entry is None or not str(entry).strip():
+                continue
+            units = exact(str(entry)) * 10**release.scale
+            if units.denominator != 1:
+                msg = (
+                    f"{path}, row {number}: {kind} {entry} has more decimal places than the "
+                    f"{release.scale} of the release"
+                )
+                raise InputError(msg)
+            known[kind == "own"][place[label]] = int(units)
+    return [Knowledge(name, cells, own) for name, (cells, own) in found.items()]
+
+
+def _add_insights(
+    columns: dict[str, list[Any]], one: Insight, release: Release, *, reveal: bool, text: Any
+) -> None:
+    """Append one contributor's rows: cells that it knows more closely than an outsider."""
+    for i in np.flatnonzero(one.narrowed).tolist():
+        columns["contributor"].append(one.name)
+        label: Sequence[str] = release.labels[int(one.cells[i])]
+        for name, code in zip(release.names, label, strict=True):
+            columns[name].append(code)
+        known = one.lower[i] == one.upper[i]
+        columns["width"].append(text(float(one.upper[i] - one.lower[i]), release.scale))
+        rest = float(one.rest_upper[i] - one.rest_lower[i])
+        columns["width_of_the_rest"].append(text(rest, release.scale))
+        columns["verdict"].append("known" if known else "narrower")
+        if reveal:
+            columns["lower"].append(text(float(one.lower[i]), release.scale))
+            columns["upper"].append(text(float(one.upper[i]), release.scale))
