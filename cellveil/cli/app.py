@@ -62,6 +62,7 @@ from cellveil.cli.options import (
     chosen_method,
 )
 from cellveil.cli.problems import audit, suppress
+from cellveil.cli.report import report as report_command
 from cellveil.front import SAFE, UNSAFE, Front, explained, options_of
 from cellveil.render.screen import say
 
@@ -420,6 +421,7 @@ def protect(
 app.command()(inspect)
 app.command()(run)
 app.command()(diff)
+app.command()(report_command)
 app.command()(init)
 app.command()(suppress)
 app.command()(audit)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -27,6 +27,7 @@ from csp.tables.codes import Labels
 
 __all__ = [
     "check_outputs",
+    "hashes_of",
     "interval_columns",
     "pattern_columns",
     "result_columns",
@@ -206,6 +207,21 @@ def write_csv(out: TextIO, columns: Mapping[str, Sequence[Any]]) -> None:
 
 def _no_formula(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of files, by their names.
+
+    Raises
+    ------
+    OSError
+        If one cannot be read.
+    """
+    found = {}
+    for path in paths:
+        with path.open("rb") as raw:
+            found[path.name] = hashlib.file_digest(raw, "sha256").hexdigest()
+    return found
 
 
 def write_json(path: Path, facts: Mapping[str, Any], files: Together | None = None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
@@ -13,7 +12,7 @@ import numpy as np
 
 import cellveil
 from cellveil.front import explained
-from cellveil.io.files import check_outputs, result_columns, write_columns, write_json
+from cellveil.io.files import check_outputs, hashes_of, result_columns, write_columns, write_json
 from cellveil.io.inputs import read_table
 from cellveil.jobs.job import Job, TableJob, naming
 from cellveil.report.page import write_report
@@ -133,7 +132,7 @@ def run_job(
         facts = {
             "made_by": f"cellveil {cellveil.__version__}",
             "versions": {name: metadata.version(name) for name in ("highspy", "numpy", "pulp")},
-            "inputs": {path.name: _sha256(path) for path in job.inputs},
+            "inputs": hashes_of(job.inputs),
             "outputs": {path.name: files.sha256(path) for path in written},
             "tables": [_facts(one, reveal=reveal) for one in done],
         }
@@ -162,11 +161,6 @@ def _places(job: Job, kind: str) -> dict[str, Path]:
 
 def _inputs(job: Job, group: tuple[TableJob, ...]) -> list[Path]:
     return list(dict.fromkeys([job.path, *(table.source.data for table in group)]))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as raw:
-        return hashlib.file_digest(raw, "sha256").hexdigest()
 
 
 def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]:

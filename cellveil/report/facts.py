@@ -6,6 +6,7 @@ Without `reveal` everything is made of the release and of what anyone can infer 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,18 @@ import numpy as np
 
 import cellveil
 from cellveil.render.tables import guarantee, quality, sizes
+from csp.audits.intervals import intervals
+from csp.errors import OutOfTime
 from csp.exact import end_text, units_text
 from csp.protection import Protected
+from csp.release.completion import complete
 
 if TYPE_CHECKING:
     from attacks import AttackReport
+    from csp.mechanism import Mechanism
+    from csp.release.release import Release
 
-__all__ = ["report_facts"]
+__all__ = ["release_facts", "report_facts"]
 
 _TIMES = ("seconds", "phases")
 
@@ -78,6 +84,63 @@ def report_facts(
         "versions": {name: metadata.version(name) for name in _SOLVERS},
     }
     return facts
+
+
+def release_facts(
+    release: Release,
+    *,
+    mechanism: Mechanism | None = None,
+    title: str = "",
+    attacks: AttackReport | None = None,
+    inputs: Mapping[str, str] | None = None,
+    time_limit: float | None = None,
+) -> dict[str, Any]:
+    """Facts of the report on a release, ready for JSON: from what everybody has.
+
+    Parameters
+    ----------
+    release : Release
+    mechanism : Mechanism, optional
+        As the release tells it; it says whether cells are known to be whole units.
+    title : str
+    attacks : AttackReport, optional
+    inputs : mapping of str to str, optional
+        Files by name, with their SHA-256.
+    time_limit : float, optional
+        Wall seconds; then the ends of intervals are left out.
+
+    Raises
+    ------
+    InputError
+        If no table is consistent with the release.
+    """
+    n, hidden = len(release.pattern), int(release.pattern.sum())
+    cells: list[dict[str, Any]] = []
+    if hidden:
+        table = complete(release, time_limit=time_limit)
+        integer = mechanism is not None and mechanism.attacker_is_integer(table)
+        ends = np.full((2, n), np.nan)
+        with suppress(OutOfTime):
+            found = intervals(table, release.pattern, integer=integer, time_limit=time_limit)
+            ends = np.where(found.exact.T, [found.lower, found.upper], np.nan)
+        cells = [
+            {
+                "cell": dict(zip(release.names, release.labels[i], strict=True)),
+                "lower": _end(float(ends[0, i]), release.scale),
+                "upper": _end(float(ends[1, i]), release.scale),
+            }
+            for i in np.flatnonzero(release.pattern).tolist()
+        ]
+    return {
+        "made_by": f"cellveil {cellveil.__version__}",
+        "title": title or f"Release by {' x '.join(release.names)}",
+        "size": f"{n} cells by {' x '.join(release.names)}: {n - hidden} published, {hidden} "
+        "suppressed. This page is made of the release alone.",
+        "mechanism": {} if mechanism is None else mechanism.to_dict(),
+        "suppressed_cells": cells,
+        "attacks": {} if attacks is None else attacks.summary(),
+        "inputs": dict(inputs or {}),
+    }
 
 
 def _cost(protected: Protected) -> str:

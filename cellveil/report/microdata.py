@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import cellveil
-from cellveil.io.files import write_json
+from cellveil.io.files import hashes_of, write_json
 from cellveil.report.skeleton import whole_page
 from csp.clock import Clock
 from csp.errors import InputError
@@ -75,9 +74,7 @@ def write_microdata_report(
         msg = f"{path} must end with .html; the facts are written beside it as .json"
         raise InputError(msg)
     facts = microdata_facts(records, result, rule, negative, Clock.of(time_limit))
-    for file in inputs:
-        with file.open("rb") as raw:
-            facts["inputs"][file.name] = hashlib.file_digest(raw, "sha256").hexdigest()
+    facts["inputs"] = hashes_of(inputs)
     with joined(files) as group:
         with group.writer(path) as out:
             out.write(microdata_page(facts))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cellveil.io.files import write_json
-from cellveil.report.facts import report_facts
+from cellveil.io.files import hashes_of, write_json
+from cellveil.report.facts import release_facts, report_facts
 from cellveil.report.skeleton import whole_page
 from csp.errors import InputError
 from csp.exact import grouped_text
@@ -22,8 +22,23 @@ from csp.tables.cross.layout import cross_table
 
 if TYPE_CHECKING:
     from attacks import AttackReport
+    from csp.mechanism import Mechanism
+    from csp.release.release import Release
 
-__all__ = ["report_page", "write_report"]
+__all__ = ["release_page", "report_page", "write_release_report", "write_report"]
+
+ATTACKS = {
+    "disclosed": "relations and bounds",
+    "disclosed_sums": "sums of suppressed cells",
+    "insiders": "contributors",
+    "smallest_coalition": "coalitions of contributors",
+    "differencing": "other releases",
+    "matching": "matching attack (algorithm known)",
+    "posterior": "probabilities (algorithm known)",
+}
+"""Attacks by the names of their functions, in plain words."""
+
+_ARGUMENT = re.compile(r" \(\w+=\)")
 
 WIDTH = 220
 """Width of a bar, in units of its drawing."""
@@ -71,14 +86,53 @@ def write_report(
     if path.suffix != ".html":
         msg = f"{path} must end with .html; the facts are written beside it as .json"
         raise InputError(msg)
-    hashes = {}
-    for file in inputs:
-        with file.open("rb") as raw:
-            hashes[file.name] = hashlib.file_digest(raw, "sha256").hexdigest()
-    facts = report_facts(protected, title=title, attacks=attacks, inputs=hashes, reveal=reveal)
+    facts = report_facts(
+        protected, title=title, attacks=attacks, inputs=hashes_of(inputs), reveal=reveal
+    )
     with joined(files) as group:
         with group.writer(path) as out:
             out.write(report_page(protected, facts, trace=trace, reveal=reveal))
+        write_json(path.with_suffix(".json"), facts, group)
+
+
+def write_release_report(
+    path: Path,
+    release: Release,
+    *,
+    mechanism: Mechanism | None = None,
+    title: str = "",
+    attacks: AttackReport | None = None,
+    inputs: Sequence[Path] = (),
+    time_limit: float | None = None,
+) -> None:
+    """Write the page of a release, from what everybody has, and its facts as JSON beside it.
+
+    Parameters
+    ----------
+    path : Path
+        Ends with .html.
+    release : Release
+    mechanism : Mechanism, optional
+        As the release tells it.
+    title : str
+    attacks : AttackReport, optional
+    inputs : sequence of Path
+        Files whose SHA-256 is told.
+    time_limit : float, optional
+        Wall seconds for the intervals; ends that are not proved by then are left empty.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be written, or no table is consistent with the release.
+    """
+    facts = release_facts(
+        release, mechanism=mechanism, title=title, attacks=attacks, inputs=hashes_of(inputs),
+        time_limit=time_limit,
+    )  # fmt: skip
+    with joined(None) as group:
+        with group.writer(path) as out:
+            out.write(release_page(release, facts))
         write_json(path.with_suffix(".json"), facts, group)
 
 
@@ -106,7 +160,7 @@ def report_page(
     str
     """
     sections = [
-        *_published(protected, reveal=reveal),
+        *_published(protected.release, protected if reveal else None),
         *_inferred(facts, reveal=reveal),
         *_proved(facts),
         *_attacked(facts),
@@ -116,14 +170,49 @@ def report_page(
     return whole_page(str(facts["title"]), str(facts["size"]), sections, internal=reveal)
 
 
-def _published(protected: Protected, *, reveal: bool) -> Iterator[str]:
-    """Yield the cross table, a panel for each code of further dimensions."""
-    release, table = protected.release, protected.table
+def release_page(release: Release, facts: Mapping[str, Any]) -> str:
+    """Page of a release, from what everybody has.
+
+    Parameters
+    ----------
+    release : Release
+    facts : mapping
+        From `cellveil.report.facts.release_facts`.
+
+    Returns
+    -------
+    str
+    """
+    sections = [
+        *_published(release),
+        *_inferred(facts, reveal=False),
+        *_attacked(facts),
+        *_known(facts),
+    ]
+    return whole_page(str(facts["title"]), str(facts["size"]), sections)
+
+
+def _known(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where a release comes from, as far as it tells."""
+    told = {
+        "rules": facts["mechanism"].get("rules"),
+        "width": facts["mechanism"].get("width"),
+        "algorithm": "told by the release" if facts["mechanism"] else "not told",
+        "made by": facts["made_by"],
+    } | {f"SHA-256 of {name}": value for name, value in facts["inputs"].items()}
+    yield from _listed("How it was made", told)
+
+
+def _published(release: Release, inside: Protected | None = None) -> Iterator[str]:
+    """Yield the cross table, a panel for each code of further dimensions.
+
+    `inside` is what is shown beyond the release: suppressed values, primary and secondary cells.
+    """
     layout = cross_table(release)
     text = cell_texts(release.published, release.pattern, release.structural, release.scale)
     yield "<section><h2>The table as published</h2>"
     yield '<p class="lead">× is a suppressed cell, – one that is known to be empty.</p>'
-    if reveal:
+    if inside is not None:
         yield (
             '<p class="key"><span class="primary">sensitive (primary)</span> '
             '<span class="secondary">suppressed to protect others (secondary)</span></p>'
@@ -137,13 +226,13 @@ def _published(protected: Protected, *, reveal: bool) -> Iterator[str]:
     def kind(cell: int) -> str:
         if not release.pattern[cell]:
             return ""
-        if not reveal:
+        if inside is None:
             return "suppressed"
-        return f"suppressed {'primary' if protected.problem.primary[cell] else 'secondary'}"
+        return f"suppressed {'primary' if inside.problem.primary[cell] else 'secondary'}"
 
     def shown(cell: int) -> str:
-        if release.pattern[cell] and reveal:
-            return f"× {grouped_text(int(table.values[cell]), table.scale)}"
+        if release.pattern[cell] and inside is not None:
+            return f"× {grouped_text(int(inside.table.values[cell]), release.scale)}"
         return text(cell)
 
     for number, panel in enumerate(layout.panels):
@@ -276,8 +365,10 @@ def _attacked(facts: Mapping[str, Any]) -> Iterator[str]:
     yield "</tr></thead><tbody>"
     for one in found["attacks"]:
         said = " ".join(part for part in (one["verdict"], one["reason"]) if part)
+        said = _ARGUMENT.sub("", said)  # a word of Python, which readers of a page need not know
+        name = ATTACKS.get(one["attack"], one["attack"])
         yield (
-            f"<tr><td>{escape(one['attack'])}</td><td>{escape(one['status'])}</td>"
+            f"<tr><td>{escape(name)}</td><td>{escape(one['status'])}</td>"
             f'<td class="words">{escape(said)}</td></tr>'
         )
     yield "</tbody></table></div></section>"
@@ -333,11 +424,16 @@ def _made(facts: Mapping[str, Any]) -> Iterator[str]:
         "made by": facts["made_by"],
         "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
     } | {f"SHA-256 of {name}": value for name, value in facts["inputs"].items()}
-    yield "<section><h2>How it was made</h2><dl>"
+    yield from _listed("How it was made", told, summary.get("notes", ()))
+
+
+def _listed(head: str, told: Mapping[str, Any], notes: Iterable[str] = ()) -> Iterator[str]:
+    """Yield a section of names and what they stand for."""
+    yield f"<section><h2>{escape(head)}</h2><dl>"
     for name, value in told.items():
         if value is not None:
             yield f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>"
     yield "</dl>"
-    for note in summary.get("notes", ()):
+    for note in notes:
         yield f"<p>{escape(note)}</p>"
     yield "</section>"

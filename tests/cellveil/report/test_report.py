@@ -16,8 +16,9 @@ import csp
 import instances
 from cellveil.cli.app import app
 from cellveil.report.facts import report_facts
-from cellveil.report.page import report_page, write_report
+from cellveil.report.page import ATTACKS, report_page, write_report
 from csp.errors import InputError
+from csp.release_file import write_release
 
 MECHANISM = csp.Mechanism(csp.MinFrequency(5), width=5, margins="publish")
 
@@ -92,7 +93,8 @@ def test_attacks_are_reported_without_values() -> None:
     found = attacks.report(protected.release, MECHANISM)
     page, text = files_of(protected, attacks=found)
     rows = Rows(page).tables["verdicts"][1:]
-    assert [row[0] for row in rows] == [finding.attack for finding in found]
+    assert [row[0] for row in rows] == [ATTACKS[finding.attack] for finding in found]
+    assert "=)" not in "".join(cell for row in rows for cell in row)
     assert [row[1] for row in rows] == [finding.status for finding in found]
     assert json.loads(text)["attacks"] == found.summary()
 
@@ -114,6 +116,24 @@ def test_intervals_are_those_of_the_audit(reveal: bool) -> None:
         if reveal:
             kind = "primary" if protected.problem.primary[cell] else "secondary"
             assert row[4:6] == [kind, f"{table.values[cell]:,}"]
+
+
+def test_the_page_of_a_release_says_what_the_office_could_not_hide(tmp_path) -> None:
+    protected = MECHANISM.protect(csp.Table.from_array([[3, 6, 41], [7, 6, 40], [40, 41, 5]]))
+    file = tmp_path / "public.json"
+    write_release(protected.release, file, MECHANISM)
+    done = CliRunner().invoke(app, ["report", str(file), "--time-limit", "60"])
+    found = attacks.report(protected.release, MECHANISM)
+    assert done.exit_code == (1 if found.exposed else 0), done.output
+    facts = json.loads((tmp_path / "public.report.json").read_text())
+    assert facts["attacks"]["exposed"] == [list(protected.table.labels[c]) for c in found.exposed]
+    page = (tmp_path / "public.report.html").read_text()
+    rows = Rows(page).tables["intervals"][1:]
+    lower, upper = csp.intervals(protected.table, protected.pattern, integer=True)
+    for row, cell in zip(rows, np.flatnonzero(protected.pattern), strict=True):
+        assert row[:2] == list(protected.table.labels[cell])
+        assert row[2:4] == [f"{int(lower[cell])}", f"{int(upper[cell])}"]
+    assert "primary" not in page.partition("</style>")[2]
 
 
 @pytest.mark.parametrize("reveal", [False, True])

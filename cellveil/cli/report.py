@@ -1,0 +1,73 @@
+"""The command ``cellveil report``: a release, as everybody can read it, on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cellveil.cli.answers import say_written
+from cellveil.cli.options import TIME_LIMIT, ReleaseIn, TimeLimit
+from cellveil.front import SAFE, UNSAFE
+from cellveil.render.screen import say
+
+__all__ = ["report"]
+
+
+def report(
+    release: ReleaseIn,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Page (.html); its facts are written beside it as .json.",
+            show_default="the release with .html",
+        ),
+    ] = None,
+    attacks: Annotated[
+        bool, typer.Option("--attacks/--no-attacks", help="Run every attack that applies.")
+    ] = True,
+    time_limit: TimeLimit = TIME_LIMIT,
+) -> None:
+    """Write one HTML page about a release: table, intervals, attacks, from what everybody has.
+
+    'cellveil protect --report' writes the page of the office, with costs and proofs. Exit codes:
+    0 no attack exposes a cell, 1 some does or was cut short, 2 bad input.
+    """
+    from cellveil.io.files import check_outputs
+    from cellveil.render.progress import Meter
+    from cellveil.report.page import write_release_report
+    from csp.clock import Clock
+    from csp.release_file import read_release
+
+    page = release.with_suffix(".report.html") if output is None else output
+    facts = page.with_suffix(".json")
+    check_outputs(
+        {"-o": page, "the facts of the report": facts}, [release, release.with_suffix(".csv")],
+        {"-o": (".html",), "the facts of the report": (".json",)},
+    )  # fmt: skip
+    clock = Clock.of(time_limit)
+    given, mechanism = read_release(release)
+    found = None
+    with Meter("attacking the release") as meter:
+        if attacks and given.pattern.any():
+            from attacks import report as run
+
+            found = run(given, mechanism, time_limit=clock.part(0.7).seconds)
+        meter.phase("working out what anyone can infer")
+        write_release_report(
+            page, given, mechanism=mechanism, title=release.stem, attacks=found, inputs=[release],
+            time_limit=clock.seconds,
+        )  # fmt: skip
+    if found is not None:
+        say(
+            f"{len(found.exposed)} of {int(given.pattern.sum())} suppressed cells are exposed by "
+            f"some attack{'' if found.complete else '; not every attack came to its end'}."
+        )
+    say_written(page, facts)
+    safe = found is None or (found.complete and not found.exposed)
+    raise typer.Exit(SAFE if safe else UNSAFE)
