@@ -1,4 +1,4 @@
-"""The command ``cellveil``: protect, suppress, audit, microaggregate, attack, demo, doctor.
+"""The command ``cellveil`` with its verbs.
 
 Exit codes: 0 safe, 1 unsafe or unprotectable, 2 bad input, 3 no answer. Heavy modules are
 imported inside the commands, so that help and version answer at once.

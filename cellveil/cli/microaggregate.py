@@ -1,4 +1,4 @@
-"""The command ``cellveil microaggregate``: mask microdata, judge it, make it comply."""
+"""The command ``cellveil microdata microaggregate``: mask microdata, judge it, make it comply."""
 
 from __future__ import annotations
 
