@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from microagg.tables.clusters import ClusterTable, cells, cluster_table
     from microagg.tables.identities import Identity
     from microagg.tables.identity_detection import detect_identities
+    from microagg.tables.k_curve import KPoint, k_curve
     from microagg.tables.risk import Disclosure, corresponding_p, disclosure
 
 # No module may share its name with a function of the package: importing it would hide the function.
@@ -129,6 +130,7 @@ _HOMES = {
     "microagg.tables.clusters": ("ClusterTable", "cells", "cluster_table"),
     "microagg.tables.identity_detection": ("detect_identities",),
     "microagg.tables.identities": ("Identity",),
+    "microagg.tables.k_curve": ("KPoint", "k_curve"),
     "microagg.tables.risk": ("Disclosure", "corresponding_p", "disclosure"),
 }
 
@@ -148,6 +150,7 @@ __all__ = [
     "Identity",
     "IdentityAttack",
     "Insiders",
+    "KPoint",
     "Linkage",
     "LinkagePosterior",
     "Linkages",
@@ -185,6 +188,7 @@ __all__ = [
     "is_l_diverse",
     "is_p_sensitive",
     "is_t_close",
+    "k_curve",
     "lie_bound",
     "link_records",
     "linkage_posterior",

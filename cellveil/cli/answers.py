@@ -14,15 +14,18 @@ from cellveil.render.screen import manner, printable, say
 from cellveil.signals import exit_code
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
 
     from csp.formats.files import Together
     from csp.mechanism import Mechanism
-    from csp.solve import Suppression
+    from csp.protection import Protected
+    from csp.solve import Progress, Suppression
 
 __all__ = [
     "answer",
     "cost_words",
+    "draw_result",
     "ends",
     "hashes",
     "known_mechanism",
@@ -150,6 +153,34 @@ def save_release(path: Path, result: Any, files: Together) -> None:
         say(f"{path} does not tell the mechanism: its rules name single cells.")
     else:
         write_release(result.release, path, result.mechanism, files=files)
+
+
+def draw_result(
+    folder: Path, result: Protected, trace: Sequence[Progress], files: Together, *, reveal: bool
+) -> list[Path]:
+    """Draw a protected table into a folder; what there is nothing to draw of is left out.
+
+    Returns
+    -------
+    list of Path
+        The files, written with the others.
+    """
+    from cellveil.render.plots import MOST_ROWS, plot_gap, plot_intervals, plot_map, save
+    from csp.tables.cross.layout import cross_table
+
+    figures: dict[str, Figure] = {}
+    layout = cross_table(result.release)
+    if max(len(layout.rows), len(layout.columns)) <= MOST_ROWS:
+        figures["map"] = plot_map(result, reveal=reveal)
+    else:
+        say(f"No map: it would have more than {MOST_ROWS} rows or columns.")
+    if result.pattern.any():
+        figures["intervals"] = plot_intervals(result, reveal=reveal)
+    if any(now.best is not None for now in trace):
+        figures["gap"] = plot_gap(trace)
+    for name, figure in figures.items():
+        save(figure, folder / f"{name}.svg", files)
+    return [folder / f"{name}.svg" for name in figures]
 
 
 def hashes(paths: Sequence[Path], files: Together) -> dict[str, str]:

@@ -14,6 +14,7 @@ import typer
 from cellveil.cli.answers import (
     answer,
     cost_words,
+    draw_result,
     ends,
     hashes,
     needs_reveal,
@@ -63,7 +64,7 @@ from cellveil.cli.options import (
 )
 from cellveil.cli.problems import audit, suppress
 from cellveil.cli.report import report as report_command
-from cellveil.front import SAFE, UNSAFE, Front, explained, options_of
+from cellveil.front import SAFE, UNSAFE, Front, explained, folder_for, options_of
 from cellveil.render.screen import say
 
 __all__ = ["app"]
@@ -242,6 +243,12 @@ def protect(
     attacks: Annotated[
         bool, typer.Option("--attacks", help="Run every attack that applies, for --report.")
     ] = False,
+    plots: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Pictures (.svg): intervals, suppression map, gap over time."
+        ),
+    ] = None,
     jj: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Problem with its pattern as JJ file; needs --reveal."),
@@ -298,6 +305,7 @@ def protect(
     if len(data) > 1:
         alone = {
             "--report": report,
+            "--plots": plots,
             "--jj": jj,
             "--release": release,
             "--keep": keep,
@@ -313,6 +321,11 @@ def protect(
         from cellveil.io.excel import check_excel
 
         check_excel()
+    if plots is not None:
+        from cellveil.render.plots import needs_matplotlib
+
+        needs_matplotlib()
+        folder_for(plots)
     if attacks and report is None:
         from csp.errors import InputError
 
@@ -389,6 +402,7 @@ def protect(
         facts = result.summary(reveal=reveal) | more | {"files": hashes(named, files)}
         if summary is not None:
             write_json(summary, facts, files)
+        drawn = [] if plots is None else draw_result(plots, result, trace, files, reveal=reveal)
     long = layout is Layout.LONG
     answer(
         facts,
@@ -414,7 +428,7 @@ def protect(
             say(line)
     beside = [None if path is None else path.with_suffix(kind) for path, kind in
               ((report, ".json"), (release, ".csv"))]  # fmt: skip
-    say_written(output, summary, report, beside[0], jj, release, beside[1])
+    say_written(output, summary, report, beside[0], jj, release, beside[1], *drawn)
     ends(result.suppression)
 
 

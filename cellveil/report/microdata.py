@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,12 @@ from csp.errors import InputError
 from csp.formats.files import Together, joined
 from csp.rules import Rule
 from microagg.compliance.result import Compliant
-from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition, information_loss
 from microagg.records import Records
-from microagg.scaling import scaled
+from microagg.tables.k_curve import k_curve
 from microagg.tables.risk import disclosure
 
 __all__ = ["microdata_facts", "microdata_page", "write_microdata_report"]
-
-LADDER = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
-"""Values of k that are tried for the curve."""
 
 CURVE = 20_000
 """Records above which no curve is drawn: it would take longer than the work itself."""
@@ -124,7 +121,13 @@ def microdata_facts(
         facts["sensitive_means"] = dict(zip(partition.names, after, strict=True))
         if compliant is not None:
             facts["sensitive_before"] = compliant.start_unsafe
-        facts["curve"] = _curve(records, rule, negative, clock)
+        facts["curve"] = []
+        if 4 <= records.n <= CURVE:
+            curve = k_curve(records, rule, negative=negative, time_limit=clock.seconds)
+            facts["curve"] = [
+                asdict(replace(point, information_loss=round(point.information_loss, 4)))
+                for point in curve
+            ]
     return facts
 
 
@@ -132,28 +135,6 @@ def _rows(records: Records, rows: Any) -> Records:
     return Records(
         records.names, tuple(c[rows] for c in records.columns), records.scale, records.library
     )
-
-
-def _curve(records: Records, rule: Rule, negative: str, clock: Clock) -> list[dict[str, Any]]:
-    """Loss and sensitive means of plain MDAV for several k."""
-    if records.n > CURVE:
-        return []
-    points = scaled(records, "standardise", constant="keep")
-    found = []
-    for k in LADDER:
-        if 2 * k > records.n or clock.over:
-            break
-        partition = Partition.of(records, mdav_labels(points, k), k, "MDAV")
-        means = disclosure(records, partition, rule, negative=negative).sensitive
-        found.append(
-            {
-                "k": k,
-                "information_loss": round(partition.information_loss, 4),
-                "sensitive_means": int(means.sum()),
-                "means": int(means.size),
-            }
-        )
-    return found
 
 
 def microdata_page(facts: Mapping[str, Any]) -> str:
