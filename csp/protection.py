@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from csp.tables.codes import Labels
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
+    from csp.formats.apriori import Statement
     from csp.mechanism import Mechanism
 
 __all__ = ["Protected", "defended_facts", "protect_table", "run_facts"]
@@ -295,8 +297,9 @@ _LAST_AUDIT = 0.15
 
 
 def protect_table(
-    mechanism: Mechanism, table: Table, *, keep: Release | None = None, **options: Any
-) -> Protected:
+    mechanism: Mechanism, table: Table, *, keep: Release | None = None,
+    apriori: Sequence[Statement] = (), **options: Any,
+) -> Protected:  # fmt: skip
     """Pose, solve, audit and release; see `Mechanism.protect`.
 
     Raises
@@ -307,6 +310,8 @@ def protect_table(
         If the pattern does not pass the audit.
     """
     problem = mechanism.problem(table)
+    if len(apriori):
+        problem = mechanism.amended(problem, apriori)
     if keep is not None:
         problem = problem.keeping(_earlier(keep).suppressed_in(table))
     integer = mechanism.attacker_is_integer(table)

@@ -31,6 +31,7 @@ from cellveil.cli.options import (
     RESULTS,
     TIME_LIMIT,
     Absent,
+    Apriori,
     Cost,
     CountColumn,
     Decimal,
@@ -151,6 +152,7 @@ def protect(
         Path | None,
         typer.Option(metavar="FILE", help="File of cells sensitive by hand, for MAN(...)."),
     ] = None,
+    apriori: Apriori = None,
     width: Annotated[
         str | None,
         typer.Option(metavar="NUMBER", help="Least width of every sensitive cell's interval."),
@@ -265,7 +267,14 @@ def protect(
     from cellveil.cli.defence import defence_words, measured, posterior_words, read_defence
     from cellveil.cli.several import on_cores, places_for, protect_each
     from cellveil.io.files import check_outputs, result_columns, write_columns, write_json
-    from cellveil.io.inputs import Source, read_rules, read_table, split_names, text_file
+    from cellveil.io.inputs import (
+        Source,
+        read_known,
+        read_rules,
+        read_table,
+        split_names,
+        text_file,
+    )
     from cellveil.render.progress import Meter
     from cellveil.render.tables import guarantee, quality, sizes
     from csp.clock import Clock
@@ -276,13 +285,14 @@ def protect(
 
     names, method = split_names(by, "--by"), chosen_method(method, solver)
     clock = Clock.of(time_limit)
-    rule, looked_at = read_rules(rules, primary, names, encoding)
+    rule, looked_at = read_rules(rules, primary, names, encoding, named=apriori is not None)
     sources = [
         Source(
             path, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
             split_names(top, "--top") if top else (), str(negative), decimals, tuple(total or ()),
             missing, looked_at, text_file(path, sep, decimal, encoding, na), absent_zero, tolerance,
             memory, None if drop_empty is None else "drop" if drop_empty else "keep",
+            apriori,
         )
         for path in data
     ]  # fmt: skip
@@ -291,7 +301,7 @@ def protect(
         singletons=singletons, unions=unions, integer=integer,
         defence=read_defence(defence, key_file, table_id),
     )  # fmt: skip
-    read = [rda, primary, key_file, keep]
+    read = [rda, primary, key_file, keep, apriori]
     read += [Path(text.partition("=")[2]) for text in hierarchy or ()]
     if len(data) > 1:
         alone = {
@@ -299,6 +309,7 @@ def protect(
             "--jj": jj,
             "--release": release,
             "--keep": keep,
+            "--apriori": apriori,
             "--defence": defence,
         }
         protect_each(
@@ -344,12 +355,13 @@ def protect(
     with Meter("tabulating") as meter, on_cores(workers):
         earlier = None if keep is None else read_release(keep)[0]
         table = read_table(sources[0], meter.phase)
+        stated = read_known(sources[0], table)
         clock.check("the table was made")
         meter.phase("finding sensitive cells")
         with explained(table, reveal=reveal, defended=mechanism.defence is not None):
             result = mechanism.protect(
-                table, keep=earlier, method=method, time_limit=clock.seconds, gap=gap,
-                progress=watched,
+                table, keep=earlier, apriori=stated, method=method, time_limit=clock.seconds,
+                gap=gap, progress=watched,
             )  # fmt: skip
         columns = result_columns(result, reveal=reveal, intervals=intervals)
         known: dict[str, Any] = {}
@@ -361,7 +373,9 @@ def protect(
             from attacks import report as attack_report
 
             meter.phase("attacking what would be published")
-            attacked = attack_report(result.release, mechanism, time_limit=max(clock.left, 1.0))
+            # With a-priori information the mechanism alone does not make this pattern again.
+            rerun = None if stated else mechanism
+            attacked = attack_report(result.release, rerun, time_limit=max(clock.left, 1.0))
     with written_together() as files:
         if jj is not None:
             result.to_jj(jj, reveal=True, files=files)

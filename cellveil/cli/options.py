@@ -14,6 +14,7 @@ __all__ = [
     "TEXTS",
     "TIME_LIMIT",
     "Absent",
+    "Apriori",
     "Cost",
     "CountColumn",
     "Decimal",
@@ -143,6 +144,14 @@ Absent = Annotated[
         "--absent-zero",
         help="With --aggregated: inner cells without a row are 0.",
         show_default="refused",
+    ),
+]
+Apriori = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="tau-ARGUS a-priori file (.hst): cells that are unsafe, safe, public or suppressed "
+        "beforehand, costs, protection levels.",
     ),
 ]
 Tolerance = Annotated[

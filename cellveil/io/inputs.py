@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from cellveil.render.screen import say
 from csp.errors import InputError
+from csp.formats.apriori import Statement, read_apriori
 from csp.formats.delimited import is_parquet
 from csp.formats.reading import regular_file
 from csp.problem.jj import read_jj
 from csp.problem.problem import Problem
 from csp.rules import PQ, AnyOf, Dominance, PPercent, Rule, parse_rules
+from csp.tables.codes import Labels
 from csp.tables.columns import TextFile, read_columns, text_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
@@ -28,6 +30,7 @@ from csp.tables.table import Table
 __all__ = [
     "Source",
     "is_jj",
+    "read_known",
     "read_pattern",
     "read_rules",
     "read_table",
@@ -63,6 +66,9 @@ class Source:
     tolerance: str = "0"
     memory: str | None = None
     empty: str | None = None
+    apriori: Path | None = None
+    apriori_unknown: str = "error"
+    apriori_separator: str | None = None
 
     def __post_init__(self) -> None:
         clash = [name for name in self.by if name in RESERVED]
@@ -159,6 +165,26 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
     )  # fmt: skip
 
 
+def read_known(source: Source, table: Table) -> tuple[Statement, ...]:
+    """Return what is known beforehand of single cells of a source's table.
+
+    Raises
+    ------
+    InputError
+        As `csp.read_apriori`.
+    """
+    found: tuple[Statement, ...] = ()
+    if source.apriori is not None:
+        found += read_apriori(source.apriori, len(source.by), source.apriori_separator)
+    if source.apriori_unknown == "skip":
+        labels = Labels.of(table.labels)
+        found = tuple(
+            s for s in found
+            if labels.find(tuple(c or r for c, r in zip(s.codes, table.roots, strict=True))) >= 0
+        )  # fmt: skip
+    return found
+
+
 def _told(stage: Stage, progress: Callable[[str], None] | None) -> None:
     if stage.note:
         say(stage.note)
@@ -250,19 +276,25 @@ def split_names(text: str, option: str) -> tuple[str, ...]:
 
 
 def read_rules(
-    text: str, primary: Path | None, by: Sequence[str], encoding: str | None = None
+    text: str,
+    primary: Path | None,
+    by: Sequence[str],
+    encoding: str | None = None,
+    *,
+    named: bool = False,
 ) -> tuple[Rule, int]:
     """Rules of a text, and how many of the largest contributions they look at (5 at least).
 
-    The file of cells has the encoding of the data, if that is declared.
+    The file of cells has the encoding of the data, if that is declared. With `named`, MAN(...)
+    may also speak of cells that a-priori information names.
 
     Raises
     ------
     InputError
         If the text cannot be read, or only one of MAN(...) and a file of cells is given.
     """
-    if primary is None and re.search(r"\bMAN\s*\(", text, re.IGNORECASE):
-        msg = "MAN(...) speaks of cells named by hand; name them in a file and give it as --primary"
+    if primary is None and not named and re.search(r"\bMAN\s*\(", text, re.IGNORECASE):
+        msg = "MAN(...) speaks of cells named by hand; name them in a file (--primary or --apriori)"
         raise InputError(msg)
     labels: list[tuple[str, ...]] = []
     if primary is not None:

@@ -66,7 +66,7 @@ class Job:
         for table in self.tables:
             source = table.source
             found.append(source.data)
-            found += [source.rda] if source.rda is not None else []
+            found += [path for path in (source.rda, source.apriori) if path is not None]
             found += [Path(text.partition("=")[2]) for text in source.hierarchy]
         if "by_hand" in self.rules:
             found.append(self.path.parent / self.rules["by_hand"])
@@ -82,11 +82,13 @@ class Job:
 
     def mechanism(self, by: tuple[str, ...]) -> Mechanism:
         """Return the mechanism; cells named by hand have the dimensions `by`."""
+        named = any(table.source.apriori is not None for table in self.tables)
         options = {k: v for k, v in self.rules.items() if k not in ("sensitive", "by_hand")}
         hand = self.rules.get("by_hand")
         rule, _ = read_rules(
-            self.rules["sensitive"], None if hand is None else self.path.parent / hand, by
-        )
+            self.rules["sensitive"], None if hand is None else self.path.parent / hand, by,
+            named=named,
+        )  # fmt: skip
         return Mechanism(rule, **options)
 
 
@@ -158,6 +160,8 @@ def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> S
         ),
         data.get("absent_zero", False), str(data.get("tolerance", 0)), data.get("memory"),
         data.get("empty"),
+        None if "apriori" not in data else folder / data["apriori"],
+        data.get("apriori_unknown", "error"),
     )  # fmt: skip
 
 

@@ -63,6 +63,14 @@ DATA = (
     Key("decimal", "text", "decimal mark", '","'),
     Key("encoding", "text", "encoding of a text file", '"cp1252"'),
     Key("not_available", "texts", "texts that stand for no value", '["NA", "."]'),
+    Key("apriori", "text", "tau-ARGUS a-priori file (.hst) of a table", '"cells.hst"'),
+    Key(
+        "apriori_unknown",
+        "text",
+        "its lines about cells that are not there",
+        '"error"',
+        ("error", "skip"),
+    ),
     Key("empty", "text", "combinations of codes without records", '"keep"', ("keep", "drop")),
     Key("memory", "text", "memory to take for records", '"2GB"'),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ import numpy as np
 import cellveil
 from cellveil.front import explained
 from cellveil.io.files import check_outputs, result_columns, write_columns, write_json
-from cellveil.io.inputs import read_table
+from cellveil.io.inputs import read_known, read_table
 from cellveil.jobs.job import Job, TableJob, naming
 from cellveil.report.page import write_report
 from csp.clock import Clock
+from csp.formats.apriori import Statement
 from csp.formats.files import written_together
 from csp.protection import Protected
 from csp.solve import Progress
@@ -88,25 +89,32 @@ def run_job(
         said = f"{job.path.name}, {' and '.join(names)}"
         phase(f"tabulating {', '.join(names)}")
         clock = Clock.of(float(job.solver.get("time_limit", TIME_LIMIT)))
-        tables = []
+        tables, known = [], []
         for one in group:
             with naming(job.path.name, one.name):
                 tables.append(read_table(one.source))
+                known.append(read_known(one.source, tables[-1]))
         with naming(said):
             whole = link(*tables) if len(tables) > 1 else tables[0]
             mechanism = job.mechanism(whole.names)
+            stated = [
+                _within(whole, table, statement)
+                for table, statements in zip(tables, known, strict=True)
+                for statement in statements
+            ]
         phase(f"protecting {', '.join(names)}")
         with naming(said), explained(whole, reveal=reveal):
             protected = mechanism.protect(
-                whole, method=job.solver.get("method", "auto"), time_limit=clock.left,
-                gap=float(job.solver.get("gap", 0.0)), progress=progress,
+                whole, apriori=stated, method=job.solver.get("method", "auto"),
+                time_limit=clock.left, gap=float(job.solver.get("gap", 0.0)), progress=progress,
             )  # fmt: skip
         found = None
         if output.get("attacks") and protected.pattern.any():
             from attacks import report as attack_report
 
             phase(f"attacking {', '.join(names)}")
-            found = attack_report(protected.release, mechanism, time_limit=max(clock.left, 1.0))
+            rerun = None if stated else mechanism  # it alone does not make this pattern again
+            found = attack_report(protected.release, rerun, time_limit=max(clock.left, 1.0))
         solved.append((group, tables, protected, found))
     done = []
     job.folder.mkdir(parents=True, exist_ok=True)
@@ -167,6 +175,12 @@ def _inputs(job: Job, group: tuple[TableJob, ...]) -> list[Path]:
 def _sha256(path: Path) -> str:
     with path.open("rb") as raw:
         return hashlib.file_digest(raw, "sha256").hexdigest()
+
+
+def _within(whole: Table, table: Table, statement: Statement) -> Statement:
+    """Return what is said of a cell of one table about the same cell of linked ones."""
+    codes = dict(zip(table.names, statement.codes, strict=True))
+    return replace(statement, codes=tuple(codes.get(name, "") for name in whole.names))
 
 
 def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]:

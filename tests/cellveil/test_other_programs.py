@@ -1,0 +1,68 @@
+"""Files of other programs, through the front door: commands and jobs read and write them."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cellveil.cli.app import app
+from cellveil.jobs.job import read_job
+from cellveil.jobs.run import run_job
+
+SURVEY = ["--by", "region,sector", "--value", "pay", "--contributor", "firm"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folder with records, a hierarchy and a-priori information."""
+    cells = [(r, s, z) for r in ("N1", "N2", "S") for s in "ABC" for z in ("big", "small")] * 3
+    rows = [f"{r},{s},{z},f{i},{7 * i % 90 + 1}" for i, (r, s, z) in enumerate(cells)]
+    rows += ["N1,A,big,x,4000", "S,B,small,y,3000"]
+    (tmp_path / "survey.csv").write_text("region,sector,size,firm,pay\n" + "\n".join(rows) + "\n")
+    (tmp_path / "region.hrc").write_text("North\n@N1\n@N2\nS\n")
+    (tmp_path / "cells.hst").write_text("N2,B,u\n,C,p\nN2,A,c,50\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*words: str) -> str:
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_priori_information_in_commands_and_jobs(folder: Path) -> None:
+    rules = ["--rules", "NK(1,75)|MAN(10)", "--hierarchy", "region=region.hrc"]
+    call("protect", "survey.csv", *SURVEY, *rules, "--apriori", "cells.hst", "-o", "one.csv")
+    status = {(row["region"], row["sector"]): row["status"] for row in rows_of(folder / "one.csv")}
+    assert status["N2", "B"] == "x"
+    assert status["Total", "C"] == "z"
+    (folder / "more.hst").write_text((folder / "cells.hst").read_text() + "X,A,u\n")
+    job = folder / "job.toml"
+    job.write_text(
+        '[data]\nfile = "survey.csv"\nvalue = "pay"\ncontributor = "firm"\n'
+        'apriori_unknown = "skip"\n'
+        '[hierarchies]\nregion = "region.hrc"\n'
+        '[[table]]\nby = ["region", "sector"]\napriori = "more.hst"\n'
+        '[[table]]\nby = ["size", "region"]\n'
+        '[rules]\nsensitive = "NK(1,75)|MAN(10)"\n'
+    )
+    (done,) = run_job(read_job(job))
+    problem = done.protected.problem
+    at = {label: i for i, label in enumerate(problem.table.labels)}
+    names = problem.table.names
+    label = {"region": "N2", "sector": "B", "size": "Total"}
+    assert problem.status[at[tuple(label[n] for n in names)]] == "u"
+    label = {"region": "N2", "sector": "A", "size": "Total"}
+    assert problem.cost[at[tuple(label[n] for n in names)]] == 50
+    job.write_text(job.read_text().replace('apriori_unknown = "skip"\n', ""))
+    with pytest.raises(Exception, match=r"more.hst, line 4: no cell"):
+        run_job(read_job(job))
