@@ -108,14 +108,19 @@ def protect(
         list[Path],
         typer.Argument(
             metavar="DATA",
-            help=".csv, .csv.gz, .parquet, or .asc with its layout (--rda). Each of several files "
+            help=".csv, .csv.gz, .parquet, or .asc or .tab with its layout (--rda). Each of several files "
             "is a table of its own.",
         ),
     ],
     *,
     by: Annotated[
-        str, typer.Option(metavar="COLUMNS", help="Columns of the table's dimensions: Size,Region.")
-    ],
+        str | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns of the table's dimensions: Size,Region.",
+            show_default="those of the layout of a .tab; else required",
+        ),
+    ] = None,
     rules: Annotated[
         str,
         typer.Option(
@@ -273,6 +278,7 @@ def protect(
         read_rules,
         read_table,
         split_names,
+        tab_dimensions,
         text_file,
     )
     from cellveil.render.progress import Meter
@@ -283,9 +289,11 @@ def protect(
     from csp.release_file import read_release
     from csp.solve import Progress
 
-    names, method = split_names(by, "--by"), chosen_method(method, solver)
+    names = tab_dimensions(data[0], rda) if by is None else split_names(by, "--by")
+    method = chosen_method(method, solver)
     clock = Clock.of(time_limit)
-    rule, looked_at = read_rules(rules, primary, names, encoding, named=apriori is not None)
+    stated_by = apriori is not None or data[0].name.lower().endswith(".tab")
+    rule, looked_at = read_rules(rules, primary, names, encoding, named=stated_by)
     sources = [
         Source(
             path, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,

@@ -35,6 +35,7 @@ __all__ = [
     "read_rules",
     "read_table",
     "split_names",
+    "tab_dimensions",
     "text_file",
 ]
 
@@ -93,6 +94,7 @@ class Source:
                 "--count": self.count, "--top": self.top, "--absent-zero": self.absent_zero,
                 "--tolerance": self.tolerance != "0",
             }  # fmt: skip
+            cells = {} if self.tab else cells
             self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
             if self.value is None:
                 numbers = {
@@ -106,9 +108,14 @@ class Source:
         if self.rda is not None and self.memory is not None:
             msg = "--memory is for .csv and .parquet files; convert the data, or leave it out"
             raise InputError(msg)
-        if self.rda is None and self.data.name.lower().endswith((".asc", ".asc.gz")):
-            msg = f"{str(self.data)!r} has fixed columns; name its record layout with --rda"
+        if self.rda is None and self.data.name.lower().endswith((".asc", ".asc.gz", ".tab")):
+            msg = f"{str(self.data)!r} does not name its columns; name its record layout with --rda"
             raise InputError(msg)
+
+    @property
+    def tab(self) -> bool:
+        """Whether it is a table of τ-ARGUS, whose layout tells what its columns are."""
+        return self.rda is not None and self.data.name.lower().endswith(".tab")
 
     @staticmethod
     def _refuse(options: dict[str, Any], why: str) -> None:
@@ -137,6 +144,8 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
     total = _totals(source)
     roots, _ = total_codes(total, source.by)
     hierarchies = _hierarchies(source, roots)
+    if source.tab:
+        return _tab(source, hierarchies, total, roots)
     if source.rda is not None:
         from csp.tables import argus
 
@@ -165,6 +174,41 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
     )  # fmt: skip
 
 
+def _tab(
+    source: Source, hierarchies: dict[str, Hierarchy], total: Any, roots: dict[str, str]
+) -> Table:
+    from csp.tables import argus
+
+    assert source.rda is not None
+    layout = argus.read_metadata(source.rda)
+    cells = argus.read_table_data(source.data, layout, source.by, source.value)
+    for name in cells.by:
+        if name not in hierarchies:
+            hierarchies |= argus.hierarchies(layout, cells.columns, [name], roots[name])
+    return Table.from_frame(
+        cells.columns, cells.by, cells.value, count=source.count or cells.count,
+        top=source.top or cells.top, hierarchies=hierarchies, total=total,
+        decimals=source.decimals, absent="zero" if source.absent_zero else "error",
+        tolerance=source.tolerance,
+    )  # fmt: skip
+
+
+def tab_dimensions(data: Path, rda: Path | None) -> tuple[str, ...]:
+    """Dimensions of a τ-ARGUS table, in the order of its layout.
+
+    Raises
+    ------
+    InputError
+        If the data is something else, whose columns have to be named.
+    """
+    from csp.formats.layout import read_metadata
+
+    if rda is None or not data.name.lower().endswith(".tab"):
+        msg = "--by is missing: name the columns of the table's dimensions, such as Size,Region"
+        raise InputError(msg)
+    return read_metadata(rda).flagged("RECODEABLE")
+
+
 def read_known(source: Source, table: Table) -> tuple[Statement, ...]:
     """Return what is known beforehand of single cells of a source's table.
 
@@ -174,6 +218,11 @@ def read_known(source: Source, table: Table) -> tuple[Statement, ...]:
         As `csp.read_apriori`.
     """
     found: tuple[Statement, ...] = ()
+    if source.tab:
+        from csp.tables.argus import read_table_data
+
+        assert source.rda is not None
+        found = read_table_data(source.data, source.rda, source.by, source.value).statements
     if source.apriori is not None:
         found += read_apriori(source.apriori, len(source.by), source.apriori_separator)
     if source.apriori_unknown == "skip":

@@ -82,7 +82,7 @@ class Job:
 
     def mechanism(self, by: tuple[str, ...]) -> Mechanism:
         """Return the mechanism; cells named by hand have the dimensions `by`."""
-        named = any(table.source.apriori is not None for table in self.tables)
+        named = any(t.source.apriori is not None or t.source.tab for t in self.tables)
         options = {k: v for k, v in self.rules.items() if k not in ("sensitive", "by_hand")}
         hand = self.rules.get("by_hand")
         rule, _ = read_rules(

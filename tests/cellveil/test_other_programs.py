@@ -66,3 +66,31 @@ def test_a_priori_information_in_commands_and_jobs(folder: Path) -> None:
     job.write_text(job.read_text().replace('apriori_unknown = "skip"\n', ""))
     with pytest.raises(Exception, match=r"more.hst, line 4: no cell"):
         run_job(read_job(job))
+
+
+def test_a_table_of_tau_argus_with_its_statuses(folder: Path) -> None:
+    (folder / "t.rda").write_text(
+        '<SEPARATOR> ";"\n<SAFE> "s"\n<UNSAFE> "u"\n<PROTECT> "p"\nA\n <RECODABLE>\n'
+        "B\n <RECODABLE>\nv\n <NUMERIC>\nn\n <FREQUENCY>\nst\n <STATUS>\n"
+    )
+    cells = {(a, b): (a + 2) * (b + 3) * 10 for a in range(3) for b in range(3)}
+    lines = [
+        f"{a};{b};{v};9;{'u' if (a, b) == (1, 1) else 'p' if (a, b) == (2, 2) else 's'}"
+        for (a, b), v in cells.items()
+    ]
+    lines += [f"{a};;{sum(cells[a, b] for b in range(3))};9;s" for a in range(3)]
+    lines += [f";{b};{sum(cells[a, b] for a in range(3))};9;s" for b in range(3)]
+    lines += [f"Total;Total;{sum(cells.values())};9;s"]
+    (folder / "t.tab").write_text("\n".join(lines) + "\n")
+    call("protect", "t.tab", "--rda", "t.rda", "--rules", "MAN(10)", "-o", "out.csv")
+    status = {(row["A"], row["B"]): row["status"] for row in rows_of(folder / "out.csv")}
+    assert status["1", "1"] == "x"
+    assert status["2", "2"] == "z"
+    assert sum(letter == "x" for letter in status.values()) == 4
+    (folder / "job.toml").write_text(
+        '[data]\nfile = "t.tab"\nlayout = "t.rda"\n[[table]]\nby = ["B", "A"]\n'
+        '[rules]\nsensitive = "MAN(10)"\n'
+    )
+    (done,) = run_job(read_job(folder / "job.toml"))
+    assert done.protected.problem.table.names == ("B", "A")
+    assert int(done.protected.pattern.sum()) == 4
