@@ -50,6 +50,7 @@ from cellveil.cli.options import (
     ReleaseFile,
     Reveal,
     Separator,
+    Sheet,
     Solver,
     Summary,
     TableId,
@@ -108,8 +109,8 @@ def protect(
         list[Path],
         typer.Argument(
             metavar="DATA",
-            help=".csv, .csv.gz, .parquet, or .asc or .tab with its layout (--rda). Each of several files "
-            "is a table of its own.",
+            help=".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda). Each of "
+            "several files is a table of its own.",
         ),
     ],
     *,
@@ -200,6 +201,7 @@ def protect(
         str | None,
         typer.Option(metavar="CODE", help="Code for records without one.", show_default="refused"),
     ] = None,
+    sheet: Sheet = None,
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -300,7 +302,7 @@ def protect(
             split_names(top, "--top") if top else (), str(negative), decimals, tuple(total or ()),
             missing, looked_at, text_file(path, sep, decimal, encoding, na), absent_zero, tolerance,
             memory, None if drop_empty is None else "drop" if drop_empty else "keep",
-            apriori,
+            apriori, sheet=sheet,
         )
         for path in data
     ]  # fmt: skip

@@ -34,6 +34,7 @@ __all__ = [
     "ReleaseFile",
     "Reveal",
     "Separator",
+    "Sheet",
     "Solver",
     "Summary",
     "TableId",
@@ -211,6 +212,10 @@ Separator = Annotated[
         help="What separates the columns of a text file: , ; | or tab.",
         show_default="as found",
     ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Sheet of an Excel workbook.", show_default="the only one"),
 ]
 Decimal = Annotated[
     str | None,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.io.sheets import is_workbook, read_sheet
 from cellveil.render.screen import say
 from csp.errors import InputError
 from csp.formats.apriori import Statement, read_apriori
@@ -70,6 +71,7 @@ class Source:
     apriori: Path | None = None
     apriori_unknown: str = "error"
     apriori_separator: str | None = None
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         clash = [name for name in self.by if name in RESERVED]
@@ -107,6 +109,15 @@ class Source:
             raise InputError(msg)
         if self.rda is not None and self.memory is not None:
             msg = "--memory is for .csv and .parquet files; convert the data, or leave it out"
+            raise InputError(msg)
+        if self.sheet is not None and not is_workbook(self.data):
+            msg = f"--sheet is for Excel workbooks; {str(self.data)!r} has no sheets: leave it out"
+            raise InputError(msg)
+        if is_workbook(self.data) and (self.memory or not (self.text is None or self.text.plain)):
+            msg = (
+                "a workbook is read as it is; leave out --memory, --sep, --decimal, --encoding and "
+                "--na"
+            )
             raise InputError(msg)
         if self.rda is None and self.data.name.lower().endswith((".asc", ".asc.gz", ".tab")):
             msg = f"{str(self.data)!r} does not name its columns; name its record layout with --rda"
@@ -157,6 +168,8 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
             for name in wanted:
                 hierarchies |= argus.hierarchies(layout, columns, [name], roots[name])
             data = columns
+    elif is_workbook(source.data):
+        data = read_sheet(source.data, source.sheet, *_wanted(source))
     elif source.memory is None:
         data = _said(source, data)
     if source.aggregated:
@@ -265,12 +278,18 @@ def _said(source: Source, file: TextFile | Path) -> Any:
     """Read the columns of a text file, and say how it was read where that was found out."""
     if is_parquet(source.data):
         return file
-    numbers = [n for n in (source.value, source.weight, source.count, *source.top) if n is not None]
-    names = list(dict.fromkeys([*source.by, *numbers, *filter(None, [source.contributor])]))
+    names, numbers = _wanted(source)
     columns = read_columns(file, names, numbers)
     if columns.note:
         say(columns.note)
     return dict(zip(names, columns.arrays, strict=True))
+
+
+def _wanted(source: Source) -> tuple[list[str], list[str]]:
+    """Columns that a source needs, and those of them that hold numbers."""
+    numbers = [n for n in (source.value, source.weight, source.count, *source.top) if n is not None]
+    names = dict.fromkeys([*source.by, *numbers, *filter(None, [source.contributor])])
+    return list(names), numbers
 
 
 def _totals(source: Source) -> str | dict[str, str] | None:

@@ -30,7 +30,16 @@ class TableJob:
     def of(self) -> tuple[Any, ...]:
         """Equal for tables over the same records and values, which share cells."""
         s = self.source
-        return (s.data, s.value, s.contributor, s.weight, s.aggregated, s.negative, s.missing)
+        return (
+            s.data,
+            s.sheet,
+            s.value,
+            s.contributor,
+            s.weight,
+            s.aggregated,
+            s.negative,
+            s.missing,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +171,7 @@ def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> S
         data.get("empty"),
         None if "apriori" not in data else folder / data["apriori"],
         data.get("apriori_unknown", "error"),
+        sheet=data.get("sheet"),
     )  # fmt: skip
 
 

@@ -44,7 +44,8 @@ KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
 }
 
 DATA = (
-    Key("file", "text", "records: .csv, .csv.gz, .parquet, .asc", '"survey.csv"'),
+    Key("file", "text", "records: .csv, .parquet, .xlsx, .asc, .tab", '"survey.csv"'),
+    Key("sheet", "text", "sheet of an Excel workbook", '"2026"'),
     Key("value", "text", "column to add up; without it records are counted", '"turnover"'),
     Key("contributor", "text", "column that says who reports", '"enterprise"'),
     Key("weight", "text", "column of sampling weights", '"weight"'),
