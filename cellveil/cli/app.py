@@ -28,7 +28,6 @@ from cellveil.cli.jobs import init, run
 from cellveil.cli.microaggregate import microaggregate
 from cellveil.cli.options import (
     JJ,
-    RESULTS,
     TIME_LIMIT,
     Absent,
     Apriori,
@@ -233,8 +232,8 @@ def protect(
             "--output",
             "-o",
             metavar="FILE",
-            help="Published table: .csv, .csv.gz, .parquet or .xlsx. With several files of data a "
-            "folder.",
+            help="Published table: .csv, .csv.gz, .parquet, .xlsx, .sdmx.csv, .sdctable.csv, .sbs "
+            "(tau-ARGUS) or .hst. With several files of data a folder.",
         ),
     ] = None,
     summary: Summary = None,
@@ -273,7 +272,7 @@ def protect(
     """
     from cellveil.cli.defence import defence_words, measured, posterior_words, read_defence
     from cellveil.cli.several import on_cores, places_for, protect_each
-    from cellveil.io.files import check_outputs, result_columns, write_columns, write_json
+    from cellveil.io.files import check_outputs, result_columns, write_json
     from cellveil.io.inputs import (
         Source,
         read_known,
@@ -283,6 +282,7 @@ def protect(
         tab_dimensions,
         text_file,
     )
+    from cellveil.io.results import FORMATS, check_form, form_of, write_result
     from cellveil.render.progress import Meter
     from cellveil.render.tables import guarantee, quality, sizes
     from csp.clock import Clock
@@ -328,10 +328,8 @@ def protect(
             summary=summary, options=options_of(ctx.command),
         )  # fmt: skip
     needs_reveal("--jj", jj, reveal=reveal)
-    if output is not None and output.suffix.lower() == ".xlsx":
-        from cellveil.io.excel import check_excel
-
-        check_excel()
+    if output is not None:
+        check_form(form_of(output), names, intervals=intervals)
     if attacks and report is None:
         from csp.errors import InputError
 
@@ -351,8 +349,8 @@ def protect(
         },
         [*data, *read],
         {
-            "-o": (*RESULTS, ".xlsx"), "--summary": (".json",), "--report": (".html",), "--jj": JJ,
-            "the facts of --report": (".json",), "--release": (".json",),
+            "-o": tuple(FORMATS.values()), "--summary": (".json",), "--report": (".html",),
+            "--jj": JJ, "the facts of --report": (".json",), "--release": (".json",),
             "the cells of --release": (".csv",),
         },
     )  # fmt: skip
@@ -391,13 +389,8 @@ def protect(
             result.to_jj(jj, reveal=True, files=files)
         if release is not None:
             save_release(release, result, files)
-        if output is not None and output.suffix.lower() == ".xlsx":
-            from cellveil.io.excel import write_workbook
-
-            facts = result.summary(reveal=reveal)
-            write_workbook(output, result, columns, facts, reveal=reveal, files=files)
-        elif output is not None:
-            write_columns(output, columns, files)
+        if output is not None:
+            write_result(output, result, columns, reveal=reveal, files=files)
         if report is not None:
             from cellveil.report.page import write_report
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from cellveil.io.results import FORMATS
 from csp.errors import InputError
 
 __all__ = ["SECTIONS", "Key", "checked", "template"]
@@ -25,7 +26,7 @@ class Key:
     example : str
         As a template shows it, in TOML.
     choices : tuple of str
-        Texts that it may be.
+        Texts that it may be; a list of such texts may be one text.
     """
 
     name: str
@@ -101,7 +102,8 @@ SECTIONS: dict[str, tuple[Key, ...]] = {
     ),
     "output": (
         Key("folder", "text", "where results go", '"published"'),
-        Key("format", "text", "of tables", '"csv"', ("csv", "csv.gz", "parquet")),
+        Key("format", "texts", "of tables, one or several", '["csv", "sdmx"]', tuple(FORMATS)),
+        Key("structure", "text", "dataflow of SDMX, AGENCY:ID(VERSION)", '"ESTAT:NAMA(1.0)"'),
         Key("intervals", "flag", "add what an outsider can infer of each cell", "false"),
         Key("report", "flag", "an HTML page for people", "true"),
         Key("attacks", "flag", "run every attack that applies, for the report", "false"),
@@ -184,6 +186,8 @@ def _check_section(
 
 
 def _check_value(given: Any, key: Key, where: str) -> None:
+    if key.kind == "texts" and key.choices and isinstance(given, str):
+        given = [given]
     kinds, words = KINDS[key.kind]
     right = isinstance(given, kinds) and isinstance(given, bool) == (key.kind == "flag")
     if key.kind == "texts" and right:
@@ -191,9 +195,10 @@ def _check_value(given: Any, key: Key, where: str) -> None:
     if not right:
         msg = f"{where} must be {words}, not {given!r}"
         raise InputError(msg)
-    if key.choices and given not in key.choices:
-        msg = f"{where} is {given!r}; it must be one of {', '.join(key.choices)}"
-        raise InputError(msg)
+    for one in given if key.kind == "texts" else [given]:
+        if key.choices and one not in key.choices:
+            msg = f"{where} is {one!r}; it must be one of {', '.join(key.choices)}"
+            raise InputError(msg)
 
 
 def _nearest(name: str, known: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -13,8 +13,9 @@ import numpy as np
 
 import cellveil
 from cellveil.front import explained
-from cellveil.io.files import check_outputs, result_columns, write_columns, write_json
+from cellveil.io.files import check_outputs, result_columns, write_json
 from cellveil.io.inputs import read_known, read_table
+from cellveil.io.results import FORMATS, check_form, write_result
 from cellveil.jobs.job import Job, TableJob, naming
 from cellveil.report.page import write_report
 from csp.clock import Clock
@@ -81,8 +82,16 @@ def run_job(
     """
     output = job.output
     reveal = bool(output.get("reveal", False))
-    kind = str(output.get("format", "csv"))
-    places = _places(job, kind)
+    given = output.get("format", ["csv"])
+    forms = [given] if isinstance(given, str) else list(dict.fromkeys(given))
+    for wanted in job.tables:
+        for form in forms:
+            with naming(job.path.name, wanted.name):
+                check_form(
+                    form, wanted.source.by, intervals=bool(output.get("intervals")),
+                    structure=output.get("structure"),
+                )  # fmt: skip
+    places = _places(job, forms)
     solved = []
     for group in job.groups:
         names = tuple(table.name for table in group)
@@ -126,9 +135,14 @@ def run_job(
                 protected, reveal=reveal, intervals=bool(output.get("intervals"))
             )
             for one, table in zip(group, tables, strict=True):
-                path = places[one.name]
-                write_columns(path, _part(protected.table, table, columns), files)
-                mine.append(path)
+                for form in forms:
+                    path = places[one.name + FORMATS[form]]
+                    write_result(
+                        path, protected, _part(protected.table, table, columns), form=form,
+                        reveal=reveal, structure=output.get("structure"), part=len(group) > 1,
+                        files=files,
+                    )  # fmt: skip
+                    mine.append(path)
             if output.get("report"):
                 page = places["+".join(one.name for one in group) + ".html"]
                 write_report(
@@ -149,11 +163,12 @@ def run_job(
     return tuple(done)
 
 
-def _places(job: Job, kind: str) -> dict[str, Path]:
+def _places(job: Job, forms: Sequence[str]) -> dict[str, Path]:
     """Where each result goes; checked before any work."""
-    places = {table.name: job.folder / f"{table.name}.{kind}" for table in job.tables}
+    files = [f"{table.name}{FORMATS[form]}" for table in job.tables for form in forms]
+    places = {name: job.folder / name for name in files}
     outputs: dict[str, Path | None] = {f"table {name}": path for name, path in places.items()}
-    kinds: dict[str, tuple[str, ...]] = dict.fromkeys(outputs, (f".{kind}",))
+    kinds: dict[str, tuple[str, ...]] = dict.fromkeys(outputs, tuple(FORMATS.values()))
     if job.output.get("report"):
         for group in job.groups:
             name = "+".join(table.name for table in group)
