@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.io.inputs import Source, read_rules, text_file
+from cellveil.jobs.batch import is_batch, read_batch
 from cellveil.jobs.keys import DATA, checked
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -55,6 +56,8 @@ class Job:
     solver : mapping
         Arguments of `Mechanism.protect`.
     output : mapping
+    notes : tuple of str
+        What is done otherwise than a batch file says.
     """
 
     path: Path
@@ -62,6 +65,7 @@ class Job:
     rules: Mapping[str, Any]
     solver: Mapping[str, Any]
     output: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -102,7 +106,7 @@ class Job:
 
 
 def read_job(path: Path) -> Job:
-    """Read a job and check all that can be checked without the data.
+    """Read a job, in TOML or a τ-ARGUS batch file (.arb), and check what needs no data.
 
     Raises
     ------
@@ -110,14 +114,7 @@ def read_job(path: Path) -> Job:
         If the file cannot be read or is not TOML, or for a wrong section, key or value: file,
         section and key are named.
     """
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        msg = f"{str(path)!r} cannot be read: {error.strerror}"
-        raise InputError(msg) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        msg = f"{str(path)!r} is not a TOML file: {error}"
-        raise InputError(msg) from error
+    raw, notes = read_batch(path) if is_batch(path) else (_toml(path), ())
     where = path.name
     given = checked(raw, where)
     tables: list[TableJob] = []
@@ -131,11 +128,22 @@ def read_job(path: Path) -> Job:
             raise InputError(msg)
         with naming(where, name):
             tables.append(TableJob(name, _source(path.parent, given, one)))
-    job = Job(path, tuple(tables), given["rules"], given["solver"], given["output"])
+    job = Job(path, tuple(tables), given["rules"], given["solver"], given["output"], notes)
     if "by_hand" not in given["rules"]:
         with naming(f"{where}, [rules]"):
             job.mechanism(tables[0].source.by)
     return job
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        msg = f"{str(path)!r} cannot be read: {error.strerror}"
+        raise InputError(msg) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        msg = f"{str(path)!r} is not a TOML file: {error}"
+        raise InputError(msg) from error
 
 
 def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> Source:
