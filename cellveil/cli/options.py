@@ -179,7 +179,10 @@ ReleaseFile = Annotated[
 ]
 Hierarchies = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN=FILE", help="Hierarchy of a column (.hrc); once for each."),
+    typer.Option(
+        metavar="COLUMN=FILE",
+        help="Hierarchy of a column (.hrc); once for each, and again for aggregates that overlap.",
+    ),
 ]
 CountColumn = Annotated[
     str | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from csp.tables.codes import Labels
 from csp.tables.columns import TextFile, read_columns, text_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
+from csp.tables.link import link
 from csp.tables.microdata.aggregation import Stage
 from csp.tables.patterns import STATUS, as_pattern
 from csp.tables.table import Table
@@ -154,7 +156,8 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
     data: Any = source.text or source.data
     total = _totals(source)
     roots, _ = total_codes(total, source.by)
-    hierarchies = _hierarchies(source, roots)
+    choices = _hierarchies(source, roots)
+    hierarchies = {name: trees[0] for name, trees in choices.items()}
     if source.tab:
         return _tab(source, hierarchies, total, roots)
     if source.rda is not None:
@@ -179,11 +182,26 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
             hierarchies=hierarchies, total=total, decimals=source.decimals,
             absent="zero" if source.absent_zero else "error", tolerance=source.tolerance,
         )  # fmt: skip
-    return Table.from_microdata(
-        data, source.by, source.value, contributor=source.contributor, weight=source.weight,
-        hierarchies=hierarchies, negative=source.negative, top=source.keep,
-        decimals=source.decimals, total=total, missing=source.missing, empty=source.empty,
-        memory=source.memory, progress=lambda stage: _told(stage, progress),
+    tables = [
+        Table.from_microdata(
+            data, source.by, source.value, contributor=source.contributor, weight=source.weight,
+            hierarchies=dict(zip(choices, trees, strict=True)), negative=source.negative,
+            top=source.keep, decimals=source.decimals, total=total, missing=source.missing,
+            empty=source.empty, memory=source.memory,
+            progress=lambda stage: _told(stage, progress),
+        )
+        for trees in product(*choices.values())
+    ]  # fmt: skip
+    return tables[0] if len(tables) == 1 else _in_order(link(*tables), source.by)
+
+
+def _in_order(table: Table, by: Sequence[str]) -> Table:
+    """Return the same table with its dimensions in another order."""
+    order = [table.names.index(name) for name in by]
+    labels = Labels.of(table.labels)
+    return table.replace(
+        names=tuple(by), roots=tuple(table.roots[d] for d in order),
+        labels=Labels(labels.codes[:, order], [labels.categories[d] for d in order]),
     )  # fmt: skip
 
 
@@ -312,19 +330,23 @@ def _totals(source: Source) -> str | dict[str, str] | None:
     return found or None
 
 
-def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, Hierarchy]:
-    found: dict[str, Hierarchy] = {}
+def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, list[Hierarchy]]:
+    """Return the hierarchies of each column, one or several."""
+    found: dict[str, list[Hierarchy]] = {}
     for text in source.hierarchy:
         name, equals, path = text.partition("=")
         if not equals or not name.strip() or not path.strip():
             msg = f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc"
             raise InputError(msg)
-        if name.strip() in found:
-            msg = f"--hierarchy names {name.strip()!r} twice; a dimension has one hierarchy"
-            raise InputError(msg)
-        found[name.strip()] = Hierarchy.from_hrc(
-            Path(path.strip()), total=roots.get(name.strip(), DEFAULT)
+        tree = Hierarchy.from_hrc(Path(path.strip()), total=roots.get(name.strip(), DEFAULT))
+        found.setdefault(name.strip(), []).append(tree)
+    several = [name for name, trees in found.items() if len(trees) > 1]
+    if several and (source.aggregated or source.tab):
+        msg = (
+            f"--hierarchy names {several[0]!r} twice: several hierarchies of a column need the "
+            "records, not cells; link tables of one hierarchy each (csp.link)"
         )
+        raise InputError(msg)
     return found
 
 

@@ -166,7 +166,11 @@ def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> S
     _, looked_at = read_rules(_without_hand(given["rules"]["sensitive"]), None, by)
     return Source(
         path, by, data.get("value"), data.get("contributor"), data.get("weight"),
-        tuple(f"{n}={folder / f}" for n, f in given["hierarchies"].items() if n in by),
+        tuple(
+            f"{n}={folder / f}"
+            for n, files in given["hierarchies"].items() if n in by
+            for f in ([files] if isinstance(files, str) else files)
+        ),
         None if rda is None else folder / rda, data.get("aggregated", False), data.get("count"),
         tuple(data.get("top", ())), data.get("negative", "error"), data.get("decimals"),
         tuple(f"{n}={c}" for n, c in given["totals"].items() if n in by), data.get("missing"),

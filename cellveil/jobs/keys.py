@@ -113,7 +113,7 @@ SECTIONS: dict[str, tuple[Key, ...]] = {
 """Sections that hold keys; `hierarchies` and `totals` hold columns."""
 
 FREE = {
-    "hierarchies": ("file of a column's hierarchy (.hrc)", 'region = "region.hrc"'),
+    "hierarchies": ("file of a column's hierarchy (.hrc), or several", 'region = "region.hrc"'),
     "totals": ("code of a column's total", 'region = "Total"'),
 }
 """Sections whose keys are columns."""
@@ -178,7 +178,8 @@ def _check_section(
         if keys is not None and name not in known:
             msg = f"{where}: {name!r} is not a key; {_nearest(name, known)}"
             raise InputError(msg)
-        _check_value(given, known.get(name, Key(name, "text", "", "")), f"{where}: {name!r}")
+        free = "texts" if isinstance(given, list) and where.endswith("[hierarchies]") else "text"
+        _check_value(given, known.get(name, Key(name, free, "", "")), f"{where}: {name!r}")
     for name in needed:
         if name not in section:
             msg = f"{where}: {name!r} is missing; add {name} = {known[name].example}"

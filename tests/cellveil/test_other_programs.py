@@ -9,8 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
+from cellveil.io.inputs import Source, read_table
 from cellveil.jobs.job import read_job
 from cellveil.jobs.run import run_job
+from csp import InputError
 
 SURVEY = ["--by", "region,sector", "--value", "pay", "--contributor", "firm"]
 
@@ -94,3 +96,32 @@ def test_a_table_of_tau_argus_with_its_statuses(folder: Path) -> None:
     (done,) = run_job(read_job(folder / "job.toml"))
     assert done.protected.problem.table.names == ("B", "A")
     assert int(done.protected.pattern.sum()) == 4
+
+
+def test_aggregates_that_overlap_are_protected_as_one(folder: Path) -> None:
+    (folder / "other.hrc").write_text("Coast\n@N2\n@S\nN1\n")
+    (folder / "job.toml").write_text(
+        '[data]\nfile = "survey.csv"\nvalue = "pay"\ncontributor = "firm"\n'
+        '[hierarchies]\nregion = ["region.hrc", "other.hrc"]\n'
+        '[[table]]\nby = ["sector", "region"]\n[rules]\nsensitive = "NK(1,75)|FREQ(3,10)"\n'
+    )
+    (done,) = run_job(read_job(folder / "job.toml"))
+    table = done.protected.table
+    assert table.names == ("sector", "region")
+    at = {label: int(table.values[i]) for i, label in enumerate(table.labels)}
+    for sector in ("A", "B", "C", "Total"):
+        one, two, three = (at[sector, region] for region in ("N1", "N2", "S"))
+        assert at[sector, "North"] == one + two
+        assert at[sector, "Coast"] == two + three
+        assert at[sector, "Total"] == one + two + three
+    assert len(at) == 4 * 6
+    assert table.relations.shape[0] == 6 + 4 * 4
+    words = ["--by", "sector,region", "--value", "pay", "--contributor", "firm", "-o", "one.csv"]
+    words += ["--hierarchy", "region=region.hrc", "--hierarchy", "region=other.hrc"]
+    call("protect", "survey.csv", *words, "--rules", "NK(1,75)|FREQ(3,10)")
+    published = folder / "published" / "sector-region.csv"
+    assert (folder / "one.csv").read_bytes() == published.read_bytes()
+    (folder / "t.csv").write_text("a,v\nN1,1\n")
+    with pytest.raises(InputError, match="need the records, not cells"):
+        read_table(Source(folder / "t.csv", ("a",), "v", hierarchy=("a=region.hrc",) * 2,
+                          aggregated=True))  # fmt: skip
