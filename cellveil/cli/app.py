@@ -274,7 +274,6 @@ def protect(
     from cellveil.cli.several import on_cores, places_for, protect_each
     from cellveil.io.files import check_outputs, result_columns, write_json
     from cellveil.io.inputs import (
-        Source,
         read_known,
         read_rules,
         read_table,
@@ -283,6 +282,7 @@ def protect(
         text_file,
     )
     from cellveil.io.results import FORMATS, check_form, form_of, write_result
+    from cellveil.io.source import Source
     from cellveil.render.progress import Meter
     from cellveil.render.tables import guarantee, quality, sizes
     from csp.clock import Clock

@@ -20,7 +20,8 @@ from cellveil.io.files import (
     write_csv,
     write_json,
 )
-from cellveil.io.inputs import Source, read_table
+from cellveil.io.inputs import read_table
+from cellveil.io.source import Source
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import printable, say
 from cellveil.render.tables import guarantee

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.io.sheets import is_workbook, read_sheet
+from cellveil.io.source import Source
 from cellveil.render.screen import say
 from csp.errors import InputError
 from csp.formats.apriori import Statement, read_apriori
@@ -31,7 +31,6 @@ from csp.tables.patterns import STATUS, as_pattern
 from csp.tables.table import Table
 
 __all__ = [
-    "Source",
     "is_jj",
     "read_known",
     "read_pattern",
@@ -41,101 +40,6 @@ __all__ = [
     "tab_dimensions",
     "text_file",
 ]
-
-RESERVED = ("value", "status", "published", "lower", "upper")
-"""Columns of the result; a dimension of the same name would be lost among them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a table comes from, in the words of ``cellveil protect``."""
-
-    data: Path
-    by: tuple[str, ...]
-    value: str | None = None
-    contributor: str | None = None
-    weight: str | None = None
-    hierarchy: tuple[str, ...] = ()
-    rda: Path | None = None
-    aggregated: bool = False
-    count: str | None = None
-    top: tuple[str, ...] = ()
-    negative: str = "error"
-    decimals: int | None = None
-    total: tuple[str, ...] = ()
-    missing: str | None = None
-    keep: int = field(default=5)
-    text: TextFile | None = None
-    absent_zero: bool = False
-    tolerance: str = "0"
-    memory: str | None = None
-    empty: str | None = None
-    apriori: Path | None = None
-    apriori_unknown: str = "error"
-    apriori_separator: str | None = None
-    sheet: str | None = None
-
-    def __post_init__(self) -> None:
-        clash = [name for name in self.by if name in RESERVED]
-        if clash:
-            msg = (
-                f"the result has a column {clash[0]!r} of its own; rename that dimension "
-                f"(names in use: {', '.join(RESERVED)})"
-            )
-            raise InputError(msg)
-        if self.aggregated:
-            micro = {
-                "--contributor": self.contributor, "--weight": self.weight,
-                "--missing": self.missing, "--negative": self.negative != "error",
-                "--memory": self.memory, "--drop-empty or --keep-empty": self.empty,
-            }  # fmt: skip
-            self._refuse(micro, "--aggregated data has one row a cell, not one a record; leave out")
-            if self.value is None:
-                msg = "--aggregated needs --value: the column that holds the cells"
-                raise InputError(msg)
-        else:
-            cells = {
-                "--count": self.count, "--top": self.top, "--absent-zero": self.absent_zero,
-                "--tolerance": self.tolerance != "0",
-            }  # fmt: skip
-            cells = {} if self.tab else cells
-            self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
-            if self.value is None:
-                numbers = {
-                    "--decimals": self.decimals is not None,
-                    "--negative": self.negative != "error",
-                }
-                self._refuse(numbers, "without --value records are counted; leave out")
-        if self.rda is not None and self.text is not None and not self.text.plain:
-            msg = "--rda says how the data is written; leave out --sep, --decimal, --encoding, --na"
-            raise InputError(msg)
-        if self.rda is not None and self.memory is not None:
-            msg = "--memory is for .csv and .parquet files; convert the data, or leave it out"
-            raise InputError(msg)
-        if self.sheet is not None and not is_workbook(self.data):
-            msg = f"--sheet is for Excel workbooks; {str(self.data)!r} has no sheets: leave it out"
-            raise InputError(msg)
-        if is_workbook(self.data) and (self.memory or not (self.text is None or self.text.plain)):
-            msg = (
-                "a workbook is read as it is; leave out --memory, --sep, --decimal, --encoding and "
-                "--na"
-            )
-            raise InputError(msg)
-        if self.rda is None and self.data.name.lower().endswith((".asc", ".asc.gz", ".tab")):
-            msg = f"{str(self.data)!r} does not name its columns; name its record layout with --rda"
-            raise InputError(msg)
-
-    @property
-    def tab(self) -> bool:
-        """Whether it is a table of τ-ARGUS, whose layout tells what its columns are."""
-        return self.rda is not None and self.data.name.lower().endswith(".tab")
-
-    @staticmethod
-    def _refuse(options: dict[str, Any], why: str) -> None:
-        given = [name for name, option in options.items() if option]
-        if given:
-            msg = f"{why} {', '.join(given)}"
-            raise InputError(msg)
 
 
 def read_table(source: Source, progress: Callable[[str], None] | None = None) -> Table:
@@ -333,10 +237,13 @@ def _totals(source: Source) -> str | dict[str, str] | None:
 def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, list[Hierarchy]]:
     """Return the hierarchies of each column, one or several."""
     found: dict[str, list[Hierarchy]] = {}
-    for text in source.hierarchy:
+    for i, text in enumerate(source.hierarchy):
         name, equals, path = text.partition("=")
         if not equals or not name.strip() or not path.strip():
             msg = f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc"
+            raise InputError(msg)
+        if text in source.hierarchy[:i]:
+            msg = f"--hierarchy names {text!r} twice; leave one out, or give another file"
             raise InputError(msg)
         tree = Hierarchy.from_hrc(Path(path.strip()), total=roots.get(name.strip(), DEFAULT))
         found.setdefault(name.strip(), []).append(tree)

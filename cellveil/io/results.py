@@ -127,9 +127,9 @@ def write_result(
 
     References
     ----------
-    P.-P. de Wolf et al., τ-ARGUS User's Manual, save table; B. Meindl, sdcTable, ``getInfo``;
-    SDMX Technical Working Group, SDMX-CSV Data Message 2.0 Field Guide; SDMX code lists
-    CL_OBS_STATUS and CL_CONF_STATUS.
+    de Wolf et al. (2014), τ-ARGUS version 4.1 user's manual: save table; Meindl, sdcTable:
+    ``getInfo``; SDMX Technical Working Group, SDMX-CSV Data Message 2.0 Field Guide; SDMX code
+    lists CL_OBS_STATUS and CL_CONF_STATUS.
     """
     form = form_of(path) if form is None else form
     names = list(columns)[: list(columns).index("value")]

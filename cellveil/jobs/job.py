@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cellveil.io.inputs import Source, read_rules, text_file
+from cellveil.io.inputs import read_rules, text_file
+from cellveil.io.source import Source
 from cellveil.jobs.batch import is_batch, read_batch
 from cellveil.jobs.keys import DATA, checked
 from csp.errors import InputError

@@ -85,8 +85,8 @@ def read_apriori(
 
     References
     ----------
-    P.-P. de Wolf et al., τ-ARGUS User's Manual, a-priori information; the words are those that
-    ``APriori.java`` of sdcTools/tauargus knows.
+    de Wolf et al. (2014), τ-ARGUS version 4.1 user's manual: a-priori information. The words are
+    those that ``APriori.java`` of sdcTools/tauargus knows.
 
     Examples
     --------

@@ -58,7 +58,7 @@ def apply_apriori(
 
     References
     ----------
-    P.-P. de Wolf et al., τ-ARGUS User's Manual, a-priori information.
+    de Wolf et al. (2014), τ-ARGUS version 4.1 user's manual: a-priori information.
 
     Examples
     --------

@@ -195,7 +195,7 @@ def read_table_data(
 
     References
     ----------
-    P.-P. de Wolf et al., τ-ARGUS User's Manual, open table; ``TableSet.buildCell`` of
+    de Wolf et al. (2014), τ-ARGUS version 4.1 user's manual: open table; ``TableSet.buildCell`` of
     sdcTools/tauargus.
     """
     columns, metadata = read_microdata(data, layout)

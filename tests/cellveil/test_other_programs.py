@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
-from cellveil.io.inputs import Source, read_table
+from cellveil.io.inputs import read_table
+from cellveil.io.source import Source
 from cellveil.jobs.job import read_job
 from cellveil.jobs.run import run_job
 from csp import InputError
@@ -123,5 +124,5 @@ def test_aggregates_that_overlap_are_protected_as_one(folder: Path) -> None:
     assert (folder / "one.csv").read_bytes() == published.read_bytes()
     (folder / "t.csv").write_text("a,v\nN1,1\n")
     with pytest.raises(InputError, match="need the records, not cells"):
-        read_table(Source(folder / "t.csv", ("a",), "v", hierarchy=("a=region.hrc",) * 2,
+        read_table(Source(folder / "t.csv", ("a",), "v", hierarchy=("a=region.hrc", "a=other.hrc"),
                           aggregated=True))  # fmt: skip

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
-from cellveil.io.inputs import Source, read_table
+from cellveil.io.inputs import read_table
 from cellveil.io.sheets import read_sheet
+from cellveil.io.source import Source
 from csp import InputError, Table
 from tests.support.shared import examples
 
