@@ -396,7 +396,8 @@ def protect(
 
             write_report(
                 report, result, title=data[0].name.partition(".")[0], attacks=attacked,
-                inputs=data, trace=trace, reveal=reveal, files=files,
+                inputs=[*data, *([apriori] if apriori else [])], trace=trace, reveal=reveal,
+                files=files,
             )  # fmt: skip
         if summary is not None:
             # Last, since it names the others by their hash.
@@ -412,6 +413,8 @@ def protect(
         say(f"{note[0].upper()}{note[1:]}.")
     if result.audit.cut_short:
         say("Not every interval was followed to its end; those ends are left empty.")
+    if stated:
+        say(f"What {(apriori or data[0]).name} says of single cells was obeyed.")
     asked = str(rule) if width is None else f"{rule} at width {width}"
     say(sizes(result.problem, result.pattern, reveal=reveal))
     if result.guarantee is None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import date, datetime, time, timedelta
-from itertools import zip_longest
+from itertools import islice, zip_longest
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 from zipfile import BadZipFile, ZipFile
 
 from cellveil.io.excel import check_excel
-from csp.errors import InputError
+from csp.errors import CellveilError, InputError
 from csp.formats.reading import MAX_BYTES, regular_file
 from csp.tables.columns import check_names
 
 __all__ = ["is_workbook", "read_sheet"]
+
+MOST_ROWS = 2**20
+"""Rows of a sheet of Excel; a damaged file may claim a thousand times more."""
 
 _ERRORS = frozenset(
     {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"}
@@ -63,13 +69,10 @@ def read_sheet(
         saved value (cell named).
     """
     check_excel()
-    book = _opened(path, saved=True)
-    try:
+    with _opened(path, saved=True) as book:
         page = _sheet(book, path, sheet)
-        where = f"{str(path)!r}, sheet {page.title!r}"
+        title, where = page.title, f"{str(path)!r}, sheet {page.title!r}"
         head, rows = _records(page, where)
-    finally:
-        book.close()
     check_names(list(names or head), head)
     wanted = [(name, head.index(name)) for name in dict.fromkeys(names or head)]
     found = {}
@@ -80,28 +83,39 @@ def read_sheet(
             for i, item in enumerate(column, 2)
         ]
     if any(None in column for column in found.values()):
-        _check_formulas(path, page.title, where, dict(wanted), found)
+        _check_formulas(path, title, where, dict(wanted), found)
     return found
 
 
-def _opened(path: Path, *, saved: bool) -> Any:
-    """Open a workbook with the values that were saved, or with its formulas."""
+@contextmanager
+def _opened(path: Path, *, saved: bool) -> Iterator[Any]:
+    """Open a workbook with the values that were saved, or with its formulas.
+
+    What the library stumbles over in a damaged file, it reports in its own ways.
+    """
     from openpyxl import load_workbook
 
     place = regular_file(path)
     try:
         with ZipFile(place) as parts:
-            size = sum(part.file_size for part in parts.infolist())
-        if size <= MAX_BYTES:
-            return load_workbook(place, read_only=True, data_only=saved, keep_links=False)
-    except (BadZipFile, OSError, KeyError, ValueError, TypeError, SyntaxError) as error:
+            if sum(part.file_size for part in parts.infolist()) > MAX_BYTES:
+                msg = f"{str(path)!r} unpacks to more than {MAX_BYTES} bytes; save it as .csv"
+                raise InputError(msg)
+        with closing(
+            load_workbook(place, read_only=True, data_only=saved, keep_links=False)
+        ) as book:
+            yield book
+    except CellveilError:
+        raise
+    except (
+        *(ArithmeticError, AttributeError, BadZipFile, EOFError, LookupError, OSError),
+        *(MemoryError, NotImplementedError, SyntaxError, TypeError, ValueError, zlib.error),
+    ) as error:
         msg = (
             f"{str(path)!r} is not an Excel workbook (.xlsx), or is damaged or encrypted; save it "
             "again"
         )
         raise InputError(msg) from error
-    msg = f"{str(path)!r} unpacks to more than {MAX_BYTES} bytes; save the sheet as .csv"
-    raise InputError(msg)
 
 
 def _sheet(book: Any, path: Path, sheet: str | None) -> Any:
@@ -126,7 +140,9 @@ def _records(page: Any, where: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         raise InputError(msg)
 
     page.reset_dimensions()  # what other programs write there is not always true
-    rows = [tuple(row) for row in page.iter_rows(values_only=True)]
+    rows = [tuple(row) for row in islice(page.iter_rows(values_only=True), MOST_ROWS + 1)]
+    if len(rows) > MOST_ROWS:
+        fail(f"there are more than {MOST_ROWS:,} rows, the most that Excel has")
     while rows and not any(map(_filled, rows[-1])):
         rows.pop()
     if len(rows) < 2:
@@ -165,6 +181,9 @@ def _value(item: Any, *, number: bool, where: str) -> Any:
     if isinstance(item, bool):
         return "TRUE" if item else "FALSE"
     if isinstance(item, (int, float)):
+        if not isfinite(item):
+            msg = f"{where} holds a number beyond every bound; mend it in the sheet"
+            raise InputError(msg)
         if number:
             return item
         return str(int(item)) if item == int(item) else repr(item)
@@ -182,8 +201,7 @@ def _check_formulas(
     path: Path, title: str, where: str, places: dict[str, int], found: dict[str, list[Any]]
 ) -> None:
     """Refuse formulas without a saved value: they would count as missing."""
-    book = _opened(path, saved=False)
-    try:
+    with _opened(path, saved=False) as book:
         page = book[title]
         page.reset_dimensions()
         next(rows := page.iter_rows())
@@ -197,8 +215,6 @@ def _check_formulas(
                         "value; open the file in a spreadsheet and save it"
                     )
                     raise InputError(msg)
-    finally:
-        book.close()
 
 
 def _letters(place: int) -> str:

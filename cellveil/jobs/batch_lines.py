@@ -19,9 +19,9 @@ _FILE = re.compile(r'"([^"]*)"|(\S+)')
 _TABLE = re.compile(r'((?:"[^"]+"\s*)+)\|([^|]*)(?:\|([^|]*))?(?:\|([^|,]*))?(?:,(.*))?')
 _CALL = re.compile(r"(\w+)\s*\(([^()]*)\)")
 _APRIORI = re.compile(
-    r'("[^"]*"|[^,]+?)\s*,\s*(\d+)\s*,\s*"(.)"\s*(?:,\s*([01]?)\s*(?:,\s*([01]?))?)?'
+    r'("[^"]*"|[^,]+?)\s*,\s*([0-9]{1,9})\s*,\s*"(.)"\s*(?:,\s*([01]?)\s*(?:,\s*([01]?))?)?'
 )
-_WRITE = re.compile(r'\(\s*(\d+)\s*,\s*(\d+)\s*,([^,]*),\s*("[^"]*"|[^")]+?)\s*\)')
+_WRITE = re.compile(r'\(\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*,([^,]*),\s*("[^"]*"|[^")]+?)\s*\)')
 _OPTION = re.compile(r"[A-Z]{2}[+-]")
 
 _REFUSED = {
@@ -205,7 +205,9 @@ def _suppress(batch: Batch, rest: str, where: str) -> None:
         )
         raise InputError(msg)
     given = [part.strip() for part in found[2].split(",")]
-    numbers = [float(part) if re.fullmatch(r"\d+(\.\d+)?", part) else None for part in given]
+    numbers = [
+        float(part) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", part) else None for part in given
+    ]
     if any(n is None and part for n, part in zip(numbers, given, strict=True)):
         msg = f"{where}: {found[2]!r} must be numbers with commas between them"
         raise InputError(msg)
@@ -298,5 +300,8 @@ def _name(rest: str, where: str) -> str:
 def _near(batch: Path, name: str) -> str:
     """File as it is named if it is there, else of the same name beside the batch file."""
     plain = name.replace("\\", "/")
-    there = (batch.parent / plain).is_file()
+    try:
+        there = (batch.parent / plain).is_file()
+    except OSError:  # no name of a file: reading it says why
+        there = False
     return plain if there else PureWindowsPath(name).name

@@ -184,7 +184,9 @@ def _places(job: Job, forms: Sequence[str]) -> dict[str, Path]:
 
 
 def _inputs(job: Job, group: tuple[TableJob, ...]) -> list[Path]:
-    return list(dict.fromkeys([job.path, *(table.source.data for table in group)]))
+    sources = [table.source for table in group]
+    known = [source.apriori for source in sources if source.apriori is not None]
+    return list(dict.fromkeys([job.path, *(source.data for source in sources), *known]))
 
 
 def _sha256(path: Path) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.exact import Number, ceil_fraction, exact
+from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, most_text
 from csp.formats.apriori import Statement
 from csp.problem.problem import Problem
 from csp.tables.table import Table
@@ -106,9 +106,14 @@ def apply_apriori(
                 "a line u, or take this one out"
             )
             raise InputError(msg)
-        lpl[cell], upl[cell] = (
-            ceil_fraction(exact(n) * 10**table.scale) for n in statement.numbers
-        )
+        units = [ceil_fraction(exact(n) * 10**table.scale) for n in statement.numbers]
+        if max(units) > 2 * MAX_VALUE:
+            msg = (
+                f"{statement.where}: pl for cell {table.cell(cell)} is wider than any cell of such "
+                f"a table; give at most {most_text(table.scale)}"
+            )
+            raise InputError(msg)
+        lpl[cell], upl[cell] = units
     costs = {cell: exact(s.numbers[0]) for (cell, kind), s in said.items() if kind == "c"}
     cost, cost_scale = _costs(problem, costs)
     return replace(

@@ -12,10 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
+from cellveil.io.files import result_columns
+from cellveil.io.results import write_result
 from cellveil.jobs.batch import read_batch
 from cellveil.jobs.job import read_job
 from cellveil.jobs.run import run_job
-from csp import InputError, Table, audit, parse_rules
+from csp import InputError, Table, audit, parse_rules, protect
+from csp.tables import argus
 
 BATCH = """\
 // made by hand
@@ -123,6 +126,28 @@ def test_another_program_finds_the_same_sensitive_cells_in_the_same_batch(
     assert problem.cost[done.protected.pattern].sum() <= problem.cost[pattern].sum() or (
         not audit(problem, pattern).safe
     )
+
+
+@PEER
+def test_another_program_obeys_the_a_priori_file_of_a_pattern(folder: Path) -> None:
+    """As rtauargus carries the pattern of one table over to the next."""
+    from pytauargus.engine import run_batch
+
+    table = Table.from_microdata(
+        argus.read_microdata(folder / "survey.asc", folder / "survey.rda"),
+        ["Region", "Size"],
+        "Value",
+    )
+    found = protect(table, "P(15,1)|FREQ(5,30)")
+    assert found.pattern.sum() > 3
+    write_result(folder / "cells.hst", found, result_columns(found))
+    text = BATCH.replace("C:\\Users\\me\\", "").replace("out\\safe", "safe")
+    text = text.replace("P(10,1) | FREQ(3, 10)|NK(0,0)", "MAN(10)")
+    (folder / "job.arb").write_text(text)
+    run_batch(folder / "job.arb")
+    lines = csv.reader((folder / "safe.csv").read_text().splitlines())
+    theirs = {(line[0], line[1]) for line in lines if line[4] == "B"}
+    assert theirs == {table.labels[i] for i in found.pattern.nonzero()[0]}
 
 
 def test_a_table_and_its_statuses(folder: Path) -> None:

@@ -88,6 +88,8 @@ def test_the_pattern_obeys_them() -> None:
             "line 2 contradicts line 1",
         ),
         ([Statement(("1", "1"), "pl", (Decimal(99), Decimal(1)))], "reaches beyond its lower"),
+        ([Statement(("1", "1"), "pl", (Decimal(0), Decimal("1e99")))], "wider than any cell"),
+        ([Statement(("1", "1"), "c", (Decimal("1e99"),))], "does not fit into 62 bits"),
     ],
 )
 def test_what_cannot_be_is_named(lines, words) -> None:
