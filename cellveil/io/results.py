@@ -94,7 +94,7 @@ def write_result(
     * .csv, .csv.gz, .parquet: the columns. .xlsx: a workbook.
     * .sbs: τ-ARGUS's intermediate format for structural business statistics (its type 4): codes,
       value, an empty frequency, status, without a header. V is published, D suppressed; with
-      `reveal` B is sensitive and D secondary.
+      `reveal` B is sensitive, by whatever rule, and D secondary.
     * .hst: an a-priori file that makes every suppressed cell unsafe, as rtauargus carries the
       pattern of one table over to the next.
     * .sdctable.csv: the columns of sdcTable's final data: dimensions, Freq in tables of counts and
