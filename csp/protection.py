@@ -309,6 +309,8 @@ def protect_table(
     CertificateError
         If the pattern does not pass the audit.
     """
+    if len(apriori):
+        table = table.replace(notes=(*table.notes, _obeyed(apriori)))
     problem = mechanism.problem(table)
     if len(apriori):
         problem = mechanism.amended(problem, apriori)
@@ -336,6 +338,16 @@ def protect_table(
         msg = f"the pattern fails its audit, nothing is released: {checked.violations[0].words}"
         raise CertificateError(msg)
     return Protected(table, mechanism, problem, found, checked, Release.of(table, found.pattern))
+
+
+def _obeyed(apriori: Sequence[Statement]) -> str:
+    """Say, for readers of the guarantee, that some cells may not be guarded as the rules ask."""
+    if any(statement.word in ("s", "p", "pl") for statement in apriori):
+        return (
+            "the rules do not bind cells that a-priori information calls safe or public, nor those "
+            "it gives levels of their own"
+        )
+    return "a-priori information about single cells was obeyed"
 
 
 def _earlier(keep: Any) -> Release:

@@ -409,12 +409,10 @@ def protect(
         print_result(
             result, columns, reveal=reveal, intervals=intervals, long=layout is Layout.LONG
         )
-    for note in table.notes:
+    for note in result.table.notes:
         say(f"{note[0].upper()}{note[1:]}.")
     if result.audit.cut_short:
         say("Not every interval was followed to its end; those ends are left empty.")
-    if stated:
-        say(f"What {(apriori or data[0]).name} says of single cells was obeyed.")
     asked = str(rule) if width is None else f"{rule} at width {width}"
     say(sizes(result.problem, result.pattern, reveal=reveal))
     if result.guarantee is None:

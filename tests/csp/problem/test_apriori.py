@@ -66,6 +66,8 @@ def test_the_pattern_obeys_them() -> None:
     hidden = {TABLE.labels[i] for i in np.flatnonzero(found.pattern)}
     assert {("2", "2"), ("3", "3")} <= hidden
     assert not {("Total", "2"), ("2", "3")} & hidden
+    (note,) = found.summary()["notes"]
+    assert "do not bind cells that a-priori information calls safe or public" in note
     judged = audit(found.problem, found.pattern)
     place = TABLE.position(("2", "2"))
     assert judged.safe
