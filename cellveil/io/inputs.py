@@ -116,7 +116,7 @@ def _tab(
 
     assert source.rda is not None
     layout = argus.read_metadata(source.rda)
-    cells = argus.read_table_data(source.data, layout, source.by, source.value)
+    cells = argus.read_table_data(source.data, layout, source.by, source.value, roots)
     for name in cells.by:
         if name not in hierarchies:
             hierarchies |= argus.hierarchies(layout, cells.columns, [name], roots[name])
@@ -157,7 +157,9 @@ def read_known(source: Source, table: Table) -> tuple[Statement, ...]:
         from csp.tables.argus import read_table_data
 
         assert source.rda is not None
-        found = read_table_data(source.data, source.rda, source.by, source.value).statements
+        roots = dict(zip(table.names, table.roots, strict=True))
+        cells = read_table_data(source.data, source.rda, source.by, source.value, roots)
+        found = cells.statements
     if source.apriori is not None:
         found += read_apriori(source.apriori, len(source.by), source.apriori_separator)
     if source.apriori_unknown == "skip":

@@ -162,7 +162,7 @@ def read_table_data(
     layout: str | PathLike[str] | Metadata,
     by: Sequence[str] = (),
     value: str | None = None,
-    total: str = "Total",
+    total: Mapping[str, str] | None = None,
 ) -> TableData:
     """Read the table (.tab) that a record layout describes, one line a cell.
 
@@ -180,8 +180,8 @@ def read_table_data(
     value : str, optional
         Response, where the layout has several; `None` takes the only one, and where there is none
         the frequencies.
-    total : str
-        Code of the total where the layout gives none.
+    total : mapping of str to str, optional
+        Code of the total of dimensions whose layout gives none; "Total" by default.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def read_table_data(
     lines = (np.flatnonzero(filled) + 1).tolist()
     kept = {name: column[filled] for name, column in columns.items()}
     for name in dims:
-        root = metadata.variable(name).total or total
+        root = metadata.variable(name).total or (total or {}).get(name, "Total")
         kept[name] = np.array([code or root for code in kept[name]], dtype=object)
     for name in metadata.flagged("MAXSCORE"):
         kept[name] = np.array([v if _given(v) else "0" for v in kept[name]], dtype=object)

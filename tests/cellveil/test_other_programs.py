@@ -90,6 +90,11 @@ def test_a_table_of_tau_argus_with_its_statuses(folder: Path) -> None:
     assert status["1", "1"] == "x"
     assert status["2", "2"] == "z"
     assert sum(letter == "x" for letter in status.values()) == 4
+    (folder / "u.tab").write_text((folder / "t.tab").read_text().replace("Total;Total", ";All"))
+    words = ["--rda", "t.rda", "--rules", "MAN(10)", "--total", "All", "-o", "all.csv"]
+    call("protect", "u.tab", *words)
+    text = (folder / "out.csv").read_text()
+    assert (folder / "all.csv").read_text() == text.replace("Total", "All")
     (folder / "job.toml").write_text(
         '[data]\nfile = "t.tab"\nlayout = "t.rda"\n[[table]]\nby = ["B", "A"]\n'
         '[rules]\nsensitive = "MAN(10)"\n'
