@@ -29,8 +29,10 @@ if TYPE_CHECKING:
         Unprotectable,
     )
     from csp.exact import UNBOUNDED
+    from csp.formats.apriori import read_apriori, write_apriori
     from csp.formats.delimited import TextFile
     from csp.mechanism import Mechanism, protect
+    from csp.problem.apriori import apply_apriori
     from csp.problem.jj import read_jj, write_jj
     from csp.problem.problem import Problem
     from csp.protection import Protected
@@ -70,7 +72,9 @@ _HOMES = {
     ),
     "csp.audits.intervals": ("intervals",),
     "csp.ilp": (),
+    "csp.formats.apriori": ("read_apriori", "write_apriori"),
     "csp.formats.delimited": ("TextFile",),
+    "csp.problem.apriori": ("apply_apriori",),
     "csp.problem.jj": ("read_jj", "write_jj"),
     "csp.decoys.guarantee": ("Guarantee",),
     "csp.tables.hierarchies.hierarchy": ("Hierarchy",),
@@ -132,6 +136,7 @@ __all__ = [
     "Unprotectable",
     "Violation",
     "Zero",
+    "apply_apriori",
     "audit",
     "defend",
     "inspect",
@@ -140,8 +145,10 @@ __all__ = [
     "parse_rules",
     "protect",
     "protect_many",
+    "read_apriori",
     "read_jj",
     "suppress",
+    "write_apriori",
     "write_jj",
 ]
 

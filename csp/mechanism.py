@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,14 @@ from csp.decoys.decoys import Decoys, number_of
 from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
 from csp.formats.reading import as_object
+from csp.problem.apriori import apply_apriori
 from csp.problem.problem import Problem
-from csp.rules import Rule, Sensitivity, as_rule
-from csp.rules.base import counts_of, is_count_table
+from csp.rules import Manual, Rule, Sensitivity, as_rule
+from csp.rules.base import AnyOf, counts_of, is_count_table, whole_units
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
+    from csp.formats.apriori import Statement
     from csp.protection import Protected
     from csp.release.release import Release
 
@@ -163,6 +165,33 @@ class Mechanism:
             union_rule=as_rule(self.rules) if self.unions else None,
         )
 
+    def amended(self, problem: Problem, statements: Sequence[Statement]) -> Problem:
+        """Return a problem changed by what is known of single cells (`csp.apply_apriori`).
+
+        Levels of cells that only a statement makes sensitive are those of this mechanism.
+
+        Raises
+        ------
+        InputError
+            As for `csp.apply_apriori`, and if there is a defence: how often a decoy stands for a
+            sensitive cell counts on cells that the rules found.
+        """
+        if self.defence is not None:
+            msg = (
+                "decoys hide which cells the rules found, and not those that were named "
+                "beforehand; leave the a-priori information or the defence out"
+            )
+            raise InputError(msg)
+        rule = as_rule(self.rules)
+        hand = [r for r in (rule.rules if isinstance(rule, AnyOf) else (rule,))
+                if isinstance(r, Manual)]  # fmt: skip
+        margins = [exact(r.margin) for r in hand if r.margin is not None]
+        widths = [whole_units(r.width, problem.table.scale) for r in hand]
+        return apply_apriori(
+            problem, statements, margin=max(margins, default=None),
+            width=max([self.least_width(problem.table), *widths]),
+        )  # fmt: skip
+
     @property
     def cellwise(self) -> bool:
         """Whether the value of a cell in a table of counts tells what is asked of it and its cost.
@@ -205,9 +234,9 @@ class Mechanism:
 
     @named_errors
     def protect(
-        self, table: Table, *, keep: Release | None = None, method: str = "auto",
-        time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
-        progress: Callable[[Any], None] | None = None,
+        self, table: Table, *, keep: Release | None = None,
+        apriori: Sequence[Statement] = (), method: str = "auto", time_limit: float | None = None,
+        gap: float = 0.0, seed: int = 0, progress: Callable[[Any], None] | None = None,
     ) -> Protected:  # fmt: skip
         """Suppress, audit and release a table.
 
@@ -217,6 +246,9 @@ class Mechanism:
         keep : Release, optional
             An earlier release: what it suppressed stays suppressed here (cells are matched by
             label), so that the two do not disclose each other's cells.
+        apriori : sequence of Statement
+            What is known of single cells beforehand, from `csp.read_apriori`; cells that it makes
+            sensitive keep the levels of a MAN(margin) among the rules, or the width.
         method, time_limit, gap, seed, progress
             See `csp.suppress`. The time limit includes the last audit.
 
@@ -235,8 +267,8 @@ class Mechanism:
 
         expect(table, Table, "table")
         return protect_table(
-            self, table, keep=keep, method=method, time_limit=time_limit, gap=gap, seed=seed,
-            progress=progress,
+            self, table, keep=keep, apriori=apriori, method=method, time_limit=time_limit, gap=gap,
+            seed=seed, progress=progress,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -384,8 +416,8 @@ def protect(
     width: Number | None = None, strict: bool = False, cost: str | Callable[[Table], Any] = "unit",
     margins: str = "suppress", singletons: bool | None = None, unions: bool = False,
     integer: bool | None = None, defence: Decoys | None = None, keep: Release | None = None,
-    method: str = "auto", time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
-    progress: Callable[[Any], None] | None = None,
+    apriori: Sequence[Statement] = (), method: str = "auto", time_limit: float | None = None,
+    gap: float = 0.0, seed: int = 0, progress: Callable[[Any], None] | None = None,
 ) -> Protected:  # fmt: skip
     """Protect a table in one call: ``Mechanism(rules, ...).protect(table, ...)``.
 
@@ -398,6 +430,8 @@ def protect(
         See `Mechanism`.
     keep : Release, optional
         An earlier release, whose suppressed cells stay suppressed.
+    apriori : sequence of Statement
+        What is known of single cells beforehand; see `Mechanism.protect`.
     method, time_limit, gap, seed, progress
         See `csp.suppress`.
 
@@ -415,6 +449,6 @@ def protect(
     expect(table, Table, "table")
     mechanism = Mechanism(rules, width, strict, cost, margins, singletons, unions, integer, defence)
     return mechanism.protect(
-        table, keep=keep, method=method, time_limit=time_limit, gap=gap, seed=seed,
+        table, keep=keep, apriori=apriori, method=method, time_limit=time_limit, gap=gap, seed=seed,
         progress=progress,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from csp.tables.codes import Labels
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
+    from csp.formats.apriori import Statement
     from csp.mechanism import Mechanism
 
 __all__ = ["Protected", "defended_facts", "protect_table", "run_facts"]
@@ -295,8 +297,9 @@ _LAST_AUDIT = 0.15
 
 
 def protect_table(
-    mechanism: Mechanism, table: Table, *, keep: Release | None = None, **options: Any
-) -> Protected:
+    mechanism: Mechanism, table: Table, *, keep: Release | None = None,
+    apriori: Sequence[Statement] = (), **options: Any,
+) -> Protected:  # fmt: skip
     """Pose, solve, audit and release; see `Mechanism.protect`.
 
     Raises
@@ -306,7 +309,11 @@ def protect_table(
     CertificateError
         If the pattern does not pass the audit.
     """
+    if len(apriori):
+        table = table.replace(notes=(*table.notes, _obeyed(apriori)))
     problem = mechanism.problem(table)
+    if len(apriori):
+        problem = mechanism.amended(problem, apriori)
     if keep is not None:
         problem = problem.keeping(_earlier(keep).suppressed_in(table))
     integer = mechanism.attacker_is_integer(table)
@@ -331,6 +338,16 @@ def protect_table(
         msg = f"the pattern fails its audit, nothing is released: {checked.violations[0].words}"
         raise CertificateError(msg)
     return Protected(table, mechanism, problem, found, checked, Release.of(table, found.pattern))
+
+
+def _obeyed(apriori: Sequence[Statement]) -> str:
+    """Say, for readers of the guarantee, that some cells may not be guarded as the rules ask."""
+    if any(statement.word in ("s", "p", "pl") for statement in apriori):
+        return (
+            "the rules do not bind cells that a-priori information calls safe or public, nor those "
+            "it gives levels of their own"
+        )
+    return "a-priori information about single cells was obeyed"
 
 
 def _earlier(keep: Any) -> Release:

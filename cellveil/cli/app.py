@@ -31,9 +31,9 @@ from cellveil.cli.microaggregate import microaggregate
 from cellveil.cli.microdata import microdata
 from cellveil.cli.options import (
     JJ,
-    RESULTS,
     TIME_LIMIT,
     Absent,
+    Apriori,
     Cost,
     CountColumn,
     Decimal,
@@ -52,6 +52,7 @@ from cellveil.cli.options import (
     ReleaseFile,
     Reveal,
     Separator,
+    Sheet,
     Solver,
     Summary,
     TableId,
@@ -110,14 +111,19 @@ def protect(
         list[Path],
         typer.Argument(
             metavar="DATA",
-            help=".csv, .csv.gz, .parquet, or .asc with its layout (--rda). Each of several files "
-            "is a table of its own.",
+            help=".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda). Each of "
+            "several files is a table of its own.",
         ),
     ],
     *,
     by: Annotated[
-        str, typer.Option(metavar="COLUMNS", help="Columns of the table's dimensions: Size,Region.")
-    ],
+        str | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns of the table's dimensions: Size,Region.",
+            show_default="those of the layout of a .tab; else required",
+        ),
+    ] = None,
     rules: Annotated[
         str,
         typer.Option(
@@ -154,6 +160,7 @@ def protect(
         Path | None,
         typer.Option(metavar="FILE", help="File of cells sensitive by hand, for MAN(...)."),
     ] = None,
+    apriori: Apriori = None,
     width: Annotated[
         str | None,
         typer.Option(metavar="NUMBER", help="Least width of every sensitive cell's interval."),
@@ -196,6 +203,7 @@ def protect(
         str | None,
         typer.Option(metavar="CODE", help="Code for records without one.", show_default="refused"),
     ] = None,
+    sheet: Sheet = None,
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -227,8 +235,8 @@ def protect(
             "--output",
             "-o",
             metavar="FILE",
-            help="Published table: .csv, .csv.gz, .parquet or .xlsx. With several files of data a "
-            "folder.",
+            help="Published table: .csv, .csv.gz, .parquet, .xlsx, .sdmx.csv, .sdctable.csv, .sbs "
+            "(tau-ARGUS) or .hst. With several files of data a folder.",
         ),
     ] = None,
     summary: Summary = None,
@@ -273,8 +281,17 @@ def protect(
     """
     from cellveil.cli.defence import defence_words, measured, posterior_words, read_defence
     from cellveil.cli.several import on_cores, places_for, protect_each
-    from cellveil.io.files import check_outputs, result_columns, write_columns, write_json
-    from cellveil.io.inputs import Source, read_rules, read_table, split_names, text_file
+    from cellveil.io.files import check_outputs, result_columns, write_json
+    from cellveil.io.inputs import (
+        read_known,
+        read_rules,
+        read_table,
+        split_names,
+        tab_dimensions,
+        text_file,
+    )
+    from cellveil.io.results import FORMATS, check_form, form_of, write_result
+    from cellveil.io.source import Source
     from cellveil.render.progress import Meter
     from cellveil.render.tables import guarantee, quality, sizes
     from csp.clock import Clock
@@ -283,15 +300,18 @@ def protect(
     from csp.release_file import read_release
     from csp.solve import Progress
 
-    names, method = split_names(by, "--by"), chosen_method(method, solver)
+    names = tab_dimensions(data[0], rda) if by is None else split_names(by, "--by")
+    method = chosen_method(method, solver)
     clock = Clock.of(time_limit)
-    rule, looked_at = read_rules(rules, primary, names, encoding)
+    stated_by = apriori is not None or data[0].name.lower().endswith(".tab")
+    rule, looked_at = read_rules(rules, primary, names, encoding, named=stated_by)
     sources = [
         Source(
             path, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
             split_names(top, "--top") if top else (), str(negative), decimals, tuple(total or ()),
             missing, looked_at, text_file(path, sep, decimal, encoding, na), absent_zero, tolerance,
             memory, None if drop_empty is None else "drop" if drop_empty else "keep",
+            apriori, sheet=sheet,
         )
         for path in data
     ]  # fmt: skip
@@ -300,7 +320,7 @@ def protect(
         singletons=singletons, unions=unions, integer=integer,
         defence=read_defence(defence, key_file, table_id),
     )  # fmt: skip
-    read = [rda, primary, key_file, keep]
+    read = [rda, primary, key_file, keep, apriori]
     read += [Path(text.partition("=")[2]) for text in hierarchy or ()]
     if len(data) > 1:
         alone = {
@@ -309,6 +329,7 @@ def protect(
             "--jj": jj,
             "--release": release,
             "--keep": keep,
+            "--apriori": apriori,
             "--defence": defence,
         }
         protect_each(
@@ -317,10 +338,8 @@ def protect(
             summary=summary, options=options_of(ctx.command),
         )  # fmt: skip
     needs_reveal("--jj", jj, reveal=reveal)
-    if output is not None and output.suffix.lower() == ".xlsx":
-        from cellveil.io.excel import check_excel
-
-        check_excel()
+    if output is not None:
+        check_form(form_of(output), names, intervals=intervals)
     if plots is not None:
         from cellveil.render.plots import needs_matplotlib
 
@@ -345,8 +364,8 @@ def protect(
         },
         [*data, *read],
         {
-            "-o": (*RESULTS, ".xlsx"), "--summary": (".json",), "--report": (".html",), "--jj": JJ,
-            "the facts of --report": (".json",), "--release": (".json",),
+            "-o": tuple(FORMATS.values()), "--summary": (".json",), "--report": (".html",),
+            "--jj": JJ, "the facts of --report": (".json",), "--release": (".json",),
             "the cells of --release": (".csv",),
         },
     )  # fmt: skip
@@ -359,12 +378,13 @@ def protect(
     with Meter("tabulating") as meter, on_cores(workers):
         earlier = None if keep is None else read_release(keep)[0]
         table = read_table(sources[0], meter.phase)
+        stated = read_known(sources[0], table)
         clock.check("the table was made")
         meter.phase("finding sensitive cells")
         with explained(table, reveal=reveal, defended=mechanism.defence is not None):
             result = mechanism.protect(
-                table, keep=earlier, method=method, time_limit=clock.seconds, gap=gap,
-                progress=watched,
+                table, keep=earlier, apriori=stated, method=method, time_limit=clock.seconds,
+                gap=gap, progress=watched,
             )  # fmt: skip
         columns = result_columns(result, reveal=reveal, intervals=intervals)
         known: dict[str, Any] = {}
@@ -376,25 +396,23 @@ def protect(
             from attacks import report as attack_report
 
             meter.phase("attacking what would be published")
-            attacked = attack_report(result.release, mechanism, time_limit=max(clock.left, 1.0))
+            # With a-priori information the mechanism alone does not make this pattern again.
+            rerun = None if stated else mechanism
+            attacked = attack_report(result.release, rerun, time_limit=max(clock.left, 1.0))
     with written_together() as files:
         if jj is not None:
             result.to_jj(jj, reveal=True, files=files)
         if release is not None:
             save_release(release, result, files)
-        if output is not None and output.suffix.lower() == ".xlsx":
-            from cellveil.io.excel import write_workbook
-
-            facts = result.summary(reveal=reveal)
-            write_workbook(output, result, columns, facts, reveal=reveal, files=files)
-        elif output is not None:
-            write_columns(output, columns, files)
+        if output is not None:
+            write_result(output, result, columns, reveal=reveal, files=files)
         if report is not None:
             from cellveil.report.page import write_report
 
             write_report(
                 report, result, title=data[0].name.partition(".")[0], attacks=attacked,
-                inputs=data, trace=trace, reveal=reveal, files=files,
+                inputs=[*data, *([apriori] if apriori else [])], trace=trace, reveal=reveal,
+                files=files,
             )  # fmt: skip
         # Last, since it names the others by their hash.
         more = {"posterior": known} if known else {}
@@ -410,7 +428,7 @@ def protect(
         if output is not None
         else lambda: print_result(result, columns, reveal=reveal, intervals=intervals, long=long),
     )
-    for note in table.notes:
+    for note in result.table.notes:
         say(f"{note[0].upper()}{note[1:]}.")
     if result.audit.cut_short:
         say("Not every interval was followed to its end; those ends are left empty.")

@@ -11,6 +11,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from cellveil.cli.answers import terminal
+from cellveil.cli.options import Sheet
 from cellveil.render.screen import printable, say
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ __all__ = ["inspect"]
 
 def inspect(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz or .parquet.")
+        Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz, .parquet or .xlsx.")
     ],
     *,
     by: Annotated[
@@ -40,6 +41,7 @@ def inspect(
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of sampling weights.")
     ] = None,
+    sheet: Sheet = None,
     rules: Annotated[
         list[str] | None,
         typer.Option(metavar="RULES", help="Rules to try, in tau-ARGUS's words; once for each."),
@@ -56,6 +58,7 @@ def inspect(
     Counts only, no value. The job that --job writes has the first of the rules.
     """
     from cellveil.io.inputs import split_names
+    from cellveil.io.sheets import is_workbook, read_sheet
     from csp.errors import InputError
     from csp.rules.inspection import inspect as look
 
@@ -66,25 +69,32 @@ def inspect(
     if job is not None and job.exists():
         msg = f"{str(job)!r} is there already; choose another name, or delete it"
         raise InputError(msg)
-    found = look(data, wanted, value, contributor=contributor, weight=weight, rules=rules or None)
+    records: Any = data
+    if is_workbook(data):
+        records = read_sheet(data, sheet, numbers=[n for n in (value, weight) if n is not None])
+    found = look(
+        records, wanted, value, contributor=contributor, weight=weight, rules=rules or None
+    )
     _show(found)
     tried = list(found.tables[0].sensitive)
     if job is None:
         say("--job FILE.toml writes this as a job for 'cellveil run'.")
         return
-    options = {"value": value, "contributor": contributor, "weight": weight}
+    options = {"sheet": sheet, "value": value, "contributor": contributor, "weight": weight}
     if value is not None and any("negative" in words for words in found.problems):
         options["negative"] = "abs"
     if any("missing=" in words for words in found.problems):
         options["missing"] = "unknown"
-    _write(job, data, found, tried[0], options)
+    _write(job, data, records, found, tried[0], options)
 
 
-def _write(job: Path, data: Path, found: Inspection, rules: str, options: dict[str, Any]) -> None:
+def _write(
+    job: Path, data: Path, records: Any, found: Inspection, rules: str, options: dict[str, Any]
+) -> None:
     from cellveil.jobs.draft import draft, offered
     from csp.formats.files import written_together
 
-    trees = offered(data, found)
+    trees = offered(records, found)
     places = {name: job.parent / f"{_file_name(name)}.hrc" for name in trees}
     taken = [path for path in places.values() if path.exists()]
     if taken:

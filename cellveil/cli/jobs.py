@@ -22,7 +22,9 @@ def run(
     ctx: typer.Context,
     jobs: Annotated[
         list[Path],
-        typer.Argument(metavar="JOB", help="Job file (.toml), or a folder of them; see 'init'."),
+        typer.Argument(
+            metavar="JOB", help="Job (.toml), tau-ARGUS batch file (.arb), or a folder of jobs."
+        ),
     ],
 ) -> None:
     """Run jobs: read the tables, link those that share cells, protect, audit, write.
@@ -45,6 +47,9 @@ def run(
         msg = f"{str(jobs[0])!r} holds no job (.toml); write one with 'cellveil init'"
         raise InputError(msg)
     read = {path: read_job(path) for path in paths}
+    for job in read.values():
+        for note in job.notes:
+            say(f"{note}.")
     failed: dict[Path, tuple[str, int]] = {}
     interrupted = False
     with Meter("reading jobs") as meter:
@@ -77,8 +82,15 @@ def _phase(meter: Meter, head: str, words: str) -> None:
 
 def init(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="New job file.")] = Path("job.toml"),
+    *,
+    batch: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="tau-ARGUS batch file (.arb) to translate."),
+    ] = None,
 ) -> None:
-    """Write a job with every key and what it means, to be filled in."""
+    """Write a job with every key and what it means, to be filled in, or one from a batch file."""
+    from cellveil.jobs.batch import read_batch
+    from cellveil.jobs.draft import rebased
     from cellveil.jobs.keys import template
     from csp.errors import InputError
     from csp.formats.files import atomic_writer
@@ -89,6 +101,12 @@ def init(
     if path.exists():
         msg = f"{str(path)!r} is there already; choose another name, or delete it"
         raise InputError(msg)
+    if batch is not None:
+        text = rebased(*read_batch(batch), batch.parent, path.parent)
+        with atomic_writer(path) as out:
+            out.write(text)
+        say(f"Wrote {path}. Next: cellveil run {path}")
+        return
     with atomic_writer(path) as out:
         out.write(template())
     say(f"Wrote {path}. Fill it in, then: cellveil run {path}")

@@ -14,6 +14,7 @@ __all__ = [
     "TEXTS",
     "TIME_LIMIT",
     "Absent",
+    "Apriori",
     "Confidential",
     "Cost",
     "CountColumn",
@@ -39,6 +40,7 @@ __all__ = [
     "ReleaseIn",
     "Reveal",
     "Separator",
+    "Sheet",
     "Solver",
     "Summary",
     "TableId",
@@ -151,6 +153,14 @@ Absent = Annotated[
         show_default="refused",
     ),
 ]
+Apriori = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="tau-ARGUS a-priori file (.hst): cells that are unsafe, safe, public or suppressed "
+        "beforehand, costs, protection levels.",
+    ),
+]
 Tolerance = Annotated[
     str,
     typer.Option(
@@ -175,7 +185,10 @@ ReleaseFile = Annotated[
 ]
 Hierarchies = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN=FILE", help="Hierarchy of a column (.hrc); once for each."),
+    typer.Option(
+        metavar="COLUMN=FILE",
+        help="Hierarchy of a column (.hrc); once for each, and again for aggregates that overlap.",
+    ),
 ]
 CountColumn = Annotated[
     str | None,
@@ -237,6 +250,10 @@ Separator = Annotated[
         help="What separates the columns of a text file: , ; | or tab.",
         show_default="as found",
     ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Sheet of an Excel workbook.", show_default="the only one"),
 ]
 Decimal = Annotated[
     str | None,

@@ -20,7 +20,8 @@ from cellveil.io.files import (
     write_csv,
     write_json,
 )
-from cellveil.io.inputs import Source, read_table
+from cellveil.io.inputs import read_known, read_table
+from cellveil.io.source import Source
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import printable, say
 from cellveil.render.tables import guarantee
@@ -126,7 +127,14 @@ def protect_each(
         for source in sources:
             meter.phase(f"tabulating {source.data.name}")
             try:
-                tables[source.data.name] = read_table(source)
+                table = read_table(source)
+                if read_known(source, table):
+                    msg = (
+                        "statuses, costs or levels of single cells are for one table; protect "
+                        f"{str(source.data)!r} by a command of its own"
+                    )
+                    raise InputError(msg)
+                tables[source.data.name] = table
             except (CellveilError, OSError, MemoryError) as error:
                 fail(source.data.name, error)
     done = [0]

@@ -45,6 +45,7 @@ def write_workbook(
     facts: Mapping[str, Any],
     *,
     reveal: bool = False,
+    part: bool = False,
     files: Together | None = None,
 ) -> None:
     """Write a workbook of three sheets.
@@ -62,6 +63,8 @@ def write_workbook(
         From `Protected.summary`, with the same `reveal`.
     reveal : bool
         Show suppressed values, and which cells are sensitive.
+    part : bool
+        The columns are those of one table of linked ones: without the cross table of all.
     files : Together, optional
         Files that appear together.
 
@@ -81,9 +84,13 @@ def write_workbook(
     book.properties.creator = "cellveil"
     book.properties.created = book.properties.modified = THEN
     first = book.active
-    first.title = "table"
-    _cross(first, protected, reveal=reveal)
-    _list(book.create_sheet("cells"), columns)
+    if part:
+        first.title = "cells"
+        _list(first, columns)
+    else:
+        first.title = "table"
+        _cross(first, protected, reveal=reveal)
+        _list(book.create_sheet("cells"), columns)
     sheet = book.create_sheet("facts")
     sheet.append([_text(sheet, "made by", bold=True), _text(sheet, "cellveil")])
     for name, value in facts.items():

@@ -26,6 +26,7 @@ from csp.protection import Protected
 from csp.tables.codes import Labels
 
 __all__ = [
+    "Columns",
     "check_outputs",
     "hashes_of",
     "interval_columns",
@@ -157,7 +158,11 @@ def _status(problem: Problem, pattern: NDArray[np.bool_], *, reveal: bool) -> li
 
 
 def write_columns(
-    path: Path, columns: Mapping[str, Sequence[Any]], files: Together | None = None
+    path: Path,
+    columns: Mapping[str, Sequence[Any]],
+    files: Together | None = None,
+    *,
+    header: bool = True,
 ) -> None:
     """Write columns as .csv, .csv.gz or .parquet, by the name.
 
@@ -167,6 +172,8 @@ def write_columns(
     columns : mapping of str to column
     files : Together, optional
         Block of `csp.formats.files.written_together` whose files appear together.
+    header : bool
+        Whether text begins with the names of the columns.
 
     Raises
     ------
@@ -178,18 +185,19 @@ def write_columns(
             _write_parquet(path, columns, group)
             return
         with group.writer(path) as out:
-            write_csv(out, columns)
+            write_csv(out, columns, header=header)
 
 
-def write_csv(out: TextIO, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write columns as comma-separated text with a header.
+def write_csv(out: TextIO, columns: Mapping[str, Sequence[Any]], *, header: bool = True) -> None:
+    """Write columns as comma-separated text, with or without a header.
 
     A text that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a line
     end, and is not a number) gets an apostrophe before it, and so does one that begins with
     apostrophes and then looks like that, so that taking one away gives the text back.
     """
     writer = csv_writer(out)
-    writer.writerow(map(_no_formula, columns))
+    if header:
+        writer.writerow(map(_no_formula, columns))
     words = {True: "true", False: "false"}
     plain = [
         [

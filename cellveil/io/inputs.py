@@ -4,112 +4,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.io.sheets import is_workbook, read_sheet
+from cellveil.io.source import Source
 from cellveil.render.screen import say
 from csp.errors import InputError
+from csp.formats.apriori import Statement, read_apriori
 from csp.formats.delimited import is_parquet
 from csp.formats.reading import regular_file
 from csp.problem.jj import read_jj
 from csp.problem.problem import Problem
 from csp.rules import PQ, AnyOf, Dominance, PPercent, Rule, parse_rules
+from csp.tables.codes import Labels
 from csp.tables.columns import TextFile, read_columns, text_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
+from csp.tables.link import link
 from csp.tables.microdata.aggregation import Stage
 from csp.tables.patterns import STATUS, as_pattern
 from csp.tables.table import Table
 
 __all__ = [
-    "Source",
     "is_jj",
+    "read_known",
     "read_pattern",
     "read_rules",
     "read_table",
     "split_names",
+    "tab_dimensions",
     "text_file",
 ]
-
-RESERVED = ("value", "status", "published", "lower", "upper")
-"""Columns of the result; a dimension of the same name would be lost among them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a table comes from, in the words of ``cellveil protect``."""
-
-    data: Path
-    by: tuple[str, ...]
-    value: str | None = None
-    contributor: str | None = None
-    weight: str | None = None
-    hierarchy: tuple[str, ...] = ()
-    rda: Path | None = None
-    aggregated: bool = False
-    count: str | None = None
-    top: tuple[str, ...] = ()
-    negative: str = "error"
-    decimals: int | None = None
-    total: tuple[str, ...] = ()
-    missing: str | None = None
-    keep: int = field(default=5)
-    text: TextFile | None = None
-    absent_zero: bool = False
-    tolerance: str = "0"
-    memory: str | None = None
-    empty: str | None = None
-
-    def __post_init__(self) -> None:
-        clash = [name for name in self.by if name in RESERVED]
-        if clash:
-            msg = (
-                f"the result has a column {clash[0]!r} of its own; rename that dimension "
-                f"(names in use: {', '.join(RESERVED)})"
-            )
-            raise InputError(msg)
-        if self.aggregated:
-            micro = {
-                "--contributor": self.contributor, "--weight": self.weight,
-                "--missing": self.missing, "--negative": self.negative != "error",
-                "--memory": self.memory, "--drop-empty or --keep-empty": self.empty,
-            }  # fmt: skip
-            self._refuse(micro, "--aggregated data has one row a cell, not one a record; leave out")
-            if self.value is None:
-                msg = "--aggregated needs --value: the column that holds the cells"
-                raise InputError(msg)
-        else:
-            cells = {
-                "--count": self.count, "--top": self.top, "--absent-zero": self.absent_zero,
-                "--tolerance": self.tolerance != "0",
-            }  # fmt: skip
-            self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
-            if self.value is None:
-                numbers = {
-                    "--decimals": self.decimals is not None,
-                    "--negative": self.negative != "error",
-                }
-                self._refuse(numbers, "without --value records are counted; leave out")
-        if self.rda is not None and self.text is not None and not self.text.plain:
-            msg = "--rda says how the data is written; leave out --sep, --decimal, --encoding, --na"
-            raise InputError(msg)
-        if self.rda is not None and self.memory is not None:
-            msg = "--memory is for .csv and .parquet files; convert the data, or leave it out"
-            raise InputError(msg)
-        if self.rda is None and self.data.name.lower().endswith((".asc", ".asc.gz")):
-            msg = f"{str(self.data)!r} has fixed columns; name its record layout with --rda"
-            raise InputError(msg)
-
-    @staticmethod
-    def _refuse(options: dict[str, Any], why: str) -> None:
-        given = [name for name, option in options.items() if option]
-        if given:
-            msg = f"{why} {', '.join(given)}"
-            raise InputError(msg)
 
 
 def read_table(source: Source, progress: Callable[[str], None] | None = None) -> Table:
@@ -130,7 +60,10 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
     data: Any = source.text or source.data
     total = _totals(source)
     roots, _ = total_codes(total, source.by)
-    hierarchies = _hierarchies(source, roots)
+    choices = _hierarchies(source, roots)
+    hierarchies = {name: trees[0] for name, trees in choices.items()}
+    if source.tab:
+        return _tab(source, hierarchies, total, roots)
     if source.rda is not None:
         from csp.tables import argus
 
@@ -142,6 +75,8 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
             for name in wanted:
                 hierarchies |= argus.hierarchies(layout, columns, [name], roots[name])
             data = columns
+    elif is_workbook(source.data):
+        data = read_sheet(source.data, source.sheet, *_wanted(source))
     elif source.memory is None:
         data = _said(source, data)
     if source.aggregated:
@@ -151,12 +86,89 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
             hierarchies=hierarchies, total=total, decimals=source.decimals,
             absent="zero" if source.absent_zero else "error", tolerance=source.tolerance,
         )  # fmt: skip
-    return Table.from_microdata(
-        data, source.by, source.value, contributor=source.contributor, weight=source.weight,
-        hierarchies=hierarchies, negative=source.negative, top=source.keep,
-        decimals=source.decimals, total=total, missing=source.missing, empty=source.empty,
-        memory=source.memory, progress=lambda stage: _told(stage, progress),
+    tables = [
+        Table.from_microdata(
+            data, source.by, source.value, contributor=source.contributor, weight=source.weight,
+            hierarchies=dict(zip(choices, trees, strict=True)), negative=source.negative,
+            top=source.keep, decimals=source.decimals, total=total, missing=source.missing,
+            empty=source.empty, memory=source.memory,
+            progress=lambda stage: _told(stage, progress),
+        )
+        for trees in product(*choices.values())
+    ]  # fmt: skip
+    return tables[0] if len(tables) == 1 else _in_order(link(*tables), source.by)
+
+
+def _in_order(table: Table, by: Sequence[str]) -> Table:
+    """Return the same table with its dimensions in another order."""
+    order = [table.names.index(name) for name in by]
+    labels = Labels.of(table.labels)
+    return table.replace(
+        names=tuple(by), roots=tuple(table.roots[d] for d in order),
+        labels=Labels(labels.codes[:, order], [labels.categories[d] for d in order]),
     )  # fmt: skip
+
+
+def _tab(
+    source: Source, hierarchies: dict[str, Hierarchy], total: Any, roots: dict[str, str]
+) -> Table:
+    from csp.tables import argus
+
+    assert source.rda is not None
+    layout = argus.read_metadata(source.rda)
+    cells = argus.read_table_data(source.data, layout, source.by, source.value, roots)
+    for name in cells.by:
+        if name not in hierarchies:
+            hierarchies |= argus.hierarchies(layout, cells.columns, [name], roots[name])
+    return Table.from_frame(
+        cells.columns, cells.by, cells.value, count=source.count or cells.count,
+        top=source.top or cells.top, hierarchies=hierarchies, total=total,
+        decimals=source.decimals, absent="zero" if source.absent_zero else "error",
+        tolerance=source.tolerance,
+    )  # fmt: skip
+
+
+def tab_dimensions(data: Path, rda: Path | None) -> tuple[str, ...]:
+    """Dimensions of a τ-ARGUS table, in the order of its layout.
+
+    Raises
+    ------
+    InputError
+        If the data is something else, whose columns have to be named.
+    """
+    from csp.formats.layout import read_metadata
+
+    if rda is None or not data.name.lower().endswith(".tab"):
+        msg = "--by is missing: name the columns of the table's dimensions, such as Size,Region"
+        raise InputError(msg)
+    return read_metadata(rda).flagged("RECODEABLE")
+
+
+def read_known(source: Source, table: Table) -> tuple[Statement, ...]:
+    """Return what is known beforehand of single cells of a source's table.
+
+    Raises
+    ------
+    InputError
+        As `csp.read_apriori`.
+    """
+    found: tuple[Statement, ...] = ()
+    if source.tab:
+        from csp.tables.argus import read_table_data
+
+        assert source.rda is not None
+        roots = dict(zip(table.names, table.roots, strict=True))
+        cells = read_table_data(source.data, source.rda, source.by, source.value, roots)
+        found = cells.statements
+    if source.apriori is not None:
+        found += read_apriori(source.apriori, len(source.by), source.apriori_separator)
+    if source.apriori_unknown == "skip":
+        labels = Labels.of(table.labels)
+        found = tuple(
+            s for s in found
+            if labels.find(tuple(c or r for c, r in zip(s.codes, table.roots, strict=True))) >= 0
+        )  # fmt: skip
+    return found
 
 
 def _told(stage: Stage, progress: Callable[[str], None] | None) -> None:
@@ -190,12 +202,18 @@ def _said(source: Source, file: TextFile | Path) -> Any:
     """Read the columns of a text file, and say how it was read where that was found out."""
     if is_parquet(source.data):
         return file
-    numbers = [n for n in (source.value, source.weight, source.count, *source.top) if n is not None]
-    names = list(dict.fromkeys([*source.by, *numbers, *filter(None, [source.contributor])]))
+    names, numbers = _wanted(source)
     columns = read_columns(file, names, numbers)
     if columns.note:
         say(columns.note)
     return dict(zip(names, columns.arrays, strict=True))
+
+
+def _wanted(source: Source) -> tuple[list[str], list[str]]:
+    """Columns that a source needs, and those of them that hold numbers."""
+    numbers = [n for n in (source.value, source.weight, source.count, *source.top) if n is not None]
+    names = dict.fromkeys([*source.by, *numbers, *filter(None, [source.contributor])])
+    return list(names), numbers
 
 
 def _totals(source: Source) -> str | dict[str, str] | None:
@@ -218,19 +236,26 @@ def _totals(source: Source) -> str | dict[str, str] | None:
     return found or None
 
 
-def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, Hierarchy]:
-    found: dict[str, Hierarchy] = {}
-    for text in source.hierarchy:
+def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, list[Hierarchy]]:
+    """Return the hierarchies of each column, one or several."""
+    found: dict[str, list[Hierarchy]] = {}
+    for i, text in enumerate(source.hierarchy):
         name, equals, path = text.partition("=")
         if not equals or not name.strip() or not path.strip():
             msg = f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc"
             raise InputError(msg)
-        if name.strip() in found:
-            msg = f"--hierarchy names {name.strip()!r} twice; a dimension has one hierarchy"
+        if text in source.hierarchy[:i]:
+            msg = f"--hierarchy names {text!r} twice; leave one out, or give another file"
             raise InputError(msg)
-        found[name.strip()] = Hierarchy.from_hrc(
-            Path(path.strip()), total=roots.get(name.strip(), DEFAULT)
+        tree = Hierarchy.from_hrc(Path(path.strip()), total=roots.get(name.strip(), DEFAULT))
+        found.setdefault(name.strip(), []).append(tree)
+    several = [name for name, trees in found.items() if len(trees) > 1]
+    if several and (source.aggregated or source.tab):
+        msg = (
+            f"--hierarchy names {several[0]!r} twice: several hierarchies of a column need the "
+            "records, not cells; link tables of one hierarchy each (csp.link)"
         )
+        raise InputError(msg)
     return found
 
 
@@ -250,19 +275,25 @@ def split_names(text: str, option: str) -> tuple[str, ...]:
 
 
 def read_rules(
-    text: str, primary: Path | None, by: Sequence[str], encoding: str | None = None
+    text: str,
+    primary: Path | None,
+    by: Sequence[str],
+    encoding: str | None = None,
+    *,
+    named: bool = False,
 ) -> tuple[Rule, int]:
     """Rules of a text, and how many of the largest contributions they look at (5 at least).
 
-    The file of cells has the encoding of the data, if that is declared.
+    The file of cells has the encoding of the data, if that is declared. With `named`, MAN(...)
+    may also speak of cells that a-priori information names.
 
     Raises
     ------
     InputError
         If the text cannot be read, or only one of MAN(...) and a file of cells is given.
     """
-    if primary is None and re.search(r"\bMAN\s*\(", text, re.IGNORECASE):
-        msg = "MAN(...) speaks of cells named by hand; name them in a file and give it as --primary"
+    if primary is None and not named and re.search(r"\bMAN\s*\(", text, re.IGNORECASE):
+        msg = "MAN(...) speaks of cells named by hand; name them in a file (--primary or --apriori)"
         raise InputError(msg)
     labels: list[tuple[str, ...]] = []
     if primary is not None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from csp.rules.inspection import Inspection
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["draft", "offered"]
+__all__ = ["draft", "offered", "rebased"]
 
 
 def offered(data: Any, found: Inspection) -> dict[str, Hierarchy]:
@@ -56,6 +56,38 @@ def draft(
         lines[-1] += f"  # marks {counts} cells"
     lines += ["", "[output]", 'folder = "published"', "report = true", ""]
     return "\n".join(lines)
+
+
+def rebased(sections: Mapping[str, Any], notes: Sequence[str], old: Path, folder: Path) -> str:
+    """Text of a job from its sections.
+
+    Parameters
+    ----------
+    sections : mapping
+        As `cellveil.jobs.keys.checked` takes them.
+    notes : sequence of str
+        Comments above.
+    old, folder : Path
+        Where paths in the sections are seen from, and where they will be.
+    """
+    lines = [f"# {note}" for note in notes]
+    for name, section in sections.items():
+        for one in section if isinstance(section, list) else [section] if section else []:
+            lines += ["", f"[[{name}]]" if isinstance(section, list) else f"[{name}]"]
+            for key, value in one.items():
+                path = key in ("file", "layout", "apriori", "folder")
+                lines.append(
+                    f"{_key(key)} = {_value(_seen(old / value, folder) if path else value)}"
+                )
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _value(given: Any) -> str:
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    if isinstance(given, list):
+        return f"[{', '.join(map(_value, given))}]"
+    return _text(given) if isinstance(given, str) else repr(given)
 
 
 def _seen(path: Path, folder: Path) -> str:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cellveil.io.inputs import Source, read_rules, text_file
+from cellveil.io.inputs import read_rules, text_file
+from cellveil.io.source import Source
+from cellveil.jobs.batch import is_batch, read_batch
 from cellveil.jobs.keys import DATA, checked
 from csp.errors import InputError
 from csp.mechanism import Mechanism
@@ -30,7 +32,16 @@ class TableJob:
     def of(self) -> tuple[Any, ...]:
         """Equal for tables over the same records and values, which share cells."""
         s = self.source
-        return (s.data, s.value, s.contributor, s.weight, s.aggregated, s.negative, s.missing)
+        return (
+            s.data,
+            s.sheet,
+            s.value,
+            s.contributor,
+            s.weight,
+            s.aggregated,
+            s.negative,
+            s.missing,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,8 @@ class Job:
     solver : mapping
         Arguments of `Mechanism.protect`.
     output : mapping
+    notes : tuple of str
+        What is done otherwise than a batch file says.
     """
 
     path: Path
@@ -53,6 +66,7 @@ class Job:
     rules: Mapping[str, Any]
     solver: Mapping[str, Any]
     output: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -66,7 +80,7 @@ class Job:
         for table in self.tables:
             source = table.source
             found.append(source.data)
-            found += [source.rda] if source.rda is not None else []
+            found += [path for path in (source.rda, source.apriori) if path is not None]
             found += [Path(text.partition("=")[2]) for text in source.hierarchy]
         if "by_hand" in self.rules:
             found.append(self.path.parent / self.rules["by_hand"])
@@ -82,16 +96,18 @@ class Job:
 
     def mechanism(self, by: tuple[str, ...]) -> Mechanism:
         """Return the mechanism; cells named by hand have the dimensions `by`."""
+        named = any(t.source.apriori is not None or t.source.tab for t in self.tables)
         options = {k: v for k, v in self.rules.items() if k not in ("sensitive", "by_hand")}
         hand = self.rules.get("by_hand")
         rule, _ = read_rules(
-            self.rules["sensitive"], None if hand is None else self.path.parent / hand, by
-        )
+            self.rules["sensitive"], None if hand is None else self.path.parent / hand, by,
+            named=named,
+        )  # fmt: skip
         return Mechanism(rule, **options)
 
 
 def read_job(path: Path) -> Job:
-    """Read a job and check all that can be checked without the data.
+    """Read a job, in TOML or a τ-ARGUS batch file (.arb), and check what needs no data.
 
     Raises
     ------
@@ -99,14 +115,7 @@ def read_job(path: Path) -> Job:
         If the file cannot be read or is not TOML, or for a wrong section, key or value: file,
         section and key are named.
     """
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        msg = f"{str(path)!r} cannot be read: {error.strerror}"
-        raise InputError(msg) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        msg = f"{str(path)!r} is not a TOML file: {error}"
-        raise InputError(msg) from error
+    raw, notes = read_batch(path) if is_batch(path) else (_toml(path), ())
     where = path.name
     given = checked(raw, where)
     tables: list[TableJob] = []
@@ -120,11 +129,22 @@ def read_job(path: Path) -> Job:
             raise InputError(msg)
         with naming(where, name):
             tables.append(TableJob(name, _source(path.parent, given, one)))
-    job = Job(path, tuple(tables), given["rules"], given["solver"], given["output"])
+    job = Job(path, tuple(tables), given["rules"], given["solver"], given["output"], notes)
     if "by_hand" not in given["rules"]:
         with naming(f"{where}, [rules]"):
             job.mechanism(tables[0].source.by)
     return job
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        msg = f"{str(path)!r} cannot be read: {error.strerror}"
+        raise InputError(msg) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        msg = f"{str(path)!r} is not a TOML file: {error}"
+        raise InputError(msg) from error
 
 
 def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> Source:
@@ -147,7 +167,11 @@ def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> S
     _, looked_at = read_rules(_without_hand(given["rules"]["sensitive"]), None, by)
     return Source(
         path, by, data.get("value"), data.get("contributor"), data.get("weight"),
-        tuple(f"{n}={folder / f}" for n, f in given["hierarchies"].items() if n in by),
+        tuple(
+            f"{n}={folder / f}"
+            for n, files in given["hierarchies"].items() if n in by
+            for f in ([files] if isinstance(files, str) else files)
+        ),
         None if rda is None else folder / rda, data.get("aggregated", False), data.get("count"),
         tuple(data.get("top", ())), data.get("negative", "error"), data.get("decimals"),
         tuple(f"{n}={c}" for n, c in given["totals"].items() if n in by), data.get("missing"),
@@ -158,6 +182,9 @@ def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> S
         ),
         data.get("absent_zero", False), str(data.get("tolerance", 0)), data.get("memory"),
         data.get("empty"),
+        None if "apriori" not in data else folder / data["apriori"],
+        data.get("apriori_unknown", "error"),
+        sheet=data.get("sheet"),
     )  # fmt: skip
 
 

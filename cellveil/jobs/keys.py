@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from cellveil.io.results import FORMATS
 from csp.errors import InputError
 
 __all__ = ["SECTIONS", "Key", "checked", "template"]
@@ -25,7 +26,7 @@ class Key:
     example : str
         As a template shows it, in TOML.
     choices : tuple of str
-        Texts that it may be.
+        Texts that it may be; a list of such texts may be one text.
     """
 
     name: str
@@ -44,7 +45,8 @@ KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
 }
 
 DATA = (
-    Key("file", "text", "records: .csv, .csv.gz, .parquet, .asc", '"survey.csv"'),
+    Key("file", "text", "records: .csv, .parquet, .xlsx, .asc, .tab", '"survey.csv"'),
+    Key("sheet", "text", "sheet of an Excel workbook", '"2026"'),
     Key("value", "text", "column to add up; without it records are counted", '"turnover"'),
     Key("contributor", "text", "column that says who reports", '"enterprise"'),
     Key("weight", "text", "column of sampling weights", '"weight"'),
@@ -63,6 +65,14 @@ DATA = (
     Key("decimal", "text", "decimal mark", '","'),
     Key("encoding", "text", "encoding of a text file", '"cp1252"'),
     Key("not_available", "texts", "texts that stand for no value", '["NA", "."]'),
+    Key("apriori", "text", "tau-ARGUS a-priori file (.hst) of a table", '"cells.hst"'),
+    Key(
+        "apriori_unknown",
+        "text",
+        "its lines about cells that are not there",
+        '"error"',
+        ("error", "skip"),
+    ),
     Key("empty", "text", "combinations of codes without records", '"keep"', ("keep", "drop")),
     Key("memory", "text", "memory to take for records", '"2GB"'),
 )
@@ -92,7 +102,8 @@ SECTIONS: dict[str, tuple[Key, ...]] = {
     ),
     "output": (
         Key("folder", "text", "where results go", '"published"'),
-        Key("format", "text", "of tables", '"csv"', ("csv", "csv.gz", "parquet")),
+        Key("format", "texts", "of tables, one or several", '["csv", "sdmx"]', tuple(FORMATS)),
+        Key("structure", "text", "dataflow of SDMX, AGENCY:ID(VERSION)", '"ESTAT:NAMA(1.0)"'),
         Key("intervals", "flag", "add what an outsider can infer of each cell", "false"),
         Key("report", "flag", "an HTML page for people", "true"),
         Key("attacks", "flag", "run every attack that applies, for the report", "false"),
@@ -102,7 +113,7 @@ SECTIONS: dict[str, tuple[Key, ...]] = {
 """Sections that hold keys; `hierarchies` and `totals` hold columns."""
 
 FREE = {
-    "hierarchies": ("file of a column's hierarchy (.hrc)", 'region = "region.hrc"'),
+    "hierarchies": ("file of a column's hierarchy (.hrc), or several", 'region = "region.hrc"'),
     "totals": ("code of a column's total", 'region = "Total"'),
 }
 """Sections whose keys are columns."""
@@ -167,7 +178,8 @@ def _check_section(
         if keys is not None and name not in known:
             msg = f"{where}: {name!r} is not a key; {_nearest(name, known)}"
             raise InputError(msg)
-        _check_value(given, known.get(name, Key(name, "text", "", "")), f"{where}: {name!r}")
+        free = "texts" if isinstance(given, list) and where.endswith("[hierarchies]") else "text"
+        _check_value(given, known.get(name, Key(name, free, "", "")), f"{where}: {name!r}")
     for name in needed:
         if name not in section:
             msg = f"{where}: {name!r} is missing; add {name} = {known[name].example}"
@@ -175,6 +187,8 @@ def _check_section(
 
 
 def _check_value(given: Any, key: Key, where: str) -> None:
+    if key.kind == "texts" and key.choices and isinstance(given, str):
+        given = [given]
     kinds, words = KINDS[key.kind]
     right = isinstance(given, kinds) and isinstance(given, bool) == (key.kind == "flag")
     if key.kind == "texts" and right:
@@ -182,9 +196,10 @@ def _check_value(given: Any, key: Key, where: str) -> None:
     if not right:
         msg = f"{where} must be {words}, not {given!r}"
         raise InputError(msg)
-    if key.choices and given not in key.choices:
-        msg = f"{where} is {given!r}; it must be one of {', '.join(key.choices)}"
-        raise InputError(msg)
+    for one in given if key.kind == "texts" else [given]:
+        if key.choices and one not in key.choices:
+            msg = f"{where} is {one!r}; it must be one of {', '.join(key.choices)}"
+            raise InputError(msg)
 
 
 def _nearest(name: str, known: Any) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,13 @@ import numpy as np
 
 import cellveil
 from cellveil.front import explained
-from cellveil.io.files import check_outputs, hashes_of, result_columns, write_columns, write_json
-from cellveil.io.inputs import read_table
+from cellveil.io.files import check_outputs, hashes_of, result_columns, write_json
+from cellveil.io.inputs import read_known, read_table
+from cellveil.io.results import FORMATS, check_form, write_result
 from cellveil.jobs.job import Job, TableJob, naming
 from cellveil.report.page import write_report
 from csp.clock import Clock
+from csp.formats.apriori import Statement
 from csp.formats.files import written_together
 from csp.protection import Protected
 from csp.solve import Progress
@@ -79,33 +81,48 @@ def run_job(
     """
     output = job.output
     reveal = bool(output.get("reveal", False))
-    kind = str(output.get("format", "csv"))
-    places = _places(job, kind)
+    given = output.get("format", ["csv"])
+    forms = [given] if isinstance(given, str) else list(dict.fromkeys(given))
+    for wanted in job.tables:
+        for form in forms:
+            with naming(job.path.name, wanted.name):
+                check_form(
+                    form, wanted.source.by, intervals=bool(output.get("intervals")),
+                    structure=output.get("structure"),
+                )  # fmt: skip
+    places = _places(job, forms)
     solved = []
     for group in job.groups:
         names = tuple(table.name for table in group)
         said = f"{job.path.name}, {' and '.join(names)}"
         phase(f"tabulating {', '.join(names)}")
         clock = Clock.of(float(job.solver.get("time_limit", TIME_LIMIT)))
-        tables = []
+        tables, known = [], []
         for one in group:
             with naming(job.path.name, one.name):
                 tables.append(read_table(one.source))
+                known.append(read_known(one.source, tables[-1]))
         with naming(said):
             whole = link(*tables) if len(tables) > 1 else tables[0]
             mechanism = job.mechanism(whole.names)
+            stated = [
+                _within(whole, table, statement)
+                for table, statements in zip(tables, known, strict=True)
+                for statement in statements
+            ]
         phase(f"protecting {', '.join(names)}")
         with naming(said), explained(whole, reveal=reveal):
             protected = mechanism.protect(
-                whole, method=job.solver.get("method", "auto"), time_limit=clock.left,
-                gap=float(job.solver.get("gap", 0.0)), progress=progress,
+                whole, apriori=stated, method=job.solver.get("method", "auto"),
+                time_limit=clock.left, gap=float(job.solver.get("gap", 0.0)), progress=progress,
             )  # fmt: skip
         found = None
         if output.get("attacks") and protected.pattern.any():
             from attacks import report as attack_report
 
             phase(f"attacking {', '.join(names)}")
-            found = attack_report(protected.release, mechanism, time_limit=max(clock.left, 1.0))
+            rerun = None if stated else mechanism  # it alone does not make this pattern again
+            found = attack_report(protected.release, rerun, time_limit=max(clock.left, 1.0))
         solved.append((group, tables, protected, found))
     done = []
     job.folder.mkdir(parents=True, exist_ok=True)
@@ -117,9 +134,14 @@ def run_job(
                 protected, reveal=reveal, intervals=bool(output.get("intervals"))
             )
             for one, table in zip(group, tables, strict=True):
-                path = places[one.name]
-                write_columns(path, _part(protected.table, table, columns), files)
-                mine.append(path)
+                for form in forms:
+                    path = places[one.name + FORMATS[form]]
+                    write_result(
+                        path, protected, _part(protected.table, table, columns), form=form,
+                        reveal=reveal, structure=output.get("structure"), part=len(group) > 1,
+                        files=files,
+                    )  # fmt: skip
+                    mine.append(path)
             if output.get("report"):
                 page = places["+".join(one.name for one in group) + ".html"]
                 write_report(
@@ -140,11 +162,12 @@ def run_job(
     return tuple(done)
 
 
-def _places(job: Job, kind: str) -> dict[str, Path]:
+def _places(job: Job, forms: Sequence[str]) -> dict[str, Path]:
     """Where each result goes; checked before any work."""
-    places = {table.name: job.folder / f"{table.name}.{kind}" for table in job.tables}
+    files = [f"{table.name}{FORMATS[form]}" for table in job.tables for form in forms]
+    places = {name: job.folder / name for name in files}
     outputs: dict[str, Path | None] = {f"table {name}": path for name, path in places.items()}
-    kinds: dict[str, tuple[str, ...]] = dict.fromkeys(outputs, (f".{kind}",))
+    kinds: dict[str, tuple[str, ...]] = dict.fromkeys(outputs, tuple(FORMATS.values()))
     if job.output.get("report"):
         for group in job.groups:
             name = "+".join(table.name for table in group)
@@ -160,7 +183,15 @@ def _places(job: Job, kind: str) -> dict[str, Path]:
 
 
 def _inputs(job: Job, group: tuple[TableJob, ...]) -> list[Path]:
-    return list(dict.fromkeys([job.path, *(table.source.data for table in group)]))
+    sources = [table.source for table in group]
+    known = [source.apriori for source in sources if source.apriori is not None]
+    return list(dict.fromkeys([job.path, *(source.data for source in sources), *known]))
+
+
+def _within(whole: Table, table: Table, statement: Statement) -> Statement:
+    """Return what is said of a cell of one table about the same cell of linked ones."""
+    codes = dict(zip(table.names, statement.codes, strict=True))
+    return replace(statement, codes=tuple(codes.get(name, "") for name in whole.names))
 
 
 def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]:

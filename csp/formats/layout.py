@@ -30,6 +30,7 @@ _WORDS = {
     "REQUEST": 0,
     "DISTANCE": 1,
 }
+_SPELLINGS = {"RECODABLE": "RECODEABLE"}
 _HEADER = {"SEPARATOR": 1, "SAFE": 1, "UNSAFE": 1, "PROTECT": 1}
 _TAG = re.compile(r"<\s*([A-Za-z]+)\s*>")
 _TOKEN = re.compile(r'"([^"]*)"|(\S+)')
@@ -199,7 +200,8 @@ def _tags(line: str, where: str) -> list[tuple[str, list[str]]]:
         msg = f"{where}: a tag must look like <NUMERIC>"
         raise InputError(msg)
     return [
-        (tag.upper(), _words(rest)) for tag, rest in zip(pieces[1::2], pieces[2::2], strict=True)
+        (_SPELLINGS.get(tag.upper(), tag.upper()), _words(rest))
+        for tag, rest in zip(pieces[1::2], pieces[2::2], strict=True)
     ]
 
 

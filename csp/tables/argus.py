@@ -1,9 +1,11 @@
-"""τ-ARGUS data: the fixed-width or separated files that a record layout (.rda) describes."""
+"""τ-ARGUS data: the files that a record layout (.rda) describes, of records or of cells (.tab)."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from os import PathLike
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -12,15 +14,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import read_decimal
+from csp.formats.apriori import Statement
 from csp.formats.layout import Metadata, Variable, read_metadata
 from csp.formats.reading import read_text
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.hrc import parse_hrc
 
-__all__ = ["Metadata", "Variable", "hierarchies", "read_metadata", "read_microdata"]
+__all__ = [
+    "Metadata",
+    "TableData",
+    "Variable",
+    "hierarchies",
+    "read_metadata",
+    "read_microdata",
+    "read_table_data",
+]
 
 # Variables with one of these tags hold numbers.
 _NUMBERS = frozenset({"NUMERIC", "WEIGHT", "FREQUENCY", "MAXSCORE", "COSTVAR", "COST", "SHADOW"})
+
+# What else than a response a <NUMERIC> variable of a table may be.
+_PARTS = frozenset({"SHADOW", "COSTVAR", "COST", "LOWERPL", "UPPERPL"})
+
+_LEAST_COST = Decimal("0.0001")  # what τ-ARGUS takes for a cost of 0 in a table
 
 
 def read_microdata(
@@ -110,6 +127,162 @@ def hierarchies(
             parents = dict.fromkeys(codes, root)
         found[name] = Hierarchy.from_parents(parents, total=root)
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableData:
+    """A τ-ARGUS table, for `csp.Table.from_frame`.
+
+    Attributes
+    ----------
+    columns : dict of str to (n,) array of str objects
+        Of the cells that are not empty; a blank code stands as the code of the total.
+    by : tuple of str
+        Dimensions: the <RECODEABLE> variables.
+    value : str
+        Column of the cell values: the <NUMERIC> variable, or <FREQUENCY> in a table of counts.
+    count : str or None
+        Column of the numbers of contributors: <FREQUENCY>.
+    top : tuple of str
+        Columns of the largest contributions: <MAXSCORE>.
+    statements : tuple of Statement
+        What <STATUS>, <COSTVAR>, <LOWERPL> and <UPPERPL> say of cells.
+    """
+
+    columns: dict[str, NDArray[Any]]
+    by: tuple[str, ...]
+    value: str
+    count: str | None
+    top: tuple[str, ...]
+    statements: tuple[Statement, ...]
+
+
+def read_table_data(
+    data: str | PathLike[str],
+    layout: str | PathLike[str] | Metadata,
+    by: Sequence[str] = (),
+    value: str | None = None,
+    total: Mapping[str, str] | None = None,
+) -> TableData:
+    """Read the table (.tab) that a record layout describes, one line a cell.
+
+    A cell without a value (blank or "-") is empty. Of the statuses, the letter of <UNSAFE> makes
+    a cell sensitive, that of <PROTECT> public, M suppressed; that of <SAFE> says nothing, since
+    τ-ARGUS heeds it only where no rule is given. <SHADOW> variables are not used.
+
+    Parameters
+    ----------
+    data : path
+    layout : path or Metadata
+        The .rda file.
+    by : sequence of str
+        Dimensions in another order than that of the layout.
+    value : str, optional
+        Response, where the layout has several; `None` takes the only one, and where there is none
+        the frequencies.
+    total : mapping of str to str, optional
+        Code of the total of dimensions whose layout gives none; "Total" by default.
+
+    Returns
+    -------
+    TableData
+
+    Raises
+    ------
+    InputError
+        As for `read_microdata`, for dimensions that are not those of the layout, a response that
+        is not told, an unknown status (line named), and a protection level without the other one.
+
+    References
+    ----------
+    de Wolf et al. (2014), τ-ARGUS version 4.1 user's manual: open table; ``TableSet.buildCell`` of
+    sdcTools/tauargus.
+    """
+    columns, metadata = read_microdata(data, layout)
+    dims = metadata.flagged("RECODEABLE")
+    if by and sorted(by) != sorted(dims):
+        msg = (
+            f"the dimensions of a table are all <RECODEABLE> variables of its layout, "
+            f"{', '.join(dims)}; got {', '.join(by)}"
+        )
+        raise InputError(msg)
+    frequency = next(iter(metadata.flagged("FREQUENCY")), None)
+    value = _response(metadata, value, frequency)
+    filled = np.array([_given(v) for v in columns[value]], dtype=bool)
+    lines = (np.flatnonzero(filled) + 1).tolist()
+    kept = {name: column[filled] for name, column in columns.items()}
+    for name in dims:
+        root = metadata.variable(name).total or (total or {}).get(name, "Total")
+        kept[name] = np.array([code or root for code in kept[name]], dtype=object)
+    for name in metadata.flagged("MAXSCORE"):
+        kept[name] = np.array([v if _given(v) else "0" for v in kept[name]], dtype=object)
+    dims = tuple(by) or dims
+    return TableData(
+        kept, dims, value, frequency, metadata.flagged("MAXSCORE"),
+        _statements(kept, metadata, dims, [f"{Path(data).name}, line {i}" for i in lines]),
+    )  # fmt: skip
+
+
+def _response(metadata: Metadata, value: str | None, frequency: str | None) -> str:
+    numeric = [v.name for v in metadata.variables if "NUMERIC" in v.flags and not v.flags & _PARTS]
+    if value is not None:
+        metadata.variable(value)  # refuses one that is not there
+        return value
+    if len(numeric) > 1 or not (numeric or frequency):
+        what = f"has several responses, {', '.join(numeric)}" if numeric else "has no response"
+        msg = f"the layout {what}; name the column of the cell values"
+        raise InputError(msg)
+    return numeric[0] if numeric else str(frequency)
+
+
+def _given(text: str | None) -> bool:
+    return text is not None and text != "-"
+
+
+def _statements(
+    columns: Mapping[str, NDArray[Any]], metadata: Metadata, by: Sequence[str], where: list[str]
+) -> tuple[Statement, ...]:
+    """Return what the columns of status, costs and levels say of the cells."""
+    letters = {"SAFE": "S", "UNSAFE": "U", "PROTECT": "P"} | dict(metadata.status)
+    words = {letters["UNSAFE"].upper(): "u", letters["PROTECT"].upper(): "p", "M": "m"}
+    silent = {letters["SAFE"].upper(), "E", ""}
+    named = [
+        next((columns[v.name] for v in metadata.variables if v.flags & flags), None)
+        for flags in ({"STATUS"}, {"COSTVAR", "COST"}, {"LOWERPL"}, {"UPPERPL"})
+    ]
+    status, cost, lower, upper = named
+    found = []
+    for i, place in enumerate(where):
+        codes = tuple(str(columns[name][i]) for name in by)
+        letter = "" if status is None else (status[i] or "").upper()
+        if letter not in words and letter not in silent:
+            msg = f"{place}: status {letter!r} is not one of {', '.join([*words, *silent - {''}])}"
+            raise InputError(msg)
+        if letter in words:
+            found.append(Statement(codes, words[letter], (), place))
+        if cost is not None and _given(cost[i]):
+            price = _number(cost[i], place) or _LEAST_COST
+            found.append(Statement(codes, "c", (price,), place))
+        levels = [column[i] for column in (lower, upper) if column is not None]
+        if words.get(letter) == "u" and any(map(_given, levels)):
+            if len(levels) < 2 or not all(map(_given, levels)):
+                msg = f"{place}: an unsafe cell has one protection level; give both, or none"
+                raise InputError(msg)
+            pair = (_number(levels[0], place), _number(levels[1], place))
+            found.append(Statement(codes, "pl", pair, place))
+    return tuple(found)
+
+
+def _number(text: str, where: str) -> Decimal:
+    try:
+        number = read_decimal(text.replace(",", "."))
+    except InputError as error:
+        msg = f"{where}: {error}"
+        raise InputError(msg) from error
+    if number < 0:
+        msg = f"{where}: a negative cost or protection level; give 0 or more"
+        raise InputError(msg)
+    return number
 
 
 # ---- the records ---------------------------------------------------------------------------------

@@ -112,7 +112,8 @@ def _real_tables(paths: list[Path], by: str | None, value: str | None) -> dict[s
     """Read tables of the user's own before anything else is done."""
     if not paths:
         return {}
-    from cellveil.io.inputs import Source, read_table, split_names
+    from cellveil.io.inputs import read_table, split_names
+    from cellveil.io.source import Source
     from csp.errors import InputError
 
     if by is None or value is None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
-from csp import Hierarchy, Key, Mechanism, MinFrequency, Table
+from csp import Hierarchy, Key, Mechanism, MinFrequency, Table, apply_apriori, read_apriori
 from csp.decoys.decoys import Decoys
 from csp.exact import exact, read_fraction, read_whole
 from csp.problem.jj import read_jj, write_jj
@@ -82,6 +84,52 @@ def _layout(path: Path) -> Any:
     return Table.from_microdata((columns, layout), ["Region", "Sector"], "Value")
 
 
+def _tab(path: Path) -> Any:
+    layout = argus.read_metadata(path.with_name("tab.rda"))
+    cells = argus.read_table_data(path, layout)
+    trees = argus.hierarchies(layout, cells.columns, cells.by)
+    table = Table.from_frame(
+        cells.columns, cells.by, cells.value, count=cells.count, hierarchies=trees
+    )
+    problem = Mechanism("FREQ(8,10)").problem(table)
+    return apply_apriori(problem, cells.statements, margin=10)
+
+
+def _tab_layout(path: Path) -> Any:
+    return argus.read_table_data(path.with_name("whole.tab"), path)
+
+
+def _known(path: Path) -> Any:
+    table = Table.from_array([[7, 11, 60], [10, 60, 11]])
+    problem = Mechanism("FREQ(8,10)").problem(table)
+    return apply_apriori(problem, read_apriori(path, 2), margin=10)
+
+
+def _batch(path: Path) -> Any:
+    from cellveil.jobs.job import read_job
+
+    return read_job(path)
+
+
+def _sheet(path: Path) -> Any:
+    from cellveil.io.sheets import read_sheet
+
+    return Table.from_microdata(read_sheet(path, numbers=["v"]), ["a"], "v", decimals=2)
+
+
+def _workbook(sheet: bytes) -> bytes:
+    """Bytes of a workbook whose sheet is this XML."""
+    from openpyxl import Workbook
+
+    plain, packed = io.BytesIO(), io.BytesIO()
+    Workbook().save(plain)
+    with ZipFile(plain) as old, ZipFile(packed, "w") as new:
+        for part in old.infolist():
+            here = part.filename.endswith("sheet1.xml")
+            new.writestr(part.filename, sheet if here else old.read(part))
+    return packed.getvalue()
+
+
 def _pattern(path: Path) -> Any:
     from cellveil.io.inputs import read_pattern
 
@@ -121,6 +169,9 @@ def readers(folder: Path) -> list[Reader]:
         connection.execute("INSERT INTO t VALUES ('N', 'A', 1.5), ('N', 'B', 2), ('S', 'A', 3)")
         connection.table("t").write_parquet(str(folder / "valid.parquet"))
     parquet = (folder / "valid.parquet").read_bytes()
+    (folder / "tab.rda").write_text(TAB_LAYOUT)
+    (folder / "whole.tab").write_text(TAB)
+    (folder / "valid.xlsx").write_bytes(_workbook(SHEET))
     ids = "id,status\n" + "".join(f"{i},s\n" for i in range(problem.table.n_cells))
     micro, counts = SURVEY.encode(), CELLS.encode()
     european = SURVEY.replace(",", ";").replace(".", ",").encode()
@@ -160,6 +211,10 @@ def readers(folder: Path) -> list[Reader]:
         path.chmod(0o600)
         return Key.read(path)
 
+    def sheet(data: bytes, place: Path) -> Any:
+        (place / "b.xlsx").write_bytes(_workbook(data))
+        return _sheet(place / "b.xlsx")
+
     def text(**declared: Any) -> Callable[[Path], Any]:
         names = ["region", "sector", "turnover"]
         return lambda path: read_columns(TextFile(path, **declared), names, ["turnover"])
@@ -192,6 +247,12 @@ def readers(folder: Path) -> list[Reader]:
             "separated", b"N1,10\nN2,12\n", damaged,
             _in_file("c.asc", lambda p: argus.read_microdata(p, folder / "separated.rda")),
         ),
+        Reader("tab", TAB.encode(), damaged, _in_file("a.tab", _tab)),
+        Reader("tab-rda", TAB_LAYOUT.encode(), damaged, _in_file("d.rda", _tab_layout)),
+        Reader("hst", HST.encode(), damaged, _in_file("a.hst", _known)),
+        Reader("arb", BATCH.encode(), damaged, _in_file("a.arb", _batch)),
+        Reader("xlsx", (folder / "valid.xlsx").read_bytes(), damaged, _in_file("a.xlsx", _sheet)),
+        Reader("sheet", SHEET, damaged, sheet),
         Reader("release", pair[0], _json, told_facts),
         Reader("release-cells", pair[1], damaged, told_cells),
         Reader(
@@ -209,4 +270,33 @@ def readers(folder: Path) -> list[Reader]:
     ]  # fmt: skip
 
 
+TAB = "x,1,9,3,u,c\nx,2,4,2,s,-\nx,,13,5,s,2\ny,1,8,3,p,1\ny,2,6,3,m,1\ny,,14,6,s,1\n"
+TAB += ",1,17,6,s,1\n,2,10,5,s,1\n,,27,11,s,1\n"
+TAB = TAB.replace("u,c", "u,0.5")
+TAB_LAYOUT = (
+    '<SEPARATOR> ","\n<SAFE> "s"\n<UNSAFE> "u"\n<PROTECT> "p"\nA\n<RECODABLE>\nB\n<RECODEABLE>\n'
+    '<TOTCODE> "All"\nv\n<NUMERIC>\nn\n<FREQUENCY>\nst\n<STATUS>\nc\n<NUMERIC> <COSTVAR>\n'
+)
+HST = "1;1;u\n1;1;pl;1;1,5\n2;;s\n;2;m\n2;2;p\n2;3;w;5.25\n"
+BATCH = """\
+// a job
+<OPENTABLEDATA> "whole.tab"
+<OPENMETADATA> "tab.rda"
+<SPECIFYTABLE> "A""B"|"v"||"-2"
+<SAFETYRULE> P(10,1)|FREQ(3,30)|NK(0,0)
+<READTABLE> 1T
+<APRIORI> "whole.tab",1,";",1,0
+<SUPPRESS> MOD(1,5,1,1,1)
+<SUPPRESS> GH(1,100)
+<WRITETABLE> (1,4,AS+SE-,"out\\safe.csv")
+<LOGBOOK> "log.txt"
+"""
+SHEET = (
+    b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    b'<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c>'
+    b'<c r="B1" t="inlineStr"><is><t>v</t></is></c></row>'
+    b'<row r="2"><c r="A2"><v>2021</v></c><c r="B2"><f>1+2</f><v>3.5</v></c></row>'
+    b'<row r="3"><c r="A3" t="d"><v>2021-01-31</v></c><c r="B3"><v>7E0</v></c></row>'
+    b"</sheetData></worksheet>"
+)
 KEY = b"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n"

@@ -14,7 +14,11 @@ from tests.support.shared import ROOT
 @pytest.mark.skipif(sys.platform != "linux", reason="needs limits of time and memory")
 @pytest.mark.parametrize(
     ("reader", "count"),
-    [(None, 12), ("jj,hrc,tree,rda,asc,release,release-cells,mechanism,decoys,rules,numbers", 300)],
+    [
+        (None, 12),
+        ("jj,hrc,tree,rda,asc,release,release-cells,mechanism,decoys,rules,numbers", 300),
+        ("tab,tab-rda,hst,arb,sheet", 300),
+    ],
 )  # fmt: skip
 def test_damaged_files_are_read_or_refused(tmp_path: Path, reader: str | None, count: int) -> None:
     words = ["--count", str(count), "--seed", "21", "--failures", str(tmp_path)]

@@ -1,0 +1,187 @@
+"""A published table in the form of the program that reads it next, told by the name of the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cellveil.io.excel import check_excel, write_workbook
+from cellveil.io.files import Columns, write_columns
+from csp.errors import InputError
+from csp.formats.apriori import Statement, write_apriori
+from csp.formats.files import Together
+from csp.protection import Protected
+from csp.rules.base import is_count_table
+
+__all__ = ["FORMATS", "check_form", "form_of", "write_result"]
+
+FORMATS = {
+    "csv": ".csv",
+    "csv.gz": ".csv.gz",
+    "parquet": ".parquet",
+    "xlsx": ".xlsx",
+    "argus": ".sbs",
+    "apriori": ".hst",
+    "sdctable": ".sdctable.csv",
+    "sdmx": ".sdmx.csv",
+}
+"""Suffix of each form of a published table."""
+
+_FOREIGN = ("argus", "apriori", "sdctable", "sdmx")
+_SBS = {"s": "V", "z": "V", "x": "D", "u": "B"}
+_STRUCTURE = re.compile(r"[\w.]+:[\w@$-]+\([0-9.+*~]+\)", re.ASCII)
+
+
+def form_of(path: Path) -> str:
+    """Name the form that a file name asks for: that of its longest known suffix."""
+    name = path.name.lower()
+    found = [form for form, suffix in FORMATS.items() if name.endswith(suffix)]
+    return max(found, key=lambda form: len(FORMATS[form]), default="csv")
+
+
+def check_form(
+    form: str, names: Sequence[str], *, intervals: bool = False, structure: str | None = None
+) -> None:
+    """Refuse, before any work, what a form cannot hold.
+
+    Parameters
+    ----------
+    form : key of `FORMATS`
+    names : sequence of str
+        Dimensions of the table.
+    intervals : bool
+        Whether intervals are wanted.
+    structure : str, optional
+        Identifier of the dataflow, for SDMX.
+
+    Raises
+    ------
+    InputError
+    """
+    if form == "xlsx":
+        check_excel()
+    if intervals and form in _FOREIGN:
+        msg = f"a file {FORMATS[form]} has no place for intervals; leave --intervals out"
+        raise InputError(msg)
+    taken = {
+        "sdmx": ("STRUCTURE", "STRUCTURE_ID", "ACTION", "OBS_VALUE", "OBS_STATUS", "CONF_STATUS"),
+        "sdctable": ("Freq", "sdcStatus"),
+    }
+    clash = [name for name in names if name in taken.get(form, ())]
+    if clash:
+        msg = f"a file {FORMATS[form]} has a column {clash[0]!r} of its own; rename that dimension"
+        raise InputError(msg)
+    if structure is not None and not _STRUCTURE.fullmatch(structure):
+        msg = f"structure {structure!r} is not AGENCY:ID(VERSION), such as ESTAT:NAMA(1.0)"
+        raise InputError(msg)
+
+
+def write_result(
+    path: Path,
+    protected: Protected,
+    columns: Columns,
+    *,
+    form: str | None = None,
+    reveal: bool = False,
+    structure: str | None = None,
+    part: bool = False,
+    files: Together | None = None,
+) -> None:
+    """Write a published table.
+
+    * .csv, .csv.gz, .parquet: the columns. .xlsx: a workbook.
+    * .sbs: τ-ARGUS's intermediate format for structural business statistics (its type 4): codes,
+      value, an empty frequency, status, without a header. V is published, D suppressed; with
+      `reveal` B is sensitive, by whatever rule, and D secondary.
+    * .hst: an a-priori file that makes every suppressed cell unsafe, as rtauargus carries the
+      pattern of one table over to the next.
+    * .sdctable.csv: the columns of sdcTable's final data: dimensions, Freq in tables of counts and
+      value in others, sdcStatus (s, z, x; with `reveal` u).
+    * .sdmx.csv: SDMX-CSV 2.0. OBS_STATUS is A, or Q where the value is left out; CONF_STATUS is F
+      (free), or C (confidential), or with `reveal` D where suppression is secondary.
+
+    Parameters
+    ----------
+    path : Path
+    protected : Protected
+    columns : mapping of str to column
+        From `cellveil.io.files.result_columns`, with the same `reveal`; the rows of one table of
+        linked ones, if `part`.
+    form : key of `FORMATS`, optional
+        By default that of the name.
+    reveal : bool
+        Show suppressed values, and which cells are sensitive.
+    structure : str, optional
+        Dataflow of SDMX; by default CELLVEIL:NAME(1.0), after the file.
+    part : bool
+        A workbook has no cross table then.
+    files : Together, optional
+        Files that appear together.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written, or cannot hold the table.
+
+    References
+    ----------
+    de Wolf et al. (2014), τ-ARGUS version 4.1 user's manual: save table; Meindl, sdcTable:
+    ``getInfo``; SDMX Technical Working Group, SDMX-CSV Data Message 2.0 Field Guide; SDMX code
+    lists CL_OBS_STATUS and CL_CONF_STATUS.
+    """
+    form = form_of(path) if form is None else form
+    names = list(columns)[: list(columns).index("value")]
+    check_form(form, names, intervals="lower" in columns, structure=structure)
+    if form == "xlsx":
+        facts = {k: v for k, v in protected.summary(reveal=reveal).items() if k != "seconds"}
+        write_workbook(path, protected, columns, facts, reveal=reveal, part=part, files=files)
+    elif form == "apriori":
+        rows = zip(*(columns[name] for name in names), columns["published"], strict=True)
+        lines = [Statement(tuple(row[:-1]), "u") for row in rows if not row[-1]]
+        write_apriori(path, lines, files=files)
+    elif form == "argus":
+        write_columns(path, _sbs(columns, names), files, header=False)
+    elif form == "sdctable":
+        value = "Freq" if is_count_table(protected.table) else "value"
+        write_columns(path, _dims(columns, names) | {
+            value: columns["value"], "sdcStatus": columns["status"],
+        }, files)  # fmt: skip
+    elif form == "sdmx":
+        write_columns(
+            path, _sdmx(columns, names, structure or _structure(path), reveal=reveal), files
+        )
+    else:
+        write_columns(path, columns, files)
+
+
+def _dims(columns: Mapping[str, Sequence[Any]], names: Sequence[str]) -> Columns:
+    return {name: columns[name] for name in names}
+
+
+def _sbs(columns: Columns, names: Sequence[str]) -> Columns:
+    status = [_SBS[letter] for letter in columns["status"]]
+    return _dims(columns, names) | {
+        "value": columns["value"], "N": [None] * len(status), "Status": status,
+    }  # fmt: skip
+
+
+def _sdmx(columns: Columns, names: Sequence[str], structure: str, *, reveal: bool) -> Columns:
+    n = len(columns["value"])
+    free = {"s": "F", "z": "F"}
+    hidden = {"u": "C", "x": "D" if reveal else "C"}
+    return (
+        {"STRUCTURE": ["dataflow"] * n, "STRUCTURE_ID": [structure] * n, "ACTION": ["I"] * n}
+        | _dims(columns, names)
+        | {
+            "OBS_VALUE": columns["value"],
+            "OBS_STATUS": ["Q" if value is None else "A" for value in columns["value"]],
+            "CONF_STATUS": [(free | hidden)[letter] for letter in columns["status"]],
+        }
+    )
+
+
+def _structure(path: Path) -> str:
+    stem = path.name[: -len(FORMATS["sdmx"])] or "TABLE"
+    return f"CELLVEIL:{re.sub(r'[^A-Z0-9_]', '_', stem.upper())}(1.0)"

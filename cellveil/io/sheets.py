@@ -1,0 +1,226 @@
+"""Records on a sheet of an Excel workbook, as columns."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import date, datetime, time, timedelta
+from itertools import islice, zip_longest
+from math import isfinite
+from pathlib import Path
+from typing import Any, NoReturn
+from zipfile import BadZipFile, ZipFile
+
+from cellveil.io.excel import check_excel
+from csp.errors import CellveilError, InputError
+from csp.formats.reading import MAX_BYTES, regular_file
+from csp.tables.columns import check_names
+
+__all__ = ["is_workbook", "read_sheet"]
+
+MOST_ROWS = 2**20
+"""Rows of a sheet of Excel; a damaged file may claim a thousand times more."""
+
+_ERRORS = frozenset(
+    {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"}
+)
+
+
+def is_workbook(path: Path) -> bool:
+    """Whether a name is that of an Excel workbook."""
+    return path.name.lower().endswith((".xlsx", ".xlsm"))
+
+
+def read_sheet(
+    path: Path,
+    sheet: str | None = None,
+    names: Sequence[str] | None = None,
+    numbers: Collection[str] = (),
+) -> dict[str, list[Any]]:
+    """Read the columns of a sheet of records: names in its first row, then one record a row.
+
+    Formulas count as the values that were saved with them. A number among codes is its shortest
+    text (2021, not 2021.0), a date is ISO text, an empty cell is missing.
+
+    Parameters
+    ----------
+    path : Path
+        .xlsx or .xlsm, read with openpyxl.
+    sheet : str, optional
+        May be left out where there is one sheet.
+    names : sequence of str, optional
+        Columns wanted; all by default.
+    numbers : collection of str
+        Columns whose numbers stay numbers: Excel keeps them as floats, so that ``decimals=`` can
+        take the error of computing off, as it does for a data frame.
+
+    Returns
+    -------
+    dict of str to list
+        Text, None, and in columns of `numbers` also int and float.
+
+    Raises
+    ------
+    InputError
+        If openpyxl is not installed, the file is not a workbook, the sheet is not told or not
+        there, it is not a sheet of records (a cross table, a title above the names, a second
+        block below), a column is unknown, or a wanted cell holds an error or a formula without a
+        saved value (cell named).
+    """
+    check_excel()
+    with _opened(path, saved=True) as book:
+        page = _sheet(book, path, sheet)
+        title, where = page.title, f"{str(path)!r}, sheet {page.title!r}"
+        head, rows = _records(page, where)
+    check_names(list(names or head), head)
+    wanted = [(name, head.index(name)) for name in dict.fromkeys(names or head)]
+    found = {}
+    for name, place in wanted:
+        column = [row[place] if place < len(row) else None for row in rows]
+        found[name] = [
+            _value(item, number=name in numbers, where=f"{where}, cell {_letters(place)}{i}")
+            for i, item in enumerate(column, 2)
+        ]
+    if any(None in column for column in found.values()):
+        _check_formulas(path, title, where, dict(wanted), found)
+    return found
+
+
+@contextmanager
+def _opened(path: Path, *, saved: bool) -> Iterator[Any]:
+    """Open a workbook with the values that were saved, or with its formulas.
+
+    What the library stumbles over in a damaged file, it reports in its own ways.
+    """
+    from openpyxl import load_workbook
+
+    place = regular_file(path)
+    try:
+        with ZipFile(place) as parts:
+            if sum(part.file_size for part in parts.infolist()) > MAX_BYTES:
+                msg = f"{str(path)!r} unpacks to more than {MAX_BYTES} bytes; save it as .csv"
+                raise InputError(msg)
+        with closing(
+            load_workbook(place, read_only=True, data_only=saved, keep_links=False)
+        ) as book:
+            yield book
+    except CellveilError:
+        raise
+    except (
+        *(ArithmeticError, AttributeError, BadZipFile, EOFError, LookupError, OSError),
+        *(MemoryError, NotImplementedError, SyntaxError, TypeError, ValueError, zlib.error),
+    ) as error:
+        msg = (
+            f"{str(path)!r} is not an Excel workbook (.xlsx), or is damaged or encrypted; save it "
+            "again"
+        )
+        raise InputError(msg) from error
+
+
+def _sheet(book: Any, path: Path, sheet: str | None) -> Any:
+    titles = [page.title for page in book.worksheets]
+    if sheet is None and len(titles) == 1:
+        return book.worksheets[0]
+    listed = ", ".join(map(repr, titles))
+    if sheet is None:
+        msg = f"{str(path)!r} has the sheets {listed}; say which one with --sheet"
+        raise InputError(msg)
+    if sheet not in titles:
+        msg = f"{str(path)!r} has no sheet {sheet!r}; there are {listed}"
+        raise InputError(msg)
+    return book.worksheets[titles.index(sheet)]
+
+
+def _records(page: Any, where: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return names of the columns, and the rows below them."""
+
+    def fail(why: str) -> NoReturn:
+        msg = f"{where}: {why}; a sheet of records has names of columns in row 1, then one a row"
+        raise InputError(msg)
+
+    page.reset_dimensions()  # what other programs write there is not always true
+    rows = [tuple(row) for row in islice(page.iter_rows(values_only=True), MOST_ROWS + 1)]
+    if len(rows) > MOST_ROWS:
+        fail(f"there are more than {MOST_ROWS:,} rows, the most that Excel has")
+    while rows and not any(map(_filled, rows[-1])):
+        rows.pop()
+    if len(rows) < 2:
+        fail("there are no records" if rows else "it is empty")
+    width = max(max((i + 1 for i, v in enumerate(row) if _filled(v)), default=0) for row in rows)
+    head = [name for name, _ in zip_longest(rows[0][:width], range(width))]
+    if sum(map(_filled, head)) == 1 and width > 1:
+        fail("row 1 has one entry and looks like a title")
+    for place, name in enumerate(head):
+        if not _filled(name):
+            fail(f"column {_letters(place)} has entries, but cell {_letters(place)}1 has no name")
+        if not isinstance(name, str):
+            fail(f"cell {_letters(place)}1 holds a number or a date, as in a cross table")
+    names = [str(name).strip() for name in head]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        fail(f"two columns are named {twice!r}")
+    blank = next((i for i, row in enumerate(rows, 1) if not any(map(_filled, row))), None)
+    if blank is not None:
+        fail(f"row {blank} is blank and more follows")
+    return names, rows[1:]
+
+
+def _filled(item: Any) -> bool:
+    return item is not None and not (isinstance(item, str) and not item.strip())
+
+
+def _value(item: Any, *, number: bool, where: str) -> Any:
+    if not _filled(item):
+        return None
+    if isinstance(item, str):
+        if item in _ERRORS:
+            msg = f"{where} holds the error {item}; mend it in the sheet"
+            raise InputError(msg)
+        return item
+    if isinstance(item, bool):
+        return "TRUE" if item else "FALSE"
+    if isinstance(item, (int, float)):
+        if not isfinite(item):
+            msg = f"{where} holds a number beyond every bound; mend it in the sheet"
+            raise InputError(msg)
+        if number:
+            return item
+        return str(int(item)) if item == int(item) else repr(item)
+    if isinstance(item, datetime):
+        return item.date().isoformat() if item.time() == time() else item.isoformat()
+    if isinstance(item, (date, time)):
+        return item.isoformat()
+    if isinstance(item, timedelta):
+        return str(item)
+    msg = f"{where} holds {type(item).__name__}, which is not text, a number or a date"
+    raise InputError(msg)
+
+
+def _check_formulas(
+    path: Path, title: str, where: str, places: dict[str, int], found: dict[str, list[Any]]
+) -> None:
+    """Refuse formulas without a saved value: they would count as missing."""
+    with _opened(path, saved=False) as book:
+        page = book[title]
+        page.reset_dimensions()
+        next(rows := page.iter_rows())
+        for i, row in enumerate(rows):
+            for name, place in places.items():
+                if i >= len(found[name]) or found[name][i] is not None or place >= len(row):
+                    continue
+                if row[place].data_type == "f":
+                    msg = (
+                        f"{where}, cell {_letters(place)}{i + 2} holds a formula without a saved "
+                        "value; open the file in a spreadsheet and save it"
+                    )
+                    raise InputError(msg)
+
+
+def _letters(place: int) -> str:
+    """Return the name of a column of a sheet, from 0: A, B, ..., Z, AA, ..."""
+    text, rest = "", place + 1
+    while rest:
+        rest, last = divmod(rest - 1, 26)
+        text = chr(ord("A") + last) + text
+    return text

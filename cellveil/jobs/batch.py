@@ -1,0 +1,156 @@
+"""τ-ARGUS batch files (.arb) as jobs: one set of rules, costs and outputs for all their tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from cellveil.jobs.batch_lines import Batch, read_lines
+from csp.errors import InputError
+from csp.formats.layout import read_metadata
+
+__all__ = ["is_batch", "read_batch"]
+
+MANUAL = 20
+"""Percent that τ-ARGUS keeps cells apart that are unsafe by hand, if no MAN says otherwise."""
+
+
+def is_batch(path: Path) -> bool:
+    """Whether a name is that of a τ-ARGUS batch file."""
+    return path.suffix.lower() == ".arb"
+
+
+def read_batch(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Read a batch file as the sections of a job.
+
+    All tables of the file are protected together, whether their suppression is linked or not, by
+    the exact method: GH, MOD, NET and OPT alike find a safe pattern, which is audited. Files that
+    are named with a folder of another machine are looked for beside the batch file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    sections : dict
+        As a job in TOML holds them; paths are seen from the folder of the batch file.
+    notes : tuple of str
+        What is done otherwise than the file says, line by line.
+
+    Raises
+    ------
+    InputError
+        For a verb or an argument that is unknown or cannot be obeyed (file, line and verb named,
+        with what to do), verbs out of order, and tables that ask for different rules or costs.
+
+    References
+    ----------
+    de Wolf et al. (2014), τ-ARGUS version 4.1 user's manual: batch processing; ``batch.java`` of
+    sdcTools/tauargus.
+    """
+    batch = read_lines(path)
+    return _sections(batch), tuple(batch.notes)
+
+
+def _sections(batch: Batch) -> dict[str, Any]:
+    name = batch.path.name
+    if not (batch.tables and batch.read):
+        lacking = "<READMICRODATA> or <READTABLE>" if batch.tables else "<SPECIFYTABLE>"
+        msg = f"{name} has no {lacking}; nothing would be protected"
+        raise InputError(msg)
+    if not batch.suppressed:
+        msg = f"{name} has no <SUPPRESS>, and a table is published suppressed or not at all; add it"
+        raise InputError(msg)
+    done = {number for number, _ in batch.suppressed}
+    left = [i for i in range(1, len(batch.tables) + 1) if i not in done and 0 not in done]
+    if left:
+        msg = f"{name}: table {left[0]} is not suppressed; add <SUPPRESS> OPT({left[0]},10)"
+        raise InputError(msg)
+    if len(batch.tables) > 1 and 0 not in done:
+        batch.notes.append(f"{name}: tables of the same response are protected together, as linked")
+    if len(batch.folders) > 1:
+        msg = f"{name}: tables go to the folders {', '.join(batch.folders)}; name one for all"
+        raise InputError(msg)
+    layout = read_metadata(batch.path.parent / batch.data["layout"])
+    frequency = layout.flagged("FREQUENCY")
+    rules, weighted = _rules(batch, stated=bool(layout.flagged("STATUS")))
+    if weighted:
+        weight = layout.flagged("WEIGHT")
+        if not weight:
+            msg = f"{name}: WGT(1), but the layout has no <WEIGHT>"
+            raise InputError(msg)
+        batch.data["weight"] = weight[0]
+    tables = []
+    for number, table in enumerate(batch.tables, 1):
+        keys: dict[str, Any] = {"name": f"table{number}"} | table.keys | {"by": table.by}
+        counted = table.value.lower() == "<freq>" or table.value in frequency
+        if not counted:
+            keys["value"] = table.value
+        elif batch.kind == "table":
+            if not frequency:
+                msg = f"{table.where}: frequencies, but the layout has no <FREQUENCY>"
+                raise InputError(msg)
+            keys["value"] = frequency[0]
+        tables.append(keys)
+    section: dict[str, Any] = {
+        "data": batch.data, "table": tables,
+        "rules": {"sensitive": rules, "cost": _cost(batch)}, "output": {},
+    }  # fmt: skip
+    singles = {flag for _, flag in batch.suppressed if flag is not None}
+    if len(singles) > 1:
+        msg = f"{name}: singletons are guarded in some tables only; write the same for all"
+        raise InputError(msg)
+    if singles == {False}:
+        section["rules"]["singletons"] = False
+    if batch.time_limit is not None:
+        section["solver"] = {"time_limit": batch.time_limit}
+    if batch.folders:
+        section["output"] = {"folder": next(iter(batch.folders)), "format": list(batch.forms)}
+    return section
+
+
+def _rules(batch: Batch, *, stated: bool) -> tuple[str, bool]:
+    """Rules of all tables, and whether weights are used."""
+    found: dict[tuple[str, bool], str] = {}
+    for table in batch.tables:
+        parts = [part for part in (table.rules or "").split("|") if part]
+        weighted = "WGT(1)" in parts
+        parts = [part for part in parts if part not in ("WGT(1)", "WGT(0)", "MIS(0)")]
+        named = stated or any("apriori" in other.keys for other in batch.tables)
+        if named and not any(part.startswith("MAN") for part in parts):
+            parts.append(f"MAN({MANUAL})")
+        if not parts:
+            msg = f"{table.where}: no rule says what is sensitive; add <SAFETYRULE> P(10,1)"
+            raise InputError(msg)
+        found.setdefault(("|".join(parts), weighted), table.where)
+    if len(found) > 1:
+        (one, first), (two, second) = list(found.items())[:2]
+        msg = (
+            f"{first} and {second} have different rules, {one[0]} and {two[0]}; a job has one set: "
+            "write a batch file for each"
+        )
+        raise InputError(msg)
+    return next(iter(found))
+
+
+def _cost(batch: Batch) -> str:
+    """Cost of all tables."""
+    found: dict[str, str] = {}
+    for table in batch.tables:
+        kind = {"": "value", table.value: "value", "-2": "unit"}.get(table.cost)
+        if kind is None and batch.kind == "table":
+            layout = read_metadata(batch.path.parent / batch.data["layout"])
+            if "COSTVAR" in layout.variable(table.cost).flags:
+                kind = "value"  # of cells without one; the layout names the column of the others
+        if kind is None:
+            msg = (
+                f"{table.where}: cost {table.cost!r} is not known; leave it empty for the value, "
+                "write -2 for 1 a cell, or give costs in an a-priori file"
+            )
+            raise InputError(msg)
+        found.setdefault(kind, table.where)
+    if len(found) > 1:
+        msg = f"{' and '.join(found.values())} have different costs; write the same for all"
+        raise InputError(msg)
+    return next(iter(found))

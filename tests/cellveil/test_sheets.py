@@ -1,0 +1,155 @@
+"""Sheets of records: the same table as from a text file, and what is not one is told."""
+
+from __future__ import annotations
+
+import csv
+import re
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from cellveil.cli.app import app
+from cellveil.io.inputs import read_table
+from cellveil.io.sheets import read_sheet
+from cellveil.io.source import Source
+from csp import InputError, Table
+from tests.support.shared import examples
+
+openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+
+HEAD = ["region", "sector", "firm", "pay"]
+ROWS = [[f"r{i % 3}", 2020 + i % 2, f"f{i}", 10 * i + 5 + i % 7 / 10] for i in range(30)]
+
+
+def save(path: Path, sheets: dict[str, list[list[Any]]]) -> Path:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        page = book.create_sheet(name)
+        for row in rows:
+            page.append(row)
+    book.save(path)
+    return path
+
+
+def patched(path: Path, old: bytes, new: bytes) -> Path:
+    """Copy of a workbook whose first sheet has another text, as other programs write it."""
+    other = path.with_name("patched.xlsx")
+    with ZipFile(path) as book, ZipFile(other, "w") as copy:
+        for part in book.infolist():
+            text = book.read(part)
+            if part.filename.endswith("sheet1.xml"):
+                text, count = re.subn(old, new, text)
+                assert count
+            copy.writestr(part, text)
+    return other
+
+
+def test_a_sheet_is_the_table_of_the_same_csv(tmp_path: Path) -> None:
+    book = save(tmp_path / "data.xlsx", {"notes": [["read me"]], "2026": [HEAD, *ROWS]})
+    with (tmp_path / "data.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([HEAD, *ROWS])
+    by = ("region", "sector")
+    one = read_table(Source(book, by, "pay", "firm", sheet="2026"))
+    two = Table.from_microdata(tmp_path / "data.csv", by, "pay", contributor="firm")
+    assert list(one.labels) == list(two.labels)
+    assert one.values.tolist() == two.values.tolist()
+    assert one.scale == two.scale == 1
+    assert one.contributors.top.tolist() == two.contributors.top.tolist()
+
+
+@examples(30)
+@given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=6))
+def test_sums_of_decimals_are_exact(tmp_path_factory: Any, units: list[int]) -> None:
+    path = tmp_path_factory.mktemp("x") / "t.xlsx"
+    save(path, {"s": [["a", "v"], *([["x", unit / 100] for unit in units])]})
+    source = Source(path, ("a",), "v", decimals=2, negative="abs")
+    assert read_table(source).values.tolist() == [sum(units)] * 2
+
+
+def test_an_error_of_computing_goes_with_its_decimals_and_is_refused_without(
+    tmp_path: Path,
+) -> None:
+    path = save(tmp_path / "t.xlsx", {"s": [["a", "v"], ["x", 7.5]]})
+    path = patched(path, rb"<v>7.5</v>", b"<v>0.30000000000000004</v>")  # as Excel writes 0.1+0.2
+    assert read_table(Source(path, ("a",), "v", decimals=2)).values.tolist() == [30, 30]
+    with pytest.raises(InputError, match="decimal places"):
+        read_table(Source(path, ("a",), "v"))
+
+
+def test_what_cells_mean(tmp_path: Path) -> None:
+    row = ["text ", 2021, 2021.0, 1.5, date(2026, 1, 31), datetime(2026, 1, 31, 12, 30), True, None]
+    names = list("abcdefgh")
+    path = save(tmp_path / "t.xlsx", {"s": [names, row, ["x"] * 8]})
+    found = read_sheet(path, numbers=["d"])
+    assert [column[0] for column in found.values()] == [
+        *("text ", "2021", "2021", 1.5, "2026-01-31", "2026-01-31T12:30:00", "TRUE", None),
+    ]
+
+
+def test_formulas_count_as_what_was_saved(tmp_path: Path) -> None:
+    path = save(tmp_path / "t.xlsx", {"s": [["a", "v"], ["x", "=1+2"]]})
+    with pytest.raises(InputError, match=r"cell B2 holds a formula without a saved value"):
+        read_sheet(path)
+    assert read_sheet(path, names=["a"]) == {"a": ["x"]}
+    saved = patched(path, rb"<v></v>|<v ?/>", b"<v>3</v>")
+    assert read_sheet(saved, numbers=["v"]) == {"a": ["x"], "v": [3]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([], "it is empty"),
+        ([["a", "b"]], "there are no records"),
+        ([["Turnover 2026"], ["a", "b"], ["x", 1]], "row 1 has one entry and looks like a title"),
+        ([["a", 2020, 2021], ["x", 1, 2]], "cell B1 holds a number or a date"),
+        ([["a", None, "c"], ["x", 1, 2]], "column B has entries, but cell B1 has no name"),
+        ([["a", "a"], ["x", 1]], "two columns are named 'a'"),
+        ([["a", "b"], ["x", 1], [None, None], ["y", 2]], "row 3 is blank and more follows"),
+        ([["a", "b"], ["x", "#DIV/0!"]], "cell B2 holds the error #DIV/0!"),
+    ],
+)
+def test_what_is_not_a_sheet_of_records_is_told(tmp_path: Path, rows: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_sheet(save(tmp_path / "t.xlsx", {"s": rows}))
+
+
+def test_sheets_are_named_and_other_files_refused(tmp_path: Path) -> None:
+    path = save(tmp_path / "t.xlsx", {"one": [["a"], [1]], "two": [["a"], [1]]})
+    with pytest.raises(InputError, match="sheets 'one', 'two'; say which one with --sheet"):
+        read_sheet(path)
+    with pytest.raises(InputError, match="no sheet 'three'; there are 'one', 'two'"):
+        read_sheet(path, "three")
+    with pytest.raises(InputError, match="'b'"):
+        read_sheet(path, "one", ["b"])
+    (tmp_path / "no.xlsx").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="not an Excel workbook"):
+        read_sheet(tmp_path / "no.xlsx")
+    with pytest.raises(InputError, match="leave it out"):
+        Source(tmp_path / "a.csv", ("a",), sheet="one")
+    with pytest.raises(InputError, match="a workbook is read as it is"):
+        Source(path, ("a",), memory="1GB")
+
+
+def test_commands_and_jobs_read_sheets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(tmp_path / "data.xlsx", {"notes": [["read me"]], "2026": [HEAD, *ROWS]})
+    words = ["data.xlsx", "--sheet", "2026", "--by", "region,sector", "--value", "pay"]
+    words += ["--contributor", "firm"]
+    runs = [
+        ["inspect", *words, "--job", "job.toml", "--rules", "P(10,1)"],
+        ["protect", *words, "--rules", "P(10,1)", "-o", "out.csv"],
+        ["run", "job.toml"],
+    ]
+    for run in runs:
+        result = CliRunner().invoke(app, run)
+        assert result.exit_code == 0, result.output
+    assert 'sheet = "2026"' in (tmp_path / "job.toml").read_text()
+    (published,) = (tmp_path / "published").glob("*.csv")
+    assert published.read_bytes() == (tmp_path / "out.csv").read_bytes()
