@@ -1,0 +1,213 @@
+"""What was chosen on the page, and the job that it makes: no browser, no state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cellveil.io.sheets import is_workbook, read_sheet
+from cellveil.jobs.draft import rebased
+from csp.errors import InputError
+from csp.rules import parse_rules
+from csp.rules.inspection import Inspection
+from csp.rules.inspection import inspect as look
+from csp.tables.columns import column_names
+from csp.tables.hierarchies.hierarchy import Hierarchy
+
+__all__ = ["Choices", "Rules", "columns_of", "looked_at", "records_of", "safe_name"]
+
+_UNSAFE = re.compile(r"[^\w.+ -]")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What makes a cell sensitive, as it is asked on the page.
+
+    Attributes
+    ----------
+    contributors : int or None
+        Least number of contributors; None if it is not asked for.
+    dominance : tuple of (int, str), or None
+        n and k of the (n, k)-dominance rule.
+    percent : str or None
+        p of the p% rule.
+    words : str
+        Rules in the words of tau-ARGUS; they take the place of the others.
+    """
+
+    contributors: int | None = 3
+    dominance: tuple[int, str] | None = None
+    percent: str | None = None
+    words: str = ""
+
+    MARGIN = 10
+    """Percent by which the interval of a cell with few contributors must exceed it, each way."""
+
+    def text(self, *, values: bool) -> str:
+        """Rules in the words of tau-ARGUS.
+
+        Parameters
+        ----------
+        values : bool
+            Whether values are added up: dominance and p% look at contributions, which counts
+            do not have.
+
+        Raises
+        ------
+        InputError
+            If there is no rule, or the words are not rules.
+        """
+        if self.words.strip():
+            return str(parse_rules(self.words))
+        parts = []
+        if values and self.percent is not None:
+            parts.append(f"P({self.percent},1)")
+        if values and self.dominance is not None:
+            parts.append(f"NK({self.dominance[0]},{self.dominance[1]})")
+        if self.contributors is not None:
+            parts.append(f"FREQ({self.contributors},{self.MARGIN})")
+        if not parts:
+            msg = "choose at least one rule: without one nothing is sensitive"
+            raise InputError(msg)
+        return str(parse_rules("|".join(parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """All that makes a job.
+
+    Attributes
+    ----------
+    data : Path
+        The records.
+    by : tuple of str
+        Dimensions, in the order in which they were chosen.
+    value : str or None
+        Column to add up; None counts records.
+    contributor, weight : str or None
+    hierarchies : mapping of str to Path
+        Files of hierarchies (.hrc) by dimension, in the folder of the data.
+    rules : Rules
+    cost : {"unit", "value"}
+    margins : {"suppress", "publish"}
+    singletons : bool
+        Guard against contributors who are alone in a cell.
+    negative : {"error", "abs", "shift", "split"}
+    missing : str
+        Code for records without one; "" refuses them.
+    time_limit : float
+        Seconds.
+    attacks : bool
+        Attack what would be published, for the report.
+    formats : tuple of str
+        Of the published table.
+    """
+
+    data: Path
+    by: tuple[str, ...]
+    value: str | None = None
+    contributor: str | None = None
+    weight: str | None = None
+    hierarchies: Mapping[str, Path] = field(default_factory=dict)
+    rules: Rules = field(default_factory=Rules)
+    cost: str = "unit"
+    margins: str = "suppress"
+    singletons: bool = True
+    negative: str = "error"
+    missing: str = ""
+    time_limit: float = 60.0
+    attacks: bool = False
+    formats: tuple[str, ...] = ("csv",)
+
+    def job(self) -> str:
+        """Text of a job that stands beside the data and runs as it is.
+
+        Raises
+        ------
+        InputError
+            If no dimension is chosen, or there is no rule.
+        """
+        if not self.by:
+            msg = "choose at least one dimension of the table"
+            raise InputError(msg)
+        data: dict[str, Any] = {"file": self.data.name}
+        optional = {
+            "value": self.value, "contributor": self.contributor, "weight": self.weight,
+            "negative": None if self.negative == "error" else self.negative,
+            "missing": self.missing or None,
+        }  # fmt: skip
+        data |= {key: given for key, given in optional.items() if given is not None}
+        rules: dict[str, Any] = {"sensitive": self.rules.text(values=self.value is not None)}
+        rules |= {"cost": self.cost, "margins": self.margins}
+        if self.value is not None:
+            rules["singletons"] = self.singletons
+        kept = {name: path.name for name, path in self.hierarchies.items() if name in self.by}
+        sections = {
+            "data": data,
+            "hierarchies": kept,
+            "table": [{"by": list(self.by)}],
+            "rules": rules,
+            "solver": {"time_limit": self.time_limit},
+            "output": {
+                "folder": "published", "format": list(self.formats), "report": True,
+                "attacks": self.attacks,
+            },
+        }  # fmt: skip
+        note = "A job of cellveil, made on its page. Keep it beside the data: cellveil run FILE"
+        folder = self.data.parent
+        return rebased(sections, [note], folder, folder)
+
+
+def safe_name(name: str) -> str:
+    """Name of a file without what could lead elsewhere.
+
+    Raises
+    ------
+    InputError
+        If nothing is left of it.
+    """
+    found = _UNSAFE.sub("_", Path(name.replace("\\", "/")).name).lstrip(".")
+    if not found:
+        msg = f"{name!r} is not the name of a file"
+        raise InputError(msg)
+    return found
+
+
+def columns_of(data: Path) -> tuple[str, ...]:
+    """Names of the columns of a file of records.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    return tuple(records_of(data)) if is_workbook(data) else column_names(data)
+
+
+def records_of(data: Path, numbers: tuple[str, ...] = ()) -> Any:
+    """Return records as `csp.inspect` takes them: the path, or the columns of a workbook."""
+    return read_sheet(data, None, numbers=list(numbers)) if is_workbook(data) else data
+
+
+def looked_at(choices: Choices) -> Inspection:
+    """Look at the data with these choices.
+
+    Raises
+    ------
+    InputError
+        If a column or rule does not fit.
+    """
+    numbers = tuple(name for name in (choices.value, choices.weight) if name is not None)
+    trees = {
+        name: Hierarchy.from_hrc(path)
+        for name, path in choices.hierarchies.items()
+        if name in choices.by
+    }
+    return look(
+        records_of(choices.data, numbers), choices.by, choices.value,
+        contributor=choices.contributor, weight=choices.weight, hierarchies=trees or None,
+        rules=[choices.rules.text(values=choices.value is not None)],
+    )  # fmt: skip
