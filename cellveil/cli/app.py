@@ -63,6 +63,7 @@ from cellveil.cli.options import (
     Workers,
     chosen_method,
 )
+from cellveil.cli.page import page
 from cellveil.cli.problems import audit, suppress
 from cellveil.cli.report import report as report_command
 from cellveil.front import SAFE, UNSAFE, Front, explained, folder_for, options_of
@@ -478,6 +479,7 @@ def key(
 app.command(hidden=True)(microaggregate)
 app.add_typer(attack)
 app.add_typer(microdata)
+app.command("app")(page)
 
 
 @app.command()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,25 +11,9 @@ import pytest
 
 import csp
 from cellveil.report.page import write_report
+from tests.support.browser import browser
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-
-QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium here; set CHROMIUM to its path")
-    with playwright.sync_playwright() as run:
-        made = run.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield made
-        made.close()
+__all__ = ["browser"]
 
 
 @pytest.fixture(scope="module")
