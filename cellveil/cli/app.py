@@ -376,7 +376,7 @@ def protect(
         trace.append(now)
         meter(now)
 
-    with Meter("tabulating") as meter, on_cores(workers):
+    with Meter("tabulating", clock.seconds) as meter, on_cores(workers):
         earlier = None if keep is None else read_release(keep)[0]
         table = read_table(sources[0], meter.phase)
         stated = read_known(sources[0], table)

@@ -74,7 +74,7 @@ def report(
     check_outputs({"--summary": summary}, [*releases, mechanism], {"--summary": (".json",)})
     read = [read_release(path) for path in releases]
     known = read[0][1] if mechanism is None else read_mechanism(mechanism)
-    with Meter("attacking"):
+    with Meter("attacking", time_limit):
         found = run(
             read[0][0], known, others=[other for other, _ in read[1:]], max_tables=max_tables,
             time_limit=time_limit,
@@ -129,7 +129,7 @@ def matching(
     )  # fmt: skip
     given, told = read_release(release)
     known = known_mechanism(mechanism, told, release)
-    with Meter("attacking") as meter:
+    with Meter("attacking", time_limit) as meter:
         found = run(
             given, known, method=str(method), time_limit=time_limit, max_tables=max_tables,
             draws=draws, seed=seed,

@@ -317,7 +317,7 @@ class _Work:
         options: dict[str, Any] = {}
         if method == "suppress":
             options = {"identities": self.identities, "cost": self.cost}
-        with Meter("clustering") as meter:
+        with Meter("clustering", self.clock.seconds) as meter:
             options["progress"] = (
                 meter if method == "suppress" else lambda words, share: meter.phase(words)
             )

@@ -88,7 +88,7 @@ def suppress(
     decoys = read_defence(defence, key_file, table_id)
     needs_width(decoys)
     clock = Clock.of(time_limit)
-    with Meter("reading") as meter:
+    with Meter("reading", clock.seconds) as meter:
         posed = read_jj(problem)
         clock.check("the problem was read")
         options: dict[str, Any] = {
@@ -179,7 +179,7 @@ def audit(
         {"-o": RESULTS, "--summary": (".json",)},
     )
     clock = Clock.of(time_limit)
-    with Meter("reading") as meter:
+    with Meter("reading", clock.seconds) as meter:
         posed = read_jj(problem)
         hidden = read_pattern(pattern, posed)
         meter.phase("auditing")

@@ -80,7 +80,7 @@ def posterior(
     )  # fmt: skip
     given, told = read_release(release)
     known = known_mechanism(mechanism, told, release)
-    with Meter("weighing tables"):
+    with Meter("weighing tables", time_limit):
         found = run(
             given, known, prior=_prior(prior), draws=draws, seed=seed, max_tables=max_tables,
             time_limit=time_limit,
@@ -215,7 +215,7 @@ def insiders(
         {"-o": RESULTS, "--summary": (".json",)},
     )  # fmt: skip
     given = read_release(release)[0]
-    with Meter("attacking as each contributor"):
+    with Meter("attacking as each contributor", time_limit):
         found = run(given, _knowledge(given, knowledge), integer=integer, time_limit=time_limit)
     columns: dict[str, list[Any]] = {"contributor": []}
     columns |= {name: [] for name in (*given.names, "width", "width_of_the_rest", "verdict")}
@@ -275,7 +275,7 @@ def joint(
     if len(releases) < 2:
         msg = "name two releases or more; 'cellveil attack report' attacks a single one"
         raise InputError(msg)
-    with Meter("attacking all releases together"):
+    with Meter("attacking all releases together", time_limit):
         found = differencing(
             [read_release(path)[0] for path in releases], integer=integer, time_limit=time_limit
         )

@@ -53,7 +53,7 @@ def report(
     clock = Clock.of(time_limit)
     given, mechanism = read_release(release)
     found = None
-    with Meter("attacking the release") as meter:
+    with Meter("attacking the release", clock.seconds) as meter:
         if attacks and given.pattern.any():
             from attacks import report as run
 

@@ -28,6 +28,13 @@ from csp.tables.table import Table
 
 __all__ = ["Done", "run_job"]
 
+ATTACKERS = {
+    "outsider": "outsiders",
+    "singletons": "contributors who are alone in a cell",
+    "unions": "attackers who add suppressed cells up",
+}
+"""Attackers that an audit considered, in words."""
+
 TIME_LIMIT = 600.0
 """Seconds for each group of tables where the job says nothing, as for a command."""
 
@@ -47,7 +54,7 @@ class Done:
         quality = "" if self.protected.guarantee else f", {self.protected.suppression.quality}"
         return (
             f"{facts['cells']:,} cells, {facts['suppressed']:,} suppressed{quality}; audited safe "
-            f"against {', '.join(self.protected.guards)}."
+            f"against {' and '.join(ATTACKERS[guard] for guard in self.protected.guards)}."
         )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
+import time
+from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +19,9 @@ __all__ = ["Bar", "Meter"]
 
 DELAY = 0.7
 """Seconds of work before anything is shown."""
+
+REDRAW = 0.2
+"""Seconds between two looks of a line in a notebook."""
 
 WORDS = {
     "protectable": "can every cell be protected?",
@@ -34,7 +40,44 @@ WORDS = {
 
 
 def _is_watched() -> bool:
-    return sys.stderr.isatty() and not manner.get().quiet
+    return (sys.stderr.isatty() or _in_notebook()) and not manner.get().quiet
+
+
+def _in_notebook() -> bool:
+    """Whether a person looks at the output of a notebook's cell."""
+    return "ipykernel" in sys.modules
+
+
+class _CellLine:
+    """A line of progress in the output of a notebook's cell, with what rich's progress offers."""
+
+    def __init__(self) -> None:
+        from IPython.display import HTML, display
+
+        self._html, self._began = HTML, time.monotonic()
+        self._state: dict[str, Any] = {"description": "", "completed": None, "facts": ""}
+        self._state["total"] = None
+        self._drawn = 0.0
+        self._shown = display(HTML(""), display_id=True)
+
+    def update(self, task: int, **what: Any) -> None:
+        """Show another state, a few times a second at most."""
+        del task
+        self._state |= what
+        if time.monotonic() - self._drawn < REDRAW:
+            return
+        self._drawn = time.monotonic()
+        done, total = self._state["completed"], self._state["total"]
+        share = f' value="{done / total:.3f}"' if done is not None and total else ""
+        words = f"{self._state['description']} {self._state['facts']}"
+        seconds = f"{time.monotonic() - self._began:.0f} s"
+        self._shown.update(
+            self._html(f"<progress{share}></progress> {escape(words.strip())}, {seconds}")
+        )
+
+    def stop(self) -> None:
+        """Leave the output to the result."""
+        self._shown.update(self._html(""))
 
 
 class Meter:
@@ -44,10 +87,22 @@ class Meter:
     ----------
     phase : str
         What happens first.
+    limit : float, optional
+        Wall seconds that the work may take; shown beside those it has taken.
+
+    Examples
+    --------
+    In a notebook or a script, as in the commands:
+
+    >>> import csp
+    >>> table = csp.Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> with Meter("protecting") as meter:
+    ...     protected = csp.protect(table, "FREQ(10,10)", progress=meter)
     """
 
-    def __init__(self, phase: str) -> None:
+    def __init__(self, phase: str, limit: float | None = None) -> None:
         self._phase = phase
+        self._limit = "" if limit is None or math.isinf(limit) else f"of {limit:.0f} s"
         self._lock = threading.Lock()
         self._timer = threading.Timer(DELAY, self._show)
         self._timer.daemon = True
@@ -84,23 +139,38 @@ class Meter:
         with self._lock:
             if self._bar is None or state.best is None:
                 return
-            facts = f"{state.quality}, {state.suppressed} cells suppressed"
+            facts = f"{state.suppressed} cells suppressed, {state.quality}"
             self._bar.update(0, total=1.0, completed=1.0 - state.gap_at_most, facts=facts)
 
     def _show(self) -> None:
         """Start the line; runs on the timer's thread."""
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
         with self._lock:
             if self._over:
                 return
+            if _in_notebook():
+                self._bar = _CellLine()
+                self._bar.update(0, description=self._phase)
+                return
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                SpinnerColumn,
+                TextColumn,
+                TimeElapsedColumn,
+            )
+            from rich.table import Column
+
             self._bar = Progress(
+                # What must be read stands first: a narrow terminal cuts the end off.
                 SpinnerColumn(),
+                TimeElapsedColumn(Column(min_width=7)),
+                TextColumn(
+                    self._limit, markup=False, table_column=Column(min_width=len(self._limit))
+                ),
+                BarColumn(bar_width=12, table_column=Column(min_width=12)),
                 TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=24),
                 TextColumn("{task.fields[facts]}", markup=False),
-                TimeElapsedColumn(),
                 console=Console(stderr=True),
                 transient=True,
             )
@@ -123,7 +193,10 @@ class Bar:
         self._task: Any = None
 
     def __enter__(self) -> Bar:
-        if _is_watched():
+        if _is_watched() and _in_notebook():
+            self._bar, self._task = _CellLine(), 0
+            self._bar.update(0, description=self._words)
+        elif _is_watched():
             from rich.console import Console
             from rich.progress import (
                 BarColumn,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError, argument
+from csp.errors import InputError, argument, phrase
 from csp.tables.columns import numbered_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
@@ -142,9 +142,10 @@ def check_repeats(codes: int, records: int, name: str) -> None:
 
 def negative_value(row: int, name: str | None) -> InputError:
     """Return the error for a negative value where none is allowed."""
+    others = phrase(", 'shift' or 'split'", ", shift or split")
     return InputError(
         f"row {row}: the value in column {name!r} is negative; correct it or choose "
-        f"{argument('negative', 'abs')}, 'shift' or 'split'"
+        f"{argument('negative', 'abs')}{others}"
     )
 
 
