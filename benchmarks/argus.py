@@ -74,7 +74,7 @@ def prepare_optimal(problem: Problem, folder: Path, time_limit: float) -> Callab
     InputError
         If a JJ file cannot say the problem.
     """
-    import pytauargus._tauargus as peer  # loading it is no part of the run
+    import pytauargus._tauargus as peer  # loading it is not part of the run
 
     write_jj(problem, folder / "problem.jj")
     control = peer.HiTaSCtrl()
@@ -129,7 +129,7 @@ def prepare_modular(problem: Problem, folder: Path, time_limit: float) -> Callab
     Raises
     ------
     InputError
-        If the table is no full cross of hierarchies, or has cells that Modular cannot say.
+        If the table is not a full cross of hierarchies, or has cells that Modular cannot say.
     """
     from pytauargus.batch import SpecifyTable, Suppress
     from pytauargus.engine import Engine, SafetyRuleSet, parse_rda_table
@@ -175,9 +175,9 @@ def trees_of(table: Table) -> list[dict[str, str]]:
     Raises
     ------
     InputError
-        If the table is no full cross of one tree in each dimension.
+        If the table is not a full cross of one tree in each dimension.
     """
-    msg = "the table is no full cross of hierarchies"
+    msg = "the table is not a full cross of hierarchies"
     relations, labels = table.relations, table.labels
     parents: list[dict[str, str]] = [{} for _ in table.roots]
     if not table.roots or any(len(label) != len(parents) for label in labels):

@@ -1,7 +1,7 @@
 """What is aimed at: goals that a run meets or misses, and contradictions that no run may show.
 
 A goal is judged on our own row and on those of the peers in the same run; a contradiction (an
-unsafe answer, a cheaper pattern than a proven optimum) means that somebody is wrong.
+unsafe answer, a cheaper pattern than a proven optimum) means that one of them is wrong.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def missed(goal: Goal, ours: Run, peers: Mapping[str, Run]) -> list[str]:
 def contradictions(
     ours: Run, peers: Mapping[str, Run], known: tuple[int, int] | None = None
 ) -> list[str]:
-    """Say what shows that one of our results, or a proof of somebody else's, is wrong.
+    """Say what shows that one of our results, or a proof of another program, is wrong.
 
     Values are exact sums and every pattern has passed, or failed, the same audit, so a safe
     pattern below a claimed bound refutes the claim. Claims of float solvers are taken to a

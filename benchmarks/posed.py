@@ -65,7 +65,7 @@ def tree_by_value(branching: Sequence[Sequence[int]]) -> Problem:
 def linked_tables(regions: int, sizes: int, sectors: int) -> Problem:
     """Region by size and region by sector of the same records, as one problem.
 
-    The smallest twelfth of the cells that are no total are primary, open by a fifth either way.
+    The smallest twelfth of the cells that are not totals are primary, open by a fifth either way.
     """
     table = _bounded(synthetic.linked(1, regions, sizes, sectors))
     primary = ~table.margins & (table.values > 0)
@@ -303,7 +303,7 @@ def batch_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
     """Draw small tables with the structure of a template.
 
-    Only tables with 2 to 10 primary cells are taken: others are no work, or a rare case.
+    Only tables with 2 to 10 primary cells are taken: others take no work, or are a rare case.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Results on disk: one row a spec and solver, with all that tells whether it is still good.
 
 The file is rewritten after every run, under another name that then replaces it, so that it is
-whole whenever somebody looks, or pulls the plug.
+whole whenever it is read, or the power fails.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def read_rows(path: Path) -> list[Row]:
     lines = list(csv.reader(io.StringIO(read_text(path))))
     advice = "move it away, or name another folder with --out"
     if not lines or tuple(lines[0]) != COLUMNS:
-        msg = f"{str(path)!r} is no file of benchmark results of this version; {advice}"
+        msg = f"{str(path)!r} is not a file of benchmark results of this version; {advice}"
         raise InputError(msg)
     rows = []
     for number, fields in enumerate(lines[1:], start=2):

@@ -35,7 +35,7 @@ class Watch:
         """Hear that a run has ended, or is kept from before."""
 
     def note(self, words: str) -> None:
-        """Hear of something that is no run."""
+        """Hear of something that is not a run."""
 
 
 @dataclass(slots=True)

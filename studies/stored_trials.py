@@ -42,7 +42,7 @@ def load_records(store: Path, read: Callable[[dict[str, Any]], T], version: str)
     Raises
     ------
     InputError
-        If a line is no trial (line named).
+        If a line is not a trial (line named).
     """
     if not store.exists():
         return []

@@ -27,8 +27,9 @@ def page() -> Any:
         ),
         ui.h1("Cellveil"),
         ui.p(
-            "Protect a table before it is published: find the cells that would disclose somebody, "
-            "suppress them and as few others as can be, and prove what remains hidden.",
+            "Protect a table before it is published: find the cells that would disclose a "
+            "contributor, suppress them and as few others as can be, and prove what remains "
+            "hidden.",
             class_="lead",
         ),
         _step(

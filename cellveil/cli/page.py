@@ -36,7 +36,7 @@ def page(
 ) -> None:  # fmt: skip
     """Open a page on which a table is protected by choosing: file, dimensions, rules, result.
 
-    It is served to this machine alone (127.0.0.1), to whoever has the address that is printed.
+    It is served to this machine alone (127.0.0.1), to a browser that has the address printed here.
     Nothing stays on disk that was not saved. Needs: pip install "cellveil[app]".
     """
     from importlib.util import find_spec

@@ -201,7 +201,7 @@ def insiders(
 ) -> None:
     """Show what contributors infer, who know their own contributions.
 
-    Exit codes: 0 nobody learns the value of a cell that they did not know, 1 somebody does, 2 bad
+    Exit codes: 0 no contributor learns the value of a cell unknown to it, 1 some do, 2 bad
     input.
     """
     from attacks import insiders as run

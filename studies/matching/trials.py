@@ -335,7 +335,7 @@ def load_trials(store: Path) -> list[Trial]:
     Raises
     ------
     InputError
-        If a line is no trial (line named).
+        If a line is not a trial (line named).
     """
     return load_records(store, _trial_of, _VERSION)
 

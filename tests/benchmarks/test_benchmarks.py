@@ -440,7 +440,7 @@ def test_a_problem_the_solver_cannot_take_is_an_outcome(tmp_path):
     pytest.importorskip("pytauargus")
     problem = posed.linked_tables(3, 2, 2)
     answer = worker.perform(worker.Job("modular", problem, "auto", 5.0), tmp_path, lambda: None)
-    assert answer.found.words == "not run: the table is no full cross of hierarchies"
+    assert answer.found.words == "not run: the table is not a full cross of hierarchies"
 
 
 def test_our_answer_of_a_process_is_that_of_the_library():
