@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import cellveil
 from cellveil.front import explained
@@ -151,9 +152,11 @@ def run_job(
                     mine.append(path)
             if output.get("report"):
                 page = places["+".join(one.name for one in group) + ".html"]
+                several = zip(group, tables, strict=True) if len(group) > 1 else ()
                 write_report(
                     page, protected, title=", ".join(one.name for one in group), attacks=found,
                     inputs=_inputs(job, group), reveal=reveal, files=files,
+                    parts=[(one.name, t, _rows(protected.table, t)) for one, t in several],
                 )  # fmt: skip
                 mine += [page, page.with_suffix(".json")]
             written += mine
@@ -201,10 +204,8 @@ def _within(whole: Table, table: Table, statement: Statement) -> Statement:
     return replace(statement, codes=tuple(codes.get(name, "") for name in whole.names))
 
 
-def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]:
-    """Rows of a linked table that are those of one of its tables, with its dimensions."""
-    if whole.names == table.names and whole.n_cells == table.n_cells:
-        return columns
+def _rows(whole: Table, table: Table) -> NDArray[np.int64]:
+    """Which cell of a linked table each cell of one of its tables is."""
     mine = Labels.of(table.labels)
     codes, categories = [], []
     for name, root in zip(whole.names, whole.roots, strict=True):
@@ -215,7 +216,14 @@ def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]
         else:
             codes.append(np.zeros(table.n_cells, np.int32))
             categories.append((root,))
-    rows = Labels.of(whole.labels).places(Labels(np.column_stack(codes), categories)).tolist()
+    return Labels.of(whole.labels).places(Labels(np.column_stack(codes), categories))
+
+
+def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]:
+    """Rows of a linked table that are those of one of its tables, with its dimensions."""
+    if whole.names == table.names and whole.n_cells == table.n_cells:
+        return columns
+    rows = _rows(whole, table).tolist()
     kept = [*table.names, *(name for name in columns if name not in whole.names)]
     return {name: [columns[name][row] for row in rows] for name in kept}
 

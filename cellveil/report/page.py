@@ -9,6 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cellveil.io.files import hashes_of, write_json
 from cellveil.report.facts import release_facts, report_facts
 from cellveil.report.skeleton import whole_page
@@ -16,16 +19,19 @@ from csp.errors import InputError
 from csp.exact import grouped_text
 from csp.formats.files import Together, joined
 from csp.protection import Protected
+from csp.release.release import Release
 from csp.solve import Progress
 from csp.tables.cross.html import cell_texts, panel_rows
-from csp.tables.cross.layout import cross_table
+from csp.tables.cross.layout import CrossTable, cross_table
+from csp.tables.table import Table
 
 if TYPE_CHECKING:
     from attacks import AttackReport
     from csp.mechanism import Mechanism
-    from csp.release.release import Release
 
 __all__ = ["release_page", "report_page", "write_release_report", "write_report"]
+
+Part = tuple[str, Table, NDArray[np.int64]]
 
 ATTACKS = {
     "disclosed": "relations and bounds",
@@ -52,6 +58,7 @@ def write_report(
     attacks: AttackReport | None = None,
     inputs: Sequence[Path] = (),
     trace: Sequence[Progress] = (),
+    parts: Sequence[Part] = (),
     reveal: bool = False,
     files: Together | None = None,
 ) -> None:
@@ -71,6 +78,8 @@ def write_report(
     trace : sequence of Progress
         What was reported while the pattern was looked for. It is drawn on the page only: it has
         times, and the JSON is the same whenever it is made.
+    parts : sequence of (str, Table, (m,) int array), optional
+        Tables that were linked; see `report_page`.
     reveal : bool
         Show suppressed values, and tell primary from secondary cells: for internal use.
     files : Together, optional
@@ -91,7 +100,7 @@ def write_report(
     )
     with joined(files) as group:
         with group.writer(path) as out:
-            out.write(report_page(protected, facts, trace=trace, reveal=reveal))
+            out.write(report_page(protected, facts, trace=trace, parts=parts, reveal=reveal))
         write_json(path.with_suffix(".json"), facts, group)
 
 
@@ -141,6 +150,7 @@ def report_page(
     facts: Mapping[str, Any],
     *,
     trace: Sequence[Progress] = (),
+    parts: Sequence[Part] = (),
     reveal: bool = False,
 ) -> str:
     """Page of a protected table.
@@ -152,6 +162,9 @@ def report_page(
         From `cellveil.report.facts.report_facts`, with the same `reveal`.
     trace : sequence of Progress, optional
         What was reported while the pattern was looked for.
+    parts : sequence of (str, Table, (m,) int array), optional
+        Tables that were linked: name, table, and which cell of the whole each of its cells is.
+        They are shown one by one.
     reveal : bool
         Show suppressed values, and tell primary from secondary cells.
 
@@ -160,7 +173,7 @@ def report_page(
     str
     """
     sections = [
-        *_published(protected.release, protected if reveal else None),
+        *_published(protected.release, protected if reveal else None, parts),
         *_inferred(facts, reveal=reveal),
         *_proved(facts),
         *_attacked(facts),
@@ -203,13 +216,13 @@ def _known(facts: Mapping[str, Any]) -> Iterator[str]:
     yield from _listed("How it was made", told)
 
 
-def _published(release: Release, inside: Protected | None = None) -> Iterator[str]:
-    """Yield the cross table, a panel for each code of further dimensions.
+def _published(
+    release: Release, inside: Protected | None = None, parts: Sequence[Part] = ()
+) -> Iterator[str]:
+    """Yield the cross table, or that of each of linked tables.
 
     `inside` is what is shown beyond the release: suppressed values, primary and secondary cells.
     """
-    layout = cross_table(release)
-    text = cell_texts(release.published, release.pattern, release.structural, release.scale)
     yield "<section><h2>The table as published</h2>"
     yield '<p class="lead">× is a suppressed cell, – one that is known to be empty.</p>'
     if inside is not None:
@@ -217,22 +230,48 @@ def _published(release: Release, inside: Protected | None = None) -> Iterator[st
             '<p class="key"><span class="primary">sensitive (primary)</span> '
             '<span class="secondary">suppressed to protect others (secondary)</span></p>'
         )
-    if any(row.depth for row in layout.rows) or layout.further:
+    primary = None if inside is None else inside.problem.primary
+    if parts:
+        shown = [
+            (name, Release.of(table, release.pattern[rows]), table.values,
+             None if primary is None else primary[rows])
+            for name, table, rows in parts
+        ]  # fmt: skip
+    else:
+        values = release.published if inside is None else inside.table.values
+        shown = [("", release, values, primary)]
+    layouts = [cross_table(one) for _, one, _, _ in shown]
+    if any(layout.further or any(row.depth for row in layout.rows) for layout in layouts):
         yield (
             '<div class="tools"><button type="button" data-fold="all">Fold all</button>'
             '<button type="button" data-fold="none">Unfold all</button></div>'
         )
+    for layout, (name, one, values, told) in zip(layouts, shown, strict=True):
+        if name:
+            yield f"<h3>{escape(name)}</h3>"
+        yield from _panels(layout, one, values, told)
+    yield "</section>"
+
+
+def _panels(
+    layout: CrossTable, release: Release, values: Any, primary: Any | None
+) -> Iterator[str]:
+    """Yield a cross table, a panel for each code of further dimensions.
+
+    Suppressed values, and what is primary, are shown where `primary` is given.
+    """
+    text = cell_texts(release.published, release.pattern, release.structural, release.scale)
 
     def kind(cell: int) -> str:
         if not release.pattern[cell]:
             return ""
-        if inside is None:
+        if primary is None:
             return "suppressed"
-        return f"suppressed {'primary' if inside.problem.primary[cell] else 'secondary'}"
+        return f"suppressed {'primary' if primary[cell] else 'secondary'}"
 
     def shown(cell: int) -> str:
-        if release.pattern[cell] and inside is not None:
-            return f"× {grouped_text(int(inside.table.values[cell]), release.scale)}"
+        if release.pattern[cell] and primary is not None:
+            return f"× {grouped_text(int(values[cell]), release.scale)}"
         return text(cell)
 
     for number, panel in enumerate(layout.panels):
@@ -246,7 +285,6 @@ def _published(release: Release, inside: Protected | None = None) -> Iterator[st
         opened = " open" if number == 0 else ""
         part = "" if number == 0 else ' class="part"'
         yield f"<details{part}{opened}><summary>{name}</summary>{whole}</details>"
-    yield "</section>"
 
 
 def _inferred(facts: Mapping[str, Any], *, reveal: bool) -> Iterator[str]:

@@ -91,6 +91,25 @@ def test_tables_of_the_same_data_are_protected_as_one(job: Path) -> None:
     assert any(row["status"] == "x" for rows in parts.values() for row in rows)
 
 
+@pytest.mark.parametrize("reveal", [False, True])
+def test_the_report_shows_each_linked_table_as_it_is_published(job: Path, reveal: bool) -> None:
+    if reveal:
+        job.write_text(JOB + "reveal = true\n")
+    (done,) = run_job(read_job(job))
+    page = next(file for file in done.files if file.suffix == ".html").read_text()
+    for name in done.names:
+        section = page.partition(f"<h3>{name}</h3>")[2].partition("<h3>")[0].partition("<h2>")[0]
+        rows = rows_of(job.parent / "published" / f"{name}.csv")
+        marks = sum(row["published"] == "false" for row in rows)
+        assert section.count("×") == marks
+        assert section.count('class="suppressed primary"') == sum(
+            row["status"] == "u" for row in rows
+        )
+        for row in rows:
+            shown = f"{int(row['value']):,}" if row["value"] else "×"
+            assert shown in section
+
+
 def test_the_same_job_gives_the_same_bytes_and_names_them(job: Path) -> None:
     def hashes() -> dict[str, str]:
         return {
