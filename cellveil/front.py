@@ -43,9 +43,12 @@ class Front(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        manner.set(Manner())
-        with _answering(ctx, lambda: self.commands.get(ctx.invoked_subcommand)):
-            return super().invoke(ctx)
+        before = manner.set(Manner())
+        try:
+            with _answering(ctx, lambda: self.commands.get(ctx.invoked_subcommand)):
+                return super().invoke(ctx)
+        finally:
+            manner.reset(before)
 
 
 class FrontCommand(TyperCommand):

@@ -128,3 +128,11 @@ def test_a_missing_library_is_told_before_any_work(
     found = CliRunner().invoke(app, [*ask, "-o", str(tmp_path / "x.xlsx")])
     assert found.exit_code == 2
     assert "pip install openpyxl" in found.output
+
+
+def test_a_workbook_does_not_say_when_it_was_written(tmp_path: Path) -> None:
+    write(tmp_path / "t.xlsx", demo())
+    with ZipFile(tmp_path / "t.xlsx") as packed:
+        core = packed.read("docProps/core.xml").decode()
+        assert {part.date_time[0] for part in packed.infolist()} == {2000}
+    assert core.count("2000-01-01T00:00:00Z") == core.count("<dcterms:") == 2

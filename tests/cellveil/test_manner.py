@@ -13,6 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
+from cellveil.render.screen import Manner, manner
 
 ROWS = "region,size,n\n" + "\n".join(
     f"{r},{c},{v}"
@@ -55,7 +56,8 @@ def test_json_is_what_the_summary_holds_and_tells_no_suppressed_value(data, tmp_
     assert json.loads(found.stdout) == json.loads(facts.read_text())
     assert json.loads(found.stdout)["suppressed"] == 4
     assert "2000" not in found.stdout
-    # The switches are those of one command, not of the next.
+    # The switches are those of one command, not of what comes after it.
+    assert manner.get() == Manner()
     again = run("protect", data, *PROTECT)
     assert again.stdout.startswith("region,size")
     assert "Audited" in again.stderr
