@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,8 @@ from rich import box
 from rich.table import Table as Grid
 from rich.text import Text
 
-from cellveil.cli.answers import terminal
-from cellveil.cli.options import Sheet
+from cellveil.cli.answers import answer, terminal
+from cellveil.cli.options import Sheet, Summary
 from cellveil.render.screen import printable, say
 
 if TYPE_CHECKING:
@@ -52,16 +53,19 @@ def inspect(
             metavar="FILE", help="Write a job (.toml) that runs, and hierarchies that were found."
         ),
     ] = None,
+    summary: Summary = None,
 ) -> None:
     """Look at data before protecting it: codes, nested columns, what rules would mark.
 
     Counts only, no value. The job that --job writes has the first of the rules.
     """
+    from cellveil.io.files import check_outputs, write_json
     from cellveil.io.inputs import split_names
     from cellveil.io.sheets import is_workbook, read_sheet
     from csp.errors import InputError
     from csp.rules.inspection import inspect as look
 
+    check_outputs({"--summary": summary}, [data, job], {"--summary": (".json",)})
     wanted = [split_names(text, "--by") for text in by]
     if job is not None and job.suffix != ".toml":
         msg = f"--job {str(job)!r} must end with .toml"
@@ -75,7 +79,12 @@ def inspect(
     found = look(
         records, wanted, value, contributor=contributor, weight=weight, rules=rules or None
     )
-    _show(found)
+    facts = asdict(found)
+    if summary is not None:
+        write_json(summary, facts)
+        say(f"Wrote {summary}.")
+    answer(facts, lambda: _show(found))
+    _advise(found)
     tried = list(found.tables[0].sensitive)
     if job is None:
         say("--job FILE.toml writes this as a job for 'cellveil run'.")
@@ -141,6 +150,10 @@ def _show(found: Inspection) -> None:
     for words, counts in told.items():
         grid.add_row(words, *(f"{count:,}" for count in counts))
     console.print(grid)
+
+
+def _advise(found: Inspection) -> None:
+    """Say what to do with what was found."""
     for name, chain in found.hierarchies.items():
         columns = ", ".join(chain)
         say(f"{name} can have a hierarchy of the columns {columns}: --job writes it.")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellveil.cli.answers import answer
+from cellveil.cli.options import Summary
 from cellveil.front import SAFE, message_of, options_of
 from cellveil.render.screen import say
 from cellveil.signals import exit_code
@@ -26,6 +28,8 @@ def run(
             metavar="JOB", help="Job (.toml), tau-ARGUS batch file (.arb), or a folder of jobs."
         ),
     ],
+    *,
+    summary: Summary = None,
 ) -> None:
     """Run jobs: read the tables, link those that share cells, protect, audit, write.
 
@@ -33,6 +37,7 @@ def run(
     fails does not stop the others. Beside the results stands NAME.result.json with versions and
     the SHA-256 of everything read and written; the same job gives the same bytes.
     """
+    from cellveil.io.files import check_outputs, hashes_of, write_json
     from cellveil.jobs.job import read_job
     from cellveil.jobs.run import run_job
     from cellveil.render.progress import Meter
@@ -46,31 +51,41 @@ def run(
     if not paths:
         msg = f"{str(jobs[0])!r} holds no job (.toml); write one with 'cellveil init'"
         raise InputError(msg)
-    read = {path: read_job(path) for path in paths}
-    for job in read.values():
-        for note in job.notes:
-            say(f"{note}.")
+    check_outputs({"--summary": summary}, paths, {"--summary": (".json",)})
+    facts: dict[str, Any] = {}
     failed: dict[Path, tuple[str, int]] = {}
     interrupted = False
     with Meter("reading jobs") as meter:
-        for number, (path, job) in enumerate(read.items(), 1):
-            head = f"{path.name} ({number} of {len(read)}): " if len(read) > 1 else ""
+        for number, path in enumerate(paths, 1):
+            head = f"{path.name} ({number} of {len(paths)}): " if len(paths) > 1 else ""
             try:
+                job = read_job(path)
+                for note in job.notes:
+                    say(f"{note}.")
                 done = run_job(job, phase=partial(_phase, meter, head), progress=meter)
             except (CellveilError, OSError, MemoryError) as error:
                 found = message_of(error, options_of(ctx.command))
-                if len(read) == 1 or found is None:
+                if len(paths) == 1 or found is None:
                     raise
                 failed[path] = found
+                facts[str(path)] = {"error": found[0]}
                 continue
+            facts[str(path)] = {
+                "tables": [{"names": list(one.names)} | one.protected.summary() for one in done],
+                "files": hashes_of(file for one in done for file in one.files),
+            }
             for one in done:
                 interrupted |= one.protected.suppression.stopped == "interrupt"
                 say(f"{head}{' and '.join(one.names)}: {one.words}")
                 say(f"Wrote {', '.join(str(file) for file in one.files)}.")
     for path, (message, _) in failed.items():
         say(f"{path.name}: {message}")
-    if len(read) > 1:
-        say(f"{len(read) - len(failed)} of {len(read)} jobs done.")
+    if len(paths) > 1:
+        say(f"{len(paths) - len(failed)} of {len(paths)} jobs done.")
+    if summary is not None:
+        write_json(summary, facts)
+        say(f"Wrote {summary}.")
+    answer(facts)
     if interrupted:
         raise typer.Exit(exit_code())
     raise typer.Exit(max((code for _, code in failed.values()), default=SAFE))

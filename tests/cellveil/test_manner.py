@@ -74,6 +74,29 @@ def test_json_of_a_release_and_of_its_attacks(data, tmp_path) -> None:
     assert json.loads(same.stdout)["together"] == {"disclosed": [], "narrowed": 0}
 
 
+def test_looking_and_jobs_give_facts(data, tmp_path) -> None:
+    records = tmp_path / "records.csv"
+    records.write_text("region,size\n" + "a,x\na,y\nb,x\nb,x\nb,y\n" * 9)
+    looked = json.loads(run("inspect", records, "--by", "region,size", "--json").stdout)
+    assert looked["records"] == 45
+    assert [table["cells"] for table in looked["tables"]] == [9]
+    for name, by in (("good", "region"), ("bad", "nowhere")):
+        (tmp_path / f"{name}.toml").write_text(
+            f'[data]\nfile = "records.csv"\n[[table]]\nname = "{name}"\nby = ["{by}"]\n'
+            '[rules]\nsensitive = "FREQ(2,1)"\n'
+        )
+    (tmp_path / "worse.toml").write_text("[data]\n")
+    found = run("run", tmp_path, "--json", "--summary", tmp_path / "facts.json")
+    assert found.exit_code == 2  # one job cannot be read, one has no such column; the third is done
+    facts = json.loads(found.stdout)
+    assert facts == json.loads((tmp_path / "facts.json").read_text())
+    good, bad, worse = (facts[str(tmp_path / f"{name}.toml")] for name in ("good", "bad", "worse"))
+    assert good["tables"][0]["names"] == ["good"]
+    assert "good.csv" in good["files"]
+    assert "nowhere" in bad["error"]
+    assert "there is no table" in worse["error"]
+
+
 def test_errors_are_said_even_if_quiet(data) -> None:
     found = run("protect", data, "--by", "region,siz", "--rules", "FREQ(3,5)", "--quiet")
     assert found.exit_code == 2
