@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cellveil.cli.answers import say_written
-from cellveil.cli.options import TIME_LIMIT, ReleaseIn, TimeLimit
+from cellveil.cli.options import TIME_LIMIT, ReleaseIn, Reveal, TimeLimit
 from cellveil.front import SAFE, UNSAFE
 from cellveil.render.screen import say
 
@@ -32,6 +32,7 @@ def report(
         bool, typer.Option("--attacks/--no-attacks", help="Run every attack that applies.")
     ] = True,
     time_limit: TimeLimit = TIME_LIMIT,
+    reveal: Reveal = False,
 ) -> None:
     """Write one HTML page about a release: table, intervals, attacks, from what everybody has.
 
@@ -61,7 +62,7 @@ def report(
         meter.phase("working out what anyone can infer")
         write_release_report(
             page, given, mechanism=mechanism, title=release.stem, attacks=found, inputs=[release],
-            time_limit=clock.seconds,
+            time_limit=clock.seconds, reveal=reveal,
         )  # fmt: skip
     if found is not None:
         say(

@@ -146,6 +146,9 @@ def plot_intervals(
         if np.isnan(left) or np.isnan(right):
             axes.text(floor, row, "not proved in time", va="center", fontsize=7, color=GREY)
             continue
+        if left == right and inside is None:  # the place of the bar would be the value
+            axes.text(floor, row, "known exactly", va="center", fontsize=7, color=ORANGE)
+            continue
         axes.plot([left, right], [row, row], color=BLUE, linewidth=4, solid_capstyle="butt")
         if np.isposinf(high[i]):
             axes.plot(right, row, marker=">", color=BLUE, markersize=6, clip_on=False)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["release_facts", "report_facts"]
 
+EXPLAINED = 20
+"""Cells whose explanation is on the page; `cellveil attack explain` has those of all."""
+
 _TIMES = ("seconds", "phases")
 
 _SOLVERS = ("highspy", "pulp", "numpy")
@@ -80,6 +83,7 @@ def report_facts(
         "summary": summary,
         "suppressed_cells": _cells(protected, reveal=reveal),
         "attacks": {} if attacks is None else attacks.summary(reveal=reveal),
+        "explanations": _explanations(protected.release, attacks, reveal=reveal),
         "inputs": dict(inputs or {}),
         "versions": {name: metadata.version(name) for name in _SOLVERS},
     }
@@ -94,6 +98,7 @@ def release_facts(
     attacks: AttackReport | None = None,
     inputs: Mapping[str, str] | None = None,
     time_limit: float | None = None,
+    reveal: bool = False,
 ) -> dict[str, Any]:
     """Facts of the report on a release, ready for JSON: from what everybody has.
 
@@ -108,6 +113,8 @@ def release_facts(
         Files by name, with their SHA-256.
     time_limit : float, optional
         Wall seconds; then the ends of intervals are left out.
+    reveal : bool
+        Add the values of cells that are known exactly, and what else attacks tell of values.
 
     Raises
     ------
@@ -124,11 +131,8 @@ def release_facts(
             found = intervals(table, release.pattern, integer=integer, time_limit=time_limit)
             ends = np.where(found.exact.T, [found.lower, found.upper], np.nan)
         cells = [
-            {
-                "cell": dict(zip(release.names, release.labels[i], strict=True)),
-                "lower": _end(float(ends[0, i]), release.scale),
-                "upper": _end(float(ends[1, i]), release.scale),
-            }
+            {"cell": dict(zip(release.names, release.labels[i], strict=True))}
+            | _interval(float(ends[0, i]), float(ends[1, i]), release.scale, reveal=reveal)
             for i in np.flatnonzero(release.pattern).tolist()
         ]
     return {
@@ -138,9 +142,29 @@ def release_facts(
         "suppressed. This page is made of the release alone.",
         "mechanism": {} if mechanism is None else mechanism.to_dict(),
         "suppressed_cells": cells,
-        "attacks": {} if attacks is None else attacks.summary(),
+        "attacks": {} if attacks is None else attacks.summary(reveal=reveal),
+        "explanations": _explanations(release, attacks, reveal=reveal),
+        "reveals_suppressed_values": reveal,
         "inputs": dict(inputs or {}),
     }
+
+
+def _explanations(
+    release: Release, attacks: AttackReport | None, *, reveal: bool = False
+) -> list[dict[str, Any]]:
+    """Why suppressed cells are known from the release alone, if an attack found any."""
+    if attacks is None:
+        return []
+    from attacks import explain
+
+    exposed = list(attacks["disclosed"].exposed or ())[:EXPLAINED]
+    return [
+        {
+            "cell": dict(zip(release.names, release.labels[cell], strict=True)),
+            "why": explain(release, cell).text(reveal=reveal).splitlines(),
+        }
+        for cell in exposed
+    ]
 
 
 def _cost(protected: Protected) -> str:
@@ -156,11 +180,8 @@ def _cells(protected: Protected, *, reveal: bool) -> list[dict[str, Any]]:
     low, high = protected.audit.proved
     found = []
     for i in np.flatnonzero(protected.pattern).tolist():
-        cell: dict[str, Any] = {
-            "cell": dict(zip(table.names, table.labels[i], strict=True)),
-            "lower": _end(float(low[i]), table.scale),
-            "upper": _end(float(high[i]), table.scale),
-        }
+        cell: dict[str, Any] = {"cell": dict(zip(table.names, table.labels[i], strict=True))}
+        cell |= _interval(float(low[i]), float(high[i]), table.scale, reveal=reveal)
         if reveal:
             value = int(table.values[i])
             cell["value"] = units_text(value, table.scale)
@@ -171,6 +192,13 @@ def _cells(protected: Protected, *, reveal: bool) -> list[dict[str, Any]]:
                 cell["least_width"] = units_text(int(problem.spl[i]), table.scale)
         found.append(cell)
     return found
+
+
+def _interval(low: float, high: float, scale: int, *, reveal: bool) -> dict[str, Any]:
+    """Tell the ends of an interval; a single value only if it may be revealed."""
+    if low == high and not reveal:
+        return {"lower": None, "upper": None, "known_exactly": True}
+    return {"lower": _end(low, scale), "upper": _end(high, scale), "known_exactly": low == high}
 
 
 def _end(end: float, scale: int) -> str | None:

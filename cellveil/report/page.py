@@ -113,6 +113,7 @@ def write_release_report(
     attacks: AttackReport | None = None,
     inputs: Sequence[Path] = (),
     time_limit: float | None = None,
+    reveal: bool = False,
 ) -> None:
     """Write the page of a release, from what everybody has, and its facts as JSON beside it.
 
@@ -129,6 +130,8 @@ def write_release_report(
         Files whose SHA-256 is told.
     time_limit : float, optional
         Wall seconds for the intervals; ends that are not proved by then are left empty.
+    reveal : bool
+        Show values of suppressed cells that follow from the release.
 
     Raises
     ------
@@ -137,7 +140,7 @@ def write_release_report(
     """
     facts = release_facts(
         release, mechanism=mechanism, title=title, attacks=attacks, inputs=hashes_of(inputs),
-        time_limit=time_limit,
+        time_limit=time_limit, reveal=reveal,
     )  # fmt: skip
     with joined(None) as group:
         with group.writer(path) as out:
@@ -202,7 +205,8 @@ def release_page(release: Release, facts: Mapping[str, Any]) -> str:
         *_attacked(facts),
         *_known(facts),
     ]
-    return whole_page(str(facts["title"]), str(facts["size"]), sections)
+    internal = facts["reveals_suppressed_values"]
+    return whole_page(str(facts["title"]), str(facts["size"]), sections, internal=internal)
 
 
 def _known(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -318,6 +322,8 @@ def _inferred(facts: Mapping[str, Any], *, reveal: bool) -> Iterator[str]:
     for cell in cells:
         codes = "".join(f"<td>{escape(code)}</td>" for code in cell["cell"].values())
         ends = "".join(_number_cell(cell[end]) for end in ("lower", "upper"))
+        if cell["lower"] is None and cell["known_exactly"]:
+            ends = '<td class="number" data-sort="">known exactly</td>' * 2
         more = ""
         if reveal:
             more = f"<td>{cell['kind']}</td>{_number_cell(cell['value'])}"
@@ -360,6 +366,8 @@ def _scale(cells: Sequence[Mapping[str, Any]]) -> Callable[[float], float]:
 def _bar(cell: Mapping[str, Any], place: Callable[[float], float]) -> str:
     low, high = cell["lower"], cell["upper"]
     label = f"from {_end_words(low)} to {_end_words(high)}"
+    if low is None and cell["known_exactly"]:
+        label = "known exactly"
     parts = [f'<line class="axis" x1="0" x2="{WIDTH}" y1="8" y2="8"/>']
     if low is not None and high is not None:
         parts.append(_box("range", place(float(low)), place(float(high)), 4, 8))
@@ -409,7 +417,14 @@ def _attacked(facts: Mapping[str, Any]) -> Iterator[str]:
             f"<tr><td>{escape(name)}</td><td>{escape(one['status'])}</td>"
             f'<td class="words">{escape(said)}</td></tr>'
         )
-    yield "</tbody></table></div></section>"
+    yield "</tbody></table></div>"
+    if facts["explanations"]:
+        yield "<details><summary>Why cells are known from the release alone</summary><ul>"
+        for one in facts["explanations"]:
+            for line in one["why"]:
+                yield f"<li>{escape(line[0].upper() + line[1:])}.</li>"
+        yield "</ul></details>"
+    yield "</section>"
 
 
 def _found(facts: Mapping[str, Any], trace: Sequence[Progress]) -> Iterator[str]:

@@ -60,6 +60,15 @@ def test_an_interval_without_an_end_is_an_arrow() -> None:
     assert [line.get_marker() for line in figure.axes[0].lines] == ["None", ">"] * 2
 
 
+def test_a_cell_that_is_known_has_no_bar() -> None:
+    table = csp.Table.from_array([[3333, 61], [71, 62]])
+    pattern = np.zeros(table.n_cells, bool)
+    pattern[0] = True
+    figure = plots.plot_intervals(csp.Release.of(table, pattern))
+    assert bars(figure) == []
+    assert "known exactly" in texts(figure)
+
+
 @pytest.mark.parametrize("reveal", [False, True])
 def test_a_map_has_a_mark_for_each_suppressed_cell(reveal: bool) -> None:
     from matplotlib.patches import Rectangle

@@ -15,8 +15,8 @@ import attacks
 import csp
 import instances
 from cellveil.cli.app import app
-from cellveil.report.facts import report_facts
-from cellveil.report.page import ATTACKS, report_page, write_report
+from cellveil.report.facts import release_facts, report_facts
+from cellveil.report.page import ATTACKS, release_page, report_page, write_report
 from csp.errors import InputError
 from csp.release_file import write_release
 
@@ -134,6 +134,25 @@ def test_the_page_of_a_release_says_what_the_office_could_not_hide(tmp_path) -> 
         assert row[:2] == list(protected.table.labels[cell])
         assert row[2:4] == [f"{int(lower[cell])}", f"{int(upper[cell])}"]
     assert "primary" not in page.partition("</style>")[2]
+
+
+def test_a_cell_that_is_known_is_explained() -> None:
+    table = csp.Table.from_array([[3333, 61, 41], [71, 62, 40], [40, 41, 59]])
+    pattern = np.zeros(table.n_cells, bool)
+    pattern[0] = True  # alone in its row: the total gives it
+    release = csp.Release.of(table, pattern)
+    found = attacks.report(release)
+    facts = release_facts(release, attacks=found)
+    assert [list(one["cell"].values()) for one in facts["explanations"]] == [["1", "1"]]
+    page = release_page(release, facts)
+    assert "is known, because it is" in page
+    assert page.count("known exactly") == 3  # two ends, and the bar
+    told = release_facts(release, attacks=found, reveal=True)
+    assert told["suppressed_cells"][0]["lower"] == "3333"
+    assert "3,333" in release_page(release, told)
+    assert "Internal." in release_page(release, told)
+    assert "3333" not in page + json.dumps(facts)
+    assert "3,333" not in page
 
 
 @pytest.mark.parametrize("reveal", [False, True])
