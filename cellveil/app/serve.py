@@ -86,6 +86,7 @@ def _bound(port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((ADDRESS, port))
+        found.listen()  # who opens the address at once waits, and is not refused
     except OSError as error:
         found.close()
         msg = f"--port {port}: {error.strerror}; leave it out to take a free one"

@@ -272,7 +272,7 @@ def test_interrupt_of_the_command(tmp_path, monkeypatch, fake):
 def test_broken_files_are_told(tmp_path, fake):
     path = tmp_path / "results.csv"
     path.write_text("a,b\n1,2\n")
-    assert "no file of benchmark results" in bench("tiny", "--out", tmp_path, code=2).stderr
+    assert "not a file of benchmark results" in bench("tiny", "--out", tmp_path, code=2).stderr
     path.write_text(",".join(results.COLUMNS) + "\n" + "x," * (len(results.COLUMNS) - 1) + "\n")
     assert "line 2" in bench("tiny", "--out", tmp_path, code=2).stderr
     assert "--out" in bench("tiny", "--out", path, code=2).output or fake.asked == []
