@@ -24,7 +24,8 @@ def compare(folder: Path, old: Release, new: Release) -> tuple[int, str, dict]:
     found = CliRunner().invoke(
         app, ["diff", str(folder / "old.json"), str(folder / "new.json"), "--summary", str(facts)]
     )
-    return found.exit_code, found.output, json.loads(facts.read_text())
+    said = found.output.replace(str(folder), "")
+    return found.exit_code, said, json.loads(facts.read_text())
 
 
 def release(cells: list[tuple[str, str]], table: csp.Table = TABLE) -> Release:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -64,6 +65,8 @@ def test_no_suppressed_value_is_anywhere_in_the_file(tmp_path: Path) -> None:
     write(tmp_path / "t.xlsx", protected)
     with ZipFile(tmp_path / "t.xlsx") as packed:
         whole = b"".join(packed.read(name) for name in packed.namelist()).decode()
+    # Times have digits enough to hold any number.
+    whole = re.sub(r"\b\d{1,2}\.\d{6,}", "", whole)
     low, high = protected.audit.proved
     ends = {*low[protected.pattern].tolist(), *high[protected.pattern].tolist()}
     for value in set(protected.table.values[protected.pattern].tolist()) - {int(e) for e in ends}:
