@@ -265,11 +265,12 @@ class AttackRun:
         return feasible if rules is None else feasible & rules.allowed
 
     def _broken(self) -> NDArray[np.bool_]:
-        """Values that are primary and miss a level within the hulls."""
+        """Values that are primary, and miss a level within the hulls if a match has them."""
         lower, upper = self._hulls()
         levels = self._required.levels
         value = self._view.lower[:, None] + np.arange(self.seen_values.shape[1])
-        low, high = lower[:, None], upper[:, None]
+        # A match that has a value widens the hull to it.
+        low, high = np.minimum(lower[:, None], value), np.maximum(upper[:, None], value)
         good = (value - levels[0] >= low) & (value + levels[1] <= high) & (levels[2] <= high - low)
         return np.asarray(self._required.primary & ~good)
 

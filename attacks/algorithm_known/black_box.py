@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.match_tests import MatchTest
-from attacks.algorithm_known.public_view import BlackBoxView, NeverPublished, PublicView, View
+from attacks.algorithm_known.public_view import (
+    BlackBoxView,
+    NeverPublished,
+    PublicView,
+    View,
+    check_callable,
+)
 from attacks.fibre.consistent_tables import Fibre
 from csp.clock import Clock
 from csp.errors import InputError, Unprotectable
@@ -55,6 +61,8 @@ def matches_of(
             "defence=None"
         )
         raise InputError(msg)
+    if not isinstance(algorithm, Mechanism):
+        check_callable(algorithm)
     if fibre is None:
         pattern_of = _open_pattern(algorithm) if isinstance(algorithm, Mechanism) else algorithm
         try:

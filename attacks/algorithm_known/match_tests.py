@@ -243,10 +243,24 @@ class DecoyTest(MatchTest):
 
 
 class BlackBoxTest(MatchTest):
-    """Match test by running a function, which gets the table without contributors."""
+    """Match test by running a function, which gets the table without contributors.
+
+    Raises
+    ------
+    InputError
+        If two runs on one table do not agree, or the function returns anything else than a pattern
+        or None.
+    """
 
     def __init__(self, view: BlackBoxView) -> None:
         self._view: BlackBoxView = view
+        values = view.table.values[view.cells]
+        if not np.array_equal(self._pattern(values), self._pattern(values)):
+            msg = (
+                "the function gave two patterns for one table; the attack needs a deterministic "
+                "one (fix the seed of what it draws)"
+            )
+            raise InputError(msg)
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`.
@@ -256,15 +270,18 @@ class BlackBoxTest(MatchTest):
         InputError
             If the function returns anything else than a pattern or None.
         """
+        return bool(np.array_equal(self._pattern(values), self._view.release.pattern))
+
+    def _pattern(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Run the function: what it suppresses, or no flag at all if it publishes nothing."""
         view = self._view
         try:
             found = view.algorithm(view.release.table(values))
         except Unprotectable:
-            return False
+            found = None
         if found is None:
-            return False
-        given = as_flags(found, len(view.release.pattern), "the pattern of the algorithm")
-        return bool(np.array_equal(given, view.release.pattern))
+            return np.zeros(0, dtype=bool)
+        return as_flags(found, len(view.release.pattern), "the pattern of the algorithm")
 
 
 class SolverTest(MatchTest):

@@ -19,7 +19,7 @@ from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from attacks.fibre.consistent_tables import Fibre
 from csp.clock import Clock, now
 from csp.errors import InputError
-from csp.exact import Number, ceil_fraction, exact
+from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 
@@ -248,7 +248,7 @@ def matching(
             given = f"method {method!r}" if marks is None else "marks="
             msg = f"{given} needs a mechanism; a function takes {', '.join(_OF_FUNCTIONS)} alone"
             raise InputError(msg)
-        asked = 1 if width is None else ceil_fraction(exact(width) * 10**release.scale)
+        asked = _promised(width, release)
         view = BlackBoxView.of(release, mechanism, asked, clock)
     run = AttackRun(view, clock, progress)
     if method == "auto" and view.excludes_nothing:
@@ -266,8 +266,9 @@ def matching(
         run.test_each(method, max_tables, seed)
     if run.complete and not run.seen_values.any():
         msg = (
-            "the mechanism publishes none of the consistent tables with this pattern: it cannot "
-            "have produced the release; pass the one that did"
+            f"the {'mechanism' if isinstance(mechanism, Mechanism) else 'function'} publishes none "
+            "of the consistent tables with this pattern: it cannot have produced the release; pass "
+            "the one that did"
         )
         raise InputError(msg)
     proved = run.verdicts()
@@ -283,3 +284,24 @@ def matching(
         proved.verdict, proved.named, run.tested, run.matched, run.fibre_size, run.complete,
         run.left_out, method, now() - began, run.fibre,
     )  # fmt: skip
+
+
+def _promised(width: Number | None, release: Release) -> int:
+    """Width in units that a function promises.
+
+    Raises
+    ------
+    InputError
+        If it is not positive, or wider than any interval.
+    """
+    if width is None:
+        return 1
+    asked = ceil_fraction(exact(width) * 10**release.scale)
+    if not 0 < asked <= 2 * MAX_VALUE:
+        msg = (
+            f"width {number_text(width)[:40]} must be more than 0 and at most the width of the "
+            "widest cell there can be; a function that promises nothing is judged by one unit, "
+            "the default"
+        )
+        raise InputError(msg)
+    return asked

@@ -23,7 +23,7 @@ from csp.release.release import Release
 from csp.tables.patterns import as_flags
 from csp.tables.table import Table
 
-__all__ = ["BlackBoxView", "NeverPublished", "PublicView", "ValueRules", "View"]
+__all__ = ["BlackBoxView", "NeverPublished", "PublicView", "ValueRules", "View", "check_callable"]
 
 _MOST_RULES = 4_000_000
 _MOST_VALUES = 20_000_000
@@ -191,10 +191,11 @@ class BlackBoxView:
         Raises
         ------
         InputError
-            If no table is consistent with the release, or too many values are.
+            If it is no function, no table is consistent with the release, or too many values are.
         OutOfTime
             If the time runs out before the intervals of the cells are known.
         """
+        check_callable(algorithm)
         table = complete(release, time_limit=clock.seconds)
         cells, lower, upper = _ranges(release, table, clock)
         shape = len(cells), int((upper - lower).max()) + 1
@@ -207,6 +208,21 @@ class BlackBoxView:
 
 
 View = PublicView | BlackBoxView
+
+
+def check_callable(algorithm: object) -> None:
+    """Refuse what is neither a mechanism nor a function.
+
+    Raises
+    ------
+    InputError
+    """
+    if not callable(algorithm):
+        msg = (
+            "the algorithm must be a Mechanism, or a function that takes a table and returns its "
+            f"pattern, not {type(algorithm).__name__}"
+        )
+        raise InputError(msg)
 
 
 def _ranges(

@@ -16,12 +16,19 @@ from attacks.algorithm_known.black_box import Algorithm, matches_of
 from attacks.bayes.posterior import check_size
 from attacks.bayes.priors import Prior, PriorWeights, uniform
 from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.feasible_intervals import feasible
+from csp.audits.intervals import intervals
 from csp.clock import Clock
 from csp.errors import InputError, argument
+from csp.release.completion import complete
 from csp.release.release import Release
 from csp.rules.base import counts_of
+from csp.tables.table import Table
 
 __all__ = ["MechanismPosterior", "ParameterBounds", "mechanism_posterior", "parameter_bounds"]
+
+# Ends of intervals are found in floating point, and proved this closely.
+_NOISE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +40,8 @@ class ParameterBounds:
     threshold_from, threshold_to : int, int or None
         Least and largest n of `csp.MinFrequency`; None if no end follows.
     width_to : int or None
-        Largest width that a primary interval can have been promised (with a strict width, one
-        unit less can have been asked); None if nothing follows.
+        Largest width that a primary interval can have been promised, by the rule or by the
+        mechanism (with a strict width, one unit less can have been asked); None if nothing follows.
     """
 
     threshold_from: int
@@ -47,6 +54,7 @@ def parameter_bounds(
     *,
     margins: str = "suppress",
     zero_sensitive: bool = False,
+    integer: bool = True,
     time_limit: float | None = None,
 ) -> ParameterBounds:
     """Bound the threshold and the width of a frequency rule by releases of counts.
@@ -60,15 +68,23 @@ def parameter_bounds(
     ----------
     releases : sequence of Release
     margins, zero_sensitive
-        As in `csp.Mechanism` and `csp.MinFrequency`. Intervals are those of whole numbers.
+        As in `csp.Mechanism` and `csp.MinFrequency`.
+    integer : bool
+        Whether levels are judged on intervals of whole numbers, as `csp.Mechanism` does in tables
+        of counts unless told otherwise. Where a suppressed cell has no end in one direction, the
+        wider intervals of any numbers count in either case.
     time_limit : float, optional
         Wall seconds.
 
     Raises
     ------
     InputError
-        If no table or infinitely many are consistent with a release, values are not counts, or no
-        threshold explains the releases.
+        If no table is consistent with a release, values are not counts, or no threshold explains
+        the releases.
+    CertificateError
+        If the end of an interval cannot be proved.
+    OutOfTime
+        If the time limit passed first.
 
     Examples
     --------
@@ -84,10 +100,14 @@ def parameter_bounds(
         raise InputError(msg)
     # A threshold of 1 makes nothing sensitive but an empty cell, and that only if zeros are.
     start, end, width = 1, math.inf, math.inf
-    intervals = []
+    hidden = []
     for release in releases:
-        fibre = Fibre(release, time_limit=clock.seconds) if release.pattern.any() else None
-        table = release.table(release.published) if fibre is None else fibre.table
+        hides = bool(release.pattern.any())
+        table = (
+            complete(release, time_limit=clock.seconds)
+            if hides
+            else release.table(release.published)
+        )
         counts_of(table)  # refuses values that are not counts
         tested = ~release.pattern
         if margins == "publish":
@@ -98,10 +118,10 @@ def parameter_bounds(
         if not zero_sensitive:
             seen = seen[seen > 0]
         end = min(end, int(seen.min())) if len(seen) else end
-        if fibre is not None:
-            intervals.append(fibre.bounds)
-    for lower, upper in intervals:
-        least = lower if zero_sensitive else np.maximum(lower, 1)
+        if hides:
+            hidden.append(_ends(table, release.pattern, clock, integer=integer))
+    for lower, upper in hidden:
+        least = np.maximum(np.ceil(lower - _NOISE), 0 if zero_sensitive else 1)
         able = (least <= upper) & (least < end)
         if not able.any():
             msg = (
@@ -111,10 +131,22 @@ def parameter_bounds(
             )
             raise InputError(msg)
         start = max(start, int(least[able].min()) + 1)
-        width = min(width, int((upper - lower)[able].max()))
+        width = min(width, np.floor((upper - lower)[able].max() + _NOISE))
     return ParameterBounds(
         start, None if end == math.inf else int(end), None if width == math.inf else int(width)
     )
+
+
+def _ends(
+    table: Table, pattern: NDArray[np.bool_], clock: Clock, *, integer: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Least and largest value of each suppressed cell; infinite where there is no end."""
+    found = intervals(table, pattern, time_limit=clock.seconds).require_exact()
+    low, high = found.lower[pattern], found.upper[pattern]
+    if integer and np.isfinite([low, high]).all():
+        least, largest = feasible(table, pattern, clock)
+        return least.astype(np.float64), largest.astype(np.float64)
+    return low, high
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -192,6 +224,9 @@ def mechanism_posterior(
     """
     clock = Clock.of(time_limit)
     c = len(candidates)
+    if not c:
+        msg = "there is no candidate; give at least one mechanism or function"
+        raise InputError(msg)
     start = np.ones(c) if belief is None else np.asarray(belief, dtype=np.float64)
     if start.shape != (c,) or not np.isfinite(start).all() or (start < 0).any() or not start.any():
         msg = f"belief must be {c} finite weights of at least 0, one for each candidate, not all 0"

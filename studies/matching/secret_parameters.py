@@ -100,7 +100,10 @@ def erosion(index: int, *, releases: int = 8, side: int = 4, seed: int = 0) -> E
 
 
 def _mechanism(threshold: int, width: int) -> Mechanism:
-    return Mechanism(MinFrequency(threshold, zero_sensitive=True), width=width, margins="publish")
+    # The width belongs to the rule: left to itself, the rule asks for at least its threshold, and
+    # pairs of a smaller width would all be one algorithm.
+    rule = MinFrequency(threshold, zero_sensitive=True, width=width)
+    return Mechanism(rule, margins="publish")
 
 
 def _series(index: int, releases: int, side: int, seed: int) -> list[Release]:
@@ -177,5 +180,8 @@ def page(found: Sequence[Erosion], *, side: int, command: str) -> Iterator[str]:
     yield (
         "Means over the series. *Simple bounds* are those of `attacks.parameter_bounds`: published "
         "counts and widths of intervals. *Possible* pairs and probabilities are those of "
-        "`attacks.mechanism_posterior` with the distribution that the tables are drawn from."
+        "`attacks.mechanism_posterior` with the distribution that the tables are drawn from. "
+        "Tables with nothing to suppress, that cannot be protected, or with more than "
+        f"{_MOST_TABLES:,} consistent tables were passed over, which the probabilities leave out "
+        "of account."
     )

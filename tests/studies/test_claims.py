@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,15 @@ from csp.errors import InputError
 from studies.claims.page import page
 from studies.claims.recompute import recomputed
 from studies.claims.register import Claim, papers, read, tally
+from studies.claims.rerun import study_pages
 from studies.command import app
 from studies.microdata.files import FILES, SHA256, missing
 from tests.support.shared import shared_data
 
 DOCS = Path(__file__).parents[2] / "docs"
 CLAIMS = [claim for paper in papers() for claim in paper.claims]
+# Entries of the papers' tables, which the page counts and does not list.
+AS_PRINTED = {0.0035, 0.77}
 ENTRY = """paper = "P"
 date = 2026-11-23
 [[claim]]
@@ -64,6 +68,18 @@ def test_studies_that_cannot_be_rerun_are_counted(tmp_path: Path, *, given: bool
     assert f"{count} of these studies cannot be rerun" in text
     assert ("without --data FOLDER" in text) is not given
     assert all((f"{name} (absent)" if given else name) in text for name in SHA256)
+
+
+def _numbers(text: str) -> set[float]:
+    return {float(one) for one in re.findall(r"\d*\.\d+(?:e[-+]?\d+)?", text)}
+
+
+@pytest.mark.parametrize("claim", [c for c in CLAIMS if c.command], ids=lambda c: c.id)
+def test_figures_of_a_study_are_on_its_page(claim: Claim) -> None:
+    # Counts that are derived from a page are whole numbers, and not looked for.
+    study = claim.command.split()[3]
+    (page_,) = [one for one in study_pages(DOCS) if one.words[0] == study]
+    assert _numbers(claim.measured) <= _numbers(page_.path.read_text("utf-8")) | AS_PRINTED
 
 
 def test_every_claim_is_counted_once() -> None:

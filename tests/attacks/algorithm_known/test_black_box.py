@@ -79,8 +79,12 @@ def test_a_sample_proves_what_is_wide_and_no_more() -> None:
     release = Release.of(table, p_percent(table))
     found = matching(release, p_percent, method="sample", draws=300)
     assert not found.complete
-    assert set(found.verdict.tolist()) <= {"proved safe", "undecided"}
     exact = matching(release, p_percent, method="all")
+    # What the sample met is wide enough, so what it did not meet is no worse.
+    assert (found.upper > found.lower).any()
+    assert ((found.verdict == "proved safe") == (found.upper > found.lower)).all()
+    assert set(found.verdict[found.upper == found.lower].tolist()) <= {"undecided"}
+    assert (exact.verdict[found.verdict == "proved safe"] == "proved safe").all()
     assert (found.lower >= exact.lower).all()
     assert (found.upper <= exact.upper).all()
 
@@ -94,7 +98,15 @@ def test_what_a_function_cannot_be_asked_is_refused() -> None:
         matching(release, p_percent, marks=release.pattern)
     with pytest.raises(InputError, match="says itself"):
         matching(release, Mechanism(MinFrequency(2), width=1), width=3)
-    with pytest.raises(InputError, match="none of the consistent tables"):
+    with pytest.raises(InputError, match="the function publishes none of the consistent tables"):
         matching(release, lambda _: None)
+    with pytest.raises(InputError, match=r"a function that takes a table and .*, not int"):
+        matching(release, 3)  # type: ignore[arg-type]
+    for width in (0, -1, 10**30):
+        with pytest.raises(InputError, match="must be more than 0 and at most"):
+            matching(release, p_percent, width=width)
+    runs = itertools.count()
+    with pytest.raises(InputError, match="two patterns for one table"):
+        matching(release, lambda _: np.full(12, next(runs) % 2 == 0))
     with pytest.raises(InputError, match="the pattern of the algorithm"):
         matching(release, lambda _: [1, 2])

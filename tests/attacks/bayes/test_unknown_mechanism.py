@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacks import algorithm_safety, mechanism_posterior, parameter_bounds
-from csp import Decoys, InputError, Mechanism, MinFrequency, Table, Unprotectable
+from csp import Decoys, InputError, Mechanism, MinFrequency, Table, Unprotectable, intervals
+from csp.release.completion import complete
 from csp.release.release import Release
 from tests.attacks.algorithm_known.test_matching_attack import (
     Options,
@@ -109,26 +110,47 @@ def test_beliefs_are_compared_exactly(chosen: Options, table: Table, flat: bool)
 @examples(25)
 @given(
     frequency_2d(high=9), frequency_2d(high=9), st.integers(1, 5), st.integers(0, 8),
-    st.booleans(), st.booleans(),
+    st.booleans(), st.booleans(), st.booleans(), st.sampled_from(["publish", "suppress"]),
 )  # fmt: skip
 def test_bounds_hold_for_the_truth(
-    first: Table, second: Table, n: int, width: int, zero: bool, strict: bool
-) -> None:
+    first: Table, second: Table, n: int, width: int, zero: bool, strict: bool, integer: bool,
+    margins: str,
+) -> None:  # fmt: skip
     mechanism = Mechanism(
-        MinFrequency(n, zero_sensitive=zero), width=width, strict=strict, margins="publish"
-    )
+        MinFrequency(n, zero_sensitive=zero), width=width, strict=strict, margins=margins,
+        integer=integer,
+    )  # fmt: skip
     releases = []
     for table in (first, second):
         try:
             releases.append(mechanism.protect(table).release)
         except Unprotectable:
             continue
-    found = parameter_bounds(releases, margins="publish", zero_sensitive=zero)
-    hidden = any(r.pattern.any() for r in releases)
+    found = parameter_bounds(releases, margins=margins, zero_sensitive=zero, integer=integer)
+    # Where margins are suppressed, the interval of a cell may have no end.
+    hidden = [r for r in releases if r.pattern.any() and not _endless(r)]
     assert found.threshold_from <= n
     assert found.threshold_to is None or n <= found.threshold_to
     assert found.width_to is None or width + strict <= found.width_to
-    assert hidden == (found.width_to is not None)
+    assert found.width_to is not None or not hidden
+    assert found.width_to is None or any(r.pattern.any() for r in releases)
+
+
+def _endless(release: Release) -> bool:
+    origin = complete(release)
+    upper = intervals(origin, release.pattern).upper[release.pattern]
+    return bool(np.isinf(upper).any())
+
+
+def test_a_cell_without_an_end_says_nothing_about_the_width() -> None:
+    # Everything is suppressed here: any cell may be as large as one likes.
+    table = Table.from_array([[3, 20], [30, 40]])
+    release = Release.of(table, np.ones(9, dtype=bool))
+    found = parameter_bounds([release])
+    assert (found.threshold_from, found.threshold_to, found.width_to) == (2, None, None)
+    bounded = Mechanism(MinFrequency(5), width=8, margins="publish").protect(table).release
+    both = parameter_bounds([bounded, release], margins="publish")
+    assert both == parameter_bounds([bounded], margins="publish")
 
 
 def test_a_secondary_cell_may_be_narrower_than_the_width() -> None:
@@ -238,8 +260,10 @@ def test_what_cannot_be_weighed_is_refused() -> None:
         algorithm_safety(release, lambda _: None)
     with pytest.raises(InputError, match="one for each candidate"):
         mechanism_posterior([release], [mechanism], belief=[1, 1])
-    with pytest.raises(InputError, match="no candidate"):
+    with pytest.raises(InputError, match="no candidate to which"):
         mechanism_posterior([release], [lambda _: None])
+    with pytest.raises(InputError, match="there is no candidate"):
+        mechanism_posterior([release], [])
     hidden = replace(mechanism, defence=Decoys(0.2, bytes(range(32))))
     with pytest.raises(InputError, match="depends on a key"):
         mechanism_posterior([release], [hidden])
