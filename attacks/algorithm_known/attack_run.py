@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from attacks.algorithm_known.large_network_search import LargeNetworkSearch
 from attacks.algorithm_known.match_tests import MatchTest, published_as
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
@@ -91,8 +92,9 @@ class AttackRun:
 
     # ---- engines -------------------------------------------------------------------------------
 
-    def search_network(self, method: str) -> None:
+    def search_network(self, method: str, engine: type[NetworkSearch | LargeNetworkSearch]) -> None:
         """Search a network: "hull", "values" or "all"; see `network_search`."""
+        self._engine = engine
         modes = {"hull": HULL, "values": VALUES, "all": MATCHES}
         self.exact_values = method != "hull"
         self._search(modes[method])
@@ -105,7 +107,7 @@ class AttackRun:
 
     def _search(self, mode: int) -> None:
         assert isinstance(self._view, PublicView)
-        search = NetworkSearch(self._view, mode, clock=self._clock)
+        search = self._engine(self._view, mode, clock=self._clock)
         search.start_from(self.seen_values)
         before = self.tested, self.matched
         self.complete = over = False

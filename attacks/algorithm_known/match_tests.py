@@ -301,10 +301,13 @@ class SolverTest(MatchTest):
         self._pattern = view.release.pattern[self._order]
         self._pool: list[NDArray[np.bool_]] = []
         self._carried: Carried | None = None
+        self.beaten_by: NDArray[np.bool_] | None = None
+        """Pattern preferred for the last table, in the order of labels; None if none was found."""
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`."""
         view, pattern = self._view, self._pattern
+        self.beaten_by = None
         bare = _posed(view, values)
         if bare is None or not bare.primary.any():
             return False
@@ -315,6 +318,7 @@ class SolverTest(MatchTest):
         for i, other in enumerate(self._pool):
             if self._is_better(problem, other) and self._is_safe(problem, other, integer, clock):
                 self._pool.insert(0, self._pool.pop(i))
+                self.beaten_by = other
                 return False
         if not self._is_safe(problem, pattern, integer, clock):
             return False
@@ -324,6 +328,7 @@ class SolverTest(MatchTest):
             return False
         if better is None:
             return True
+        self.beaten_by = better
         self._pool.insert(0, better)
         del self._pool[_POOL:]
         return False

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, AttackRun
 from attacks.algorithm_known.black_box import Algorithm
-from attacks.algorithm_known.network_search import network_search_applies
+from attacks.algorithm_known.large_network_search import network_search_of
+from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from attacks.fibre.consistent_tables import Fibre
 from csp.clock import Clock, now
@@ -157,7 +158,7 @@ def matching(
         this also reaches tables of magnitudes. Methods are "auto", "all" and "sample" then.
     method : {"auto", "hull", "values", "all", "sample", "reference"}
         "hull" finds hulls, "values" all surviving values, both without testing every table (both
-        need a network of up to 64 cells that may be suppressed, and rules that look at cells one
+        need a network of up to 64 suppressed cells, and rules that look at cells one
         by one); "all" tests every table along the vectors of the integer kernel; "sample" tests
         tables that are drawn; "reference" is Algorithm 1 of Minami and Abe (2019): a fixed
         solution, all tables along the kernel, integer programs for each (`csp.ilp`). (Line 17 must
@@ -233,13 +234,13 @@ def matching(
             msg = f"{name} {number!r} is not a positive number of tables"
             raise InputError(msg)
     view: View
-    fast = False
+    engine = None
     if isinstance(mechanism, Mechanism):
         if width is not None:
             msg = "width= is for functions; a mechanism says itself what it promises"
             raise InputError(msg)
         view = PublicView.of(release, mechanism, marks=marks, clock=clock)
-        fast = network_search_applies(view)
+        engine = network_search_of(view)
         if method == "reference" and mechanism.defence is not None:
             msg = "method 'reference' runs the algorithm, which takes the key; use method 'auto'"
             raise InputError(msg)
@@ -253,12 +254,12 @@ def matching(
     run = AttackRun(view, clock, progress)
     if method == "auto" and view.excludes_nothing:
         method = "theorem"
-    if method == "auto" and fast:
+    if method == "auto" and engine is not None:
         method = "hull"
     if method == "theorem":
         run.accept_all()
-    elif method in ("hull", "values") or (method == "all" and fast):
-        run.search_network(method)
+    elif method in ("hull", "values") or (method == "all" and engine is not None):
+        run.search_network(method, engine or NetworkSearch)
     elif method == "sample" or (method == "auto" and run.exceeds(max_tables)):
         method = "sample"
         run.sample(draws, seed)

@@ -116,6 +116,9 @@ class PatternTest(NamedTuple):
     prices : (k, s) int64
     pool : (p,) uint64
         Patterns that beat this one, most recent first.
+    whole : bool
+        Whether these are all cells that the mechanism may suppress. If not, a table that no pattern
+        of theirs refuses is undecided.
     """
 
     net: Net
@@ -136,6 +139,7 @@ class PatternTest(NamedTuple):
     needs: NDArray[np.int64]
     prices: NDArray[np.int64]
     pool: NDArray[np.uint64]
+    whole: bool
 
 
 def nothing_new(
@@ -311,10 +315,10 @@ def enumerate_matches(w: SearchState, test: PatternTest, mode: int, nodes: int, 
             continue
         counts[TESTED] += 1
         outcome = decide(test.net, test.case, test.work, test.pattern, test.pool, proof)
-        if outcome == 0:
+        if outcome == 0 and test.whole:
             counts[MATCHED] += 1
             record_match(w, mode)
-        elif outcome == 2:
+        elif outcome != 1:
             w.late[counts[LATE]] = x
             counts[LATE] += 1
         counts[DEPTH] = d - 1
@@ -341,6 +345,8 @@ def decide_tables(
         if not pose_pattern_test(w.bounds, w.x, w.ends, test, 1):
             continue
         outcome[t] = decide(test.net, test.case, test.work, test.pattern, test.pool, proof)
+        if outcome[t] == 0 and not test.whole:
+            outcome[t] = 2
         if outcome[t] == 0:
             w.counts[MATCHED] += 1
             if mode >= VALUES:

@@ -6,6 +6,7 @@ outsider does not know the true table) and passes over all that cannot add to th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from csp.solve.small.flow import MOST, Net
 from csp.solve.small.one import check_sizes, mask_of, structure_of
 from csp.tables.table import Table
 
-__all__ = ["NetworkSearch", "free_cells", "network_of", "network_search_applies"]
+__all__ = ["NetworkSearch", "free_cells", "network_of", "network_search_applies", "pattern_test_of"]
 
 _KEPT = 4096
 _LATE = 1024
@@ -64,6 +65,11 @@ class NetworkSearch:
         Tables to collect before a step ends.
     clock : Clock
         When it runs out, proofs that take long are given up (see `doubtful`).
+    within : (n,) bool, optional
+        Cells, in the order of labels, to look for preferred patterns in: up to 64, the suppressed
+        ones among them. By default all. Tables that these let through are left undecided.
+    late : int
+        Tables left undecided to collect before they are decided.
 
     Raises
     ------
@@ -73,7 +79,7 @@ class NetworkSearch:
 
     def __init__(
         self, view: PublicView, mode: int, *, proof: int = 2**62, kept: int = _KEPT,
-        clock: Clock = UNLIMITED,
+        clock: Clock = UNLIMITED, within: NDArray[np.bool_] | None = None, late: int = _LATE,
     ) -> None:  # fmt: skip
         self._view, self._mode, self._proof, self.clock = view, mode, proof, clock
         self._extra: list[NDArray[np.int64]] = []
@@ -83,13 +89,16 @@ class NetworkSearch:
         net = network_of(view.table, view.release.pattern)
         if net is None or view.value_rules is None:
             msg = (
-                "the network search needs a network of up to 64 suppressed cells and rules that "
+                "the network search needs a network of up to 64 suppressed cells, and rules that "
                 f"look at cells one by one; use {argument('method', 'auto')}"
             )
             raise InputError(msg)
-        self._state = _state_of(view, net, kept if mode == MATCHES else 1)
-        self._test = _pattern_test_of(view)
-        self._small = self._test.net.ends.shape[1] <= _SMALL
+        self._state = _state_of(view, net, kept if mode == MATCHES else 1, late)
+        self._test, self._test_cells = pattern_test_of(view, within)
+
+    @property
+    def _small(self) -> bool:
+        return len(self._test_cells) <= _SMALL
 
     def __repr__(self) -> str:
         return f"NetworkSearch({self.nodes} nodes)"
@@ -280,7 +289,7 @@ def _flow_workspace(net: Net) -> NDArray[np.int64]:
     return np.zeros((3, max(net.star.shape[1], MOST)), dtype=np.int64)
 
 
-def _state_of(view: PublicView, net: Net, kept: int) -> SearchState:
+def _state_of(view: PublicView, net: Net, kept: int, late: int) -> SearchState:
     k = len(view.cells)
     order = free_cells(net)
     depth = len(order) + 1
@@ -300,7 +309,7 @@ def _state_of(view: PublicView, net: Net, kept: int) -> SearchState:
         np.zeros((k, width), dtype=bool),
         np.zeros((k, width), dtype=bool),
         np.zeros((kept, k), dtype=np.int64),
-        np.zeros((_LATE, k), dtype=np.int64),
+        np.zeros((late, k), dtype=np.int64),
         np.zeros(6, dtype=np.int64),
     )
     for e in range(k):
@@ -308,11 +317,30 @@ def _state_of(view: PublicView, net: Net, kept: int) -> SearchState:
     return state
 
 
-def _pattern_test_of(view: PublicView) -> PatternTest:
+def pattern_test_of(
+    view: PublicView, within: NDArray[np.bool_] | None = None
+) -> tuple[PatternTest, NDArray[np.int64]]:
+    """Write a mechanism's choice of patterns into masks.
+
+    Parameters
+    ----------
+    view : PublicView
+    within : (n,) bool, optional
+        As of `NetworkSearch`.
+
+    Returns
+    -------
+    test : PatternTest
+    cells : (q,) int64
+        Of each bit of a mask, its cell in the order of labels.
+    """
     assert view.value_rules is not None
     order = label_order(view.table)
     # Ties are broken in the order of labels.
     ranked = reordered(view.cost_problem, order)
+    if within is not None:
+        # A cell that is left out counts as one that must be published.
+        ranked = replace(ranked, status=np.where(within, ranked.status, "z"))
     structure = structure_of(ranked)
     table, cells = ranked.table, structure.cells
     case, work = cases.room_for_work(structure.net.star.shape[1])
@@ -321,7 +349,7 @@ def _pattern_test_of(view: PublicView) -> PatternTest:
     flags = np.zeros(table.n_cells, dtype=bool)
     flags[rank] = True
     levels = np.stack([ranked.lpl, ranked.upl, ranked.spl])[:, cells]
-    return PatternTest(
+    test = PatternTest(
         structure.net,
         case,
         worst,
@@ -340,7 +368,9 @@ def _pattern_test_of(view: PublicView) -> PatternTest:
         view.value_rules.levels,
         view.value_rules.cost,
         np.zeros(_POOL, dtype=np.uint64),
+        within is None,
     )
+    return test, cells
 
 
 def _twice(array: NDArray[np.int64]) -> NDArray[np.int64]:
