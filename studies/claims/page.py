@@ -44,7 +44,9 @@ def page(papers: Sequence[Paper]) -> Iterator[str]:
     yield (
         "Commands with `--data FOLDER` read public files that are not part of this project, under "
         "these names. Without them the figures above are as they were measured on the date given; "
-        "`python -m studies check --data FOLDER` counts the claims that cannot be rerun."
+        "`python -m studies check --data FOLDER` counts the claims that cannot be rerun, and with "
+        "`--pages all` it makes the pages of the longer studies again, which takes hours, and "
+        "shows what differs from those on record."
     )
     yield ""
     yield from grid(

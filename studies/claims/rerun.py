@@ -1,7 +1,8 @@
 """The pages of the studies, made again by the commands that they name, and compared line by line.
 
 Times are another matter every time, and are left aside: they stand in columns that are headed "CPU
-s", in tables that are introduced as CPU milliseconds, and in brackets where the text says so.
+s", in tables that are introduced as CPU milliseconds, and in brackets, with "s" or where the text
+says so. What a search finds within a time limit may differ too, and is shown.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = ["StudyPage", "differences", "made_again", "study_pages"]
 _MADE_BY = re.compile(r"Made by `python -m studies (?P<words>[^`]+)`")
 _VERSIONS = re.compile(r"Made by `[^`]+`\. Python .*?, (?:Linux|Darwin|Windows) \w+\.")
 _BRACKETS = re.compile(r" \([\d.]+\)")
+_SECONDS = re.compile(r" \([\d.]+ s\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ def _without_times(text: str) -> Iterator[str]:
     told, timed = "", False
     columns: set[int] = set()
     for line in text.splitlines():
+        line = _SECONDS.sub("", line)
         if not line.startswith("|"):
             columns, timed = set(), False
             if line.strip():

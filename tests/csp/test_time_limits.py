@@ -162,15 +162,15 @@ def outcome(call: Callable[[float], Any], seconds: float) -> Any:
 
 
 def warm(call: Callable[[float], Any]) -> None:
-    """Call until it ends by itself or has had some seconds of CPU, however busy the machine is.
+    """Call until it ends by itself or has had a second of CPU, however busy the machine is.
 
     Shorter calls come to other parts of the code than long ones, so they are made as well.
     """
     busy = time.process_time()
-    while time.process_time() - busy < 4:
+    while time.process_time() - busy < 1:
         began = time.monotonic()
-        outcome(call, 5)
-        if time.monotonic() - began < 4.5:
+        outcome(call, 1.5)
+        if time.monotonic() - began < 1.3:
             break
     for seconds in LIMITS:
         outcome(call, seconds)

@@ -9,7 +9,7 @@ been tight leave it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from csp.errors import OutOfTime
 from csp.highs import Model, Position, Status, safe_bound
 from csp.problem.problem import Problem
 from csp.solve.cuts import Cut
+from csp.solve.exact.zero_half import zero_half
 from csp.solve.network.node_cuts import FlowCut, subtract_prices
 
 __all__ = ["NodeRelaxation", "Relaxation", "Relaxed", "entries", "unit_of"]
@@ -137,6 +138,21 @@ class Relaxation:
         """
         where = self._place[np.flatnonzero(pattern)]
         self._waiting.append(where[where >= 0].astype(np.int64))
+
+    def combined(self, x: NDArray[np.float64], most: int) -> list[Cut]:
+        """Zero-half cuts of the rows that a point violates; see `zero_half`.
+
+        Parameters
+        ----------
+        x : (n,) float64
+            Solution of the last solve.
+        most : int
+        """
+        if self._is_priced or not len(self.rows):
+            return []
+        # Compact rows are those of priced models alone.
+        rows = cast("list[Cut]", self.rows)
+        return zero_half(rows, self._matrix, self._right, self._cells, x[self._cells], most)
 
     def solve(self, objective: NDArray[np.float64] | None = None) -> Relaxed:
         """Solve the relaxation over all columns, warm from the last time.

@@ -35,6 +35,7 @@ _TRIES = 10
 _RELIABLE = 4
 _CANDIDATES = 15
 _PROBE = 50
+_STARTS = 30
 _HEURISTIC_EVERY = 40
 _TELL_EVERY = 50
 _MOST_TIES = 20
@@ -245,6 +246,8 @@ class _Tree:
         if len(cuts) < 5:
             found = self._misses(x, thorough=thorough)
             cuts += [cut for miss in found for cut in miss.cuts]
+        if run.combines and len(cuts) < 5:
+            cuts += self._lp.combined(x, _STARTS)
         run.master.add(cuts)
         return self._lp.enter(cuts) > 0
 

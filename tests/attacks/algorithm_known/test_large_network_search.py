@@ -23,7 +23,7 @@ from tests.support.shared import examples
 from tests.support.strategies import frequency_2d, sparse_tables
 
 
-@examples(25)
+@examples(10)
 @given(
     options(integer=True, margins="publish"),
     st.one_of(frequency_2d(high=9), sparse_tables()),

@@ -79,9 +79,9 @@ def magnitudes(seed: int) -> Problem:
     return Mechanism("P(10,1)", cost=cost, margins="publish").problem(table)
 
 
-@pytest.mark.parametrize("first", range(0, 200, 50))
+@pytest.mark.parametrize("first", range(4))
 def test_the_integer_program_is_as_cheap_as_the_cuts(first: int) -> None:
-    for seed in range(first, first + 50):
+    for seed in range(first, 200, 16):
         problem = magnitudes(seed)
         try:
             found = suppress(problem)

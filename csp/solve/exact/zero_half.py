@@ -1,0 +1,181 @@
+"""Zero-half cuts: half the sum of some rows of the relaxation, rounded.
+
+Requirements that share cells leave a gap that no cut for one of them closes; combinations of rows
+do (Caprara and Fischetti 1996). Any half sum ``c x >= b`` of valid rows gives, as x is 0 or 1,
+``c' x >= ceil(b')`` where each weight is rounded up, or down with what it loses taken from b. Which
+rows, and which way, is a search: rows join one after the other, whichever leaves the most.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.compiled import Kernels
+from csp.solve.cuts import Cut
+
+__all__ = ["KERNELS", "combine", "zero_half"]
+
+# A weight this close to a whole number is one: over a million cells it moves a side by a millionth,
+# which the right side allows for.
+_NEAR = 1e-12
+_SURE = 1e-6
+
+# Least violation that counts; half a unit is the most there can be.
+_LEAST = 0.03
+
+# Rows that may join others, the tightest first, and how many make one cut.
+_ROWS = 300
+_STEPS = 9
+
+# Entries of rows looked at in one call: some hundredths of a second.
+_WORK = 3_000_000
+
+_SMALL = 2_000
+"""Entries up to which plain Python takes a tenth of a second at most."""
+
+
+def zero_half(
+    cuts: list[Cut], matrix: Any, right: NDArray[np.float64], cells: NDArray[np.int64],
+    x: NDArray[np.float64], most: int,
+) -> list[Cut]:  # fmt: skip
+    """Zero-half cuts that a point violates.
+
+    Parameters
+    ----------
+    cuts : list of Cut
+        Rows of the relaxation.
+    matrix : (m, k) csr_array
+        Their weights.
+    right : (m,) float64
+    cells : (k,) int64
+        Of each column.
+    x : (k,) float64
+        A point that keeps all rows.
+    most : int
+        Rows to begin with, one cut at most from each.
+
+    Returns
+    -------
+    list of Cut
+        With whole weights, of kind "rounded", the most violated first. Valid wherever all `cuts`
+        are: "tie" and "budget" rows, which are not valid for all patterns, take no part.
+    """
+    slack = matrix @ x - right
+    able = np.array([cut.kind not in ("tie", "budget") for cut in cuts], dtype=bool)
+    order = np.flatnonzero(able & (slack < 0.5))
+    order = order[np.argsort(slack[order], kind="stable")][:_ROWS]
+    part = matrix[order]
+    starts = min(len(order), most, _WORK // max(1, part.nnz * _STEPS))
+    if not starts:
+        return []
+    chosen = np.full((starts, _STEPS), -1, dtype=np.int64)
+    gain = np.zeros(starts)
+    KERNELS.run(
+        "combine", part.indptr.astype(np.int64), part.indices.astype(np.int64), part.data,
+        right[order], np.maximum(slack[order], 0.0), x, chosen, gain,
+        small=starts * part.nnz <= _SMALL,
+    )  # fmt: skip
+    found = []
+    for s in np.argsort(-gain, kind="stable").tolist():
+        if gain[s] < _LEAST:
+            break
+        rows = order[chosen[s][chosen[s] >= 0]]
+        found.append(
+            _rounded([cuts[r] for r in rows.tolist()], matrix[rows], right[rows], cells, x)
+        )
+    return list({cut.key: cut for cut in found}.values())
+
+
+def _rounded(
+    cuts: list[Cut], matrix: Any, right: NDArray[np.float64], cells: NDArray[np.int64],
+    x: NDArray[np.float64],
+) -> Cut:  # fmt: skip
+    """Half the sum of some rows, rounded."""
+    half = np.asarray(matrix.sum(axis=0)).ravel() / 2
+    up, down = np.ceil(half - _NEAR), np.floor(half + _NEAR)
+    over = np.maximum(half - down, 0.0)
+    lower = over * (1 - x) < np.maximum(up - half, 0.0) * x
+    weights = np.where(lower, down, up)
+    whole = math.ceil(float(right.sum()) / 2 - float(over[lower].sum()) - _SURE)
+    used = weights != 0
+    return Cut(cells[used], weights[used], float(whole), "rounded", min(c.below for c in cuts))
+
+
+def combine(
+    indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64],
+    right: NDArray[np.float64], slack: NDArray[np.float64], x: NDArray[np.float64],
+    chosen: NDArray[np.int64], gain: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Choose rows whose half sum, rounded, the point violates most.
+
+    Parameters
+    ----------
+    indptr, indices, weights : csr arrays of (m, k)
+    right, slack : (m,) float64
+    x : (k,) float64
+    chosen : (s, t) int64, written
+        Rows that begin with the first, second, ... row; -1 after the last one.
+    gain : (s,) float64, written
+        By how much the point violates what they give.
+    """
+    rows = len(right)
+    half = np.zeros(len(x))
+    loss, drop = np.zeros(len(x)), np.zeros(len(x))
+    used = np.zeros(rows, dtype=np.bool_)
+    for s in range(len(chosen)):
+        half[:], loss[:], drop[:], used[:] = 0.0, 0.0, 0.0, False
+        side = lost = dropped = 0.0
+        row, size = s, 0
+        for step in range(chosen.shape[1]):
+            for at in range(indptr[row], indptr[row + 1]):
+                i = indices[at]
+                half[i] += weights[at] / 2
+                lost -= loss[i]
+                dropped -= drop[i]
+                up = max(np.ceil(half[i] - _NEAR) - half[i], 0.0) * x[i]
+                over = max(half[i] - np.floor(half[i] + _NEAR), 0.0)
+                if over * (1 - x[i]) < up:
+                    loss[i], drop[i] = over * (1 - x[i]), over
+                else:
+                    loss[i], drop[i] = up, 0.0
+                lost += loss[i]
+                dropped += drop[i]
+            side += right[row] / 2
+            lost += slack[row] / 2
+            used[row] = True
+            chosen[s, step] = row
+            rest = side - dropped
+            now = np.ceil(rest - _SURE) - rest - lost
+            if now > gain[s] + _SURE:
+                gain[s], size = now, step + 1
+            best = -1.0
+            for r in range(rows):
+                if used[r]:
+                    continue
+                more, given = lost + slack[r] / 2, dropped
+                for at in range(indptr[r], indptr[r + 1]):
+                    i = indices[at]
+                    sum_ = half[i] + weights[at] / 2
+                    up = max(np.ceil(sum_ - _NEAR) - sum_, 0.0) * x[i]
+                    over = max(sum_ - np.floor(sum_ + _NEAR), 0.0)
+                    if over * (1 - x[i]) < up:
+                        more += over * (1 - x[i]) - loss[i]
+                        given += over - drop[i]
+                    else:
+                        more += up - loss[i]
+                        given -= drop[i]
+                rest = side + right[r] / 2 - given
+                now = np.ceil(rest - _SURE) - rest - more
+                if now > best:
+                    best, row = now, r
+            if best <= -1.0:
+                break
+        for step in range(size, chosen.shape[1]):
+            chosen[s, step] = -1
+
+
+KERNELS = Kernels(__name__, "combine")
