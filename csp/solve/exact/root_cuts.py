@@ -15,10 +15,9 @@ from csp.solve.exact.state import Run, answer_pattern, contenders, drive
 
 __all__ = ["combine_rows", "tighten"]
 
-# Share of the gap that a round must close to count, rounds in a row that may fail to, and rounds at
-# all. The solver's cuts come first; as soon as a round closes less than a tenth, our own
-# combinations of rows do better, or nothing does.
-_QUICK, _WORTH = 0.1, 0.03
+# Share of the gap that a round of the solver's cuts must close. They come first; as soon as a round
+# closes less than the first share, our own combinations of rows do better, or neither does.
+_QUICK, _WORTH = 0.15, 0.03
 _ROUNDS = 25
 
 # Rows from which combinations begin, and rounds in a row that need not raise the bound by much.
