@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -20,7 +22,7 @@ PROGRAMS = {
     "$ python -m studies ": studies.command.app,
 }
 """Command lines by how they begin in a page."""
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -28,15 +30,56 @@ def test_examples_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     names: dict[str, object] = {"__name__": page.stem}
+    shown = ""
     for kind, body in BLOCK.findall(text):
         if kind == "python":
             # Blank lines in front make a traceback name the line of the page.
             before = text[: text.index(body)].count("\n")
-            exec(compile("\n" * before + body, str(page), "exec"), names)  # noqa: S102, RUF100
-        else:
+            source = "\n" * before + body
+            printed: dict[int, list[str]] = {}
+            names["print"] = printer(printed)
+            exec(compile(source, str(page), "exec"), names)  # noqa: S102, RUF100
+            for line, expected in outputs(source):
+                assert any(like(expected, one) for one in printed[line]), (line, printed[line])
+        elif kind == "console":
+            shown = ""
             for app, words in commands(body):
                 result = CliRunner().invoke(app, words)
                 assert result.exit_code == 0, (words, result.output)
+                shown += result.output
+        elif shown:
+            # What a page shows of a command is what the command prints.
+            lines = {" ".join(line.split()) for line in shown.splitlines()}
+            assert {" ".join(line.split()) for line in body.splitlines()} <= lines
+
+
+def printer(printed):
+    """A function in the place of print that notes what it would print, by the line of the call."""
+
+    def note(*values, sep=" ", **_):
+        line = sys._getframe(1).f_lineno
+        printed.setdefault(line, []).append(sep.join(map(str, values)))
+
+    return note
+
+
+def outputs(source):
+    """Lines of calls of print with what stands behind them: remarks begin in lower case."""
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "print"
+        ):
+            _, _, said = lines[node.end_lineno - 1].partition("  # ")
+            if said and not said[0].islower():
+                yield node.lineno, said
+
+
+def like(expected, text):
+    """Whether a text is the one expected, in which "..." stands for anything."""
+    return re.fullmatch(".*".join(map(re.escape, expected.split("..."))), text, re.DOTALL)
 
 
 def commands(body):
@@ -45,6 +88,17 @@ def commands(body):
         for beginning, app in PROGRAMS.items():
             if line.startswith(beginning):
                 yield app, shlex.split(line.removeprefix(beginning))
+
+
+def test_what_a_page_shows_is_told_apart_from_what_is_printed():
+    assert list(outputs("print(1)  # 1\nprint(\n    2\n)  # 3/10\nprint(4)  # a remark\n")) == [
+        (1, "1"), (2, "3/10"),
+    ]  # fmt: skip
+    printed = {}
+    exec("print(1, 2)\n\nprint(\n    'a', sep='')", {"print": printer(printed)})
+    assert printed == {1: ["1 2"], 3: ["a"]}
+    assert like("A(7 cells: ..., 3)", "A(7 cells: 4 open, 3)")
+    assert not like("A(7 cells: ..., 3)", "A(8 cells: 4 open, 3)")
 
 
 def test_readme_has_its_examples_and_commands():
