@@ -19,6 +19,7 @@ from attacks.algorithm_known.large_network_search import LargeNetworkSearch
 from attacks.algorithm_known.match_tests import MatchTest, published_as
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
+from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView, View
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import Draws, draw
@@ -140,7 +141,7 @@ class AttackRun:
         """Test table after table with the suppression solver: "auto", "all" or "reference"."""
         self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
         few = self.fibre_size is not None and self.fibre_size <= max_tables
-        test = MatchTest.for_(self._view)
+        test = match_test_of(self._view)
         hull = method == "auto"
         if hull and self.fibre_size is not None:
             # A list begins in a corner of the fibre; draws widen hulls sooner, and the list then
@@ -177,7 +178,7 @@ class AttackRun:
             return
         half = len(drawn.tables) // 2
         first, second = drawn.tables[:half], drawn.tables[half:]
-        test = MatchTest.for_(self._view)
+        test = match_test_of(self._view)
         if self._test_blocks(first, test) and half:
             outside = np.array([not self._inside(x) for x in second], dtype=bool)
             before = self.matched

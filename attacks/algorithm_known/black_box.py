@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.match_tests import MatchTest
+from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import (
     BlackBoxView,
     NeverPublished,
@@ -83,7 +83,7 @@ def matches_of(
             return
     else:
         view = BlackBoxView.of(release, algorithm, 1, clock)
-    yield from MatchTest.for_(view).listed(clock)
+    yield from match_test_of(view).listed(clock)
 
 
 def _open_pattern(mechanism: Mechanism) -> Callable[[Table], NDArray[np.bool_]]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.match_tests import MatchTest, published_as
+from attacks.algorithm_known.match_tests import published_as
+from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.descriptions import cell_name, number
 from attacks.fibre.consistent_tables import Fibre
@@ -192,7 +193,7 @@ def survivors_of(
     fits, published = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
     for block in fibre.blocks(time_limit=clock.seconds):
         fits += np.bincount(block[:, place] - first, minlength=width)
-    for block in MatchTest.for_(view).listed(clock):
+    for block in match_test_of(view).listed(clock):
         published += np.bincount(block[:, place] - first, minlength=width)
     if not published.any():
         msg = (

@@ -1,7 +1,7 @@
 """Match tests: whether a candidate table would have been published with the same pattern.
 
-`MatchTest.for_` chooses the test that suits a mechanism and a table; every attack that knows the
-algorithm asks it.
+`attacks.algorithm_known.network_test.match_test_of` chooses the test that suits a mechanism and a
+table; every attack that knows the algorithm asks it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.carried_proofs import Carried
-from attacks.algorithm_known.network_enumeration import MATCHES
-from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
 from attacks.algorithm_known.preferred_pattern import PreferredPattern
 from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from attacks.fibre.consistent_tables import Fibre
@@ -29,7 +27,7 @@ from csp.solve.exact.tiebreak import prefers
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
 from csp.tables.patterns import as_flags
 
-__all__ = ["BlackBoxTest", "DecoyTest", "MatchTest", "NetworkTest", "SolverTest", "published_as"]
+__all__ = ["BlackBoxTest", "DecoyTest", "MatchTest", "SolverTest", "late", "published_as"]
 
 _POOL = 40
 _BLOCK = 64
@@ -100,15 +98,6 @@ class MatchTest(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._view!r})"
 
-    @staticmethod
-    def for_(view: View) -> MatchTest:
-        """Test that suits a mechanism and a table: decoys, small networks, or anything else."""
-        if isinstance(view, BlackBoxView):
-            return BlackBoxTest(view)
-        if view.mechanism.defence is not None:
-            return DecoyTest(view)
-        return NetworkTest(view) if network_search_applies(view) else SolverTest(view)
-
     @abstractmethod
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """Whether the mechanism may publish this table with the pattern of the release.
@@ -155,42 +144,8 @@ class MatchTest(ABC):
                 yield kept
 
 
-class NetworkTest(MatchTest):
-    """Match test on networks of up to 64 cells, compiled (see `network_search`)."""
-
-    def __init__(self, view: PublicView) -> None:
-        self._view: PublicView = view
-        # It remembers patterns that beat the published one.
-        self._search: NetworkSearch | None = None
-
-    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
-        """See `MatchTest.matches`."""
-        return bool(self.among(values[None], clock)[0])
-
-    def among(self, tables: NDArray[np.int64], clock: Clock = UNLIMITED) -> NDArray[np.bool_]:
-        """See `MatchTest.among`."""
-        if self._search is None or self._search.clock != clock:
-            self._search = NetworkSearch(self._view, MATCHES, clock=clock)
-        flags = self._search.test(tables)
-        if self._search.doubtful:
-            raise _late()
-        return flags
-
-    def listed(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
-        """See `MatchTest.listed`: a search that prunes subtrees without a match."""
-        search = NetworkSearch(self._view, MATCHES, clock=clock)
-        over = False
-        while not over:
-            clock.check(_BEFORE)
-            over = search.step()
-            block = search.taken()
-            if len(block):
-                yield block
-        if search.doubtful:
-            raise _late()
-
-
-def _late() -> OutOfTime:
+def late() -> OutOfTime:
+    """Error of a test that ran out of time."""
     return OutOfTime("the time limit passed before every table was tested; allow more time")
 
 
@@ -355,7 +310,7 @@ class SolverTest(MatchTest):
         if self._is_better(problem, found.pattern):
             return found.pattern
         if not found.canonical:
-            raise _late()
+            raise late()
         return None if (found.pattern == pattern).all() else found.pattern
 
     def _largest_room(self, problem: Problem) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.match_tests import MatchTest
+from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.bayes.decoys import DecoyRule
 from attacks.bayes.priors import Prior, PriorWeights, uniform
@@ -185,13 +185,13 @@ def posterior(
             if chance is not None:
                 aware.add(block, weigh(block) + chance(block))
         if chance is None:
-            for block in MatchTest.for_(view).listed(clock):
+            for block in match_test_of(view).listed(clock):
                 aware.add(block, weigh(block))
     else:
         drawn = draw(fibre, draws, seed, time_limit=clock.part(0.5).seconds)
         naive.add(drawn.tables, weigh(drawn.tables))
         if chance is None:
-            matches = drawn.tables[MatchTest.for_(view).among(drawn.tables, clock)]
+            matches = drawn.tables[match_test_of(view).among(drawn.tables, clock)]
             aware.add(matches, weigh(matches))
         else:
             aware.add(drawn.tables, weigh(drawn.tables) + chance(drawn.tables))

@@ -15,6 +15,7 @@ from attacks.algorithm_known.large_network_search import LargeNetworkSearch, net
 from attacks.algorithm_known.match_tests import SolverTest
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
+from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from csp import Mechanism, MinFrequency, Table
 from csp.clock import Clock
@@ -85,6 +86,8 @@ def test_a_table_of_81_cells_is_attacked_without_a_list() -> None:
     assert (found.method, found.complete) == ("hull", True)
     assert found.lower.tolist() == matches.min(axis=0).tolist()
     assert found.upper.tolist() == matches.max(axis=0).tolist()
+    listed = np.vstack(list(match_test_of(read).listed()))
+    assert sorted(map(tuple, listed.tolist())) == sorted(map(tuple, matches.tolist()))
     every = matching(read.release, mechanism, method="all")
     assert every.matched == len(matches)
     values = matching(read.release, mechanism, method="values")

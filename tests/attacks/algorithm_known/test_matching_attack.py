@@ -15,10 +15,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from attacks.algorithm_known.match_tests import MatchTest
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, KERNELS, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
+from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp import (
@@ -172,7 +172,7 @@ def assert_found(release: Release, mechanism: Mechanism, truth: list[tuple[int, 
             assert found.matched == len(truth)
     listed = [
         tuple(x.tolist())
-        for x in MatchTest.for_(PublicView.of(release, mechanism)).listed()
+        for x in match_test_of(PublicView.of(release, mechanism)).listed()
         for x in x
     ]
     assert sorted(listed) == sorted(truth)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from attacks import normal_counts, posterior, uniform
 from attacks.algorithm_known import network_enumeration
-from attacks.algorithm_known.match_tests import MatchTest
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
+from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import KERNELS, draw, moves_of, run_chain
@@ -144,7 +144,7 @@ def test_left_out_is_a_bound() -> None:
 
 
 def match_tables_of(protected: Any, mechanism: Mechanism) -> Any:
-    return MatchTest.for_(PublicView.of(protected.release, mechanism)).listed()
+    return match_test_of(PublicView.of(protected.release, mechanism)).listed()
 
 
 def test_drawn_posteriors_come_close() -> None:
