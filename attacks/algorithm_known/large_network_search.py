@@ -54,7 +54,7 @@ class LargeNetworkSearch(NetworkSearch):
 
     def _decided(self, tables: NDArray[np.int64], nodes: int = 0) -> NDArray[np.int64]:
         """See `NetworkSearch`: the tables that the part lets through, in the whole table."""
-        del nodes
+        del nodes  # the whole table is searched to the end
         tested = self.tested
         outcome = np.full(len(tables), _OPEN, dtype=np.int64)
         for i, x in enumerate(tables):

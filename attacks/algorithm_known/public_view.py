@@ -191,7 +191,8 @@ class BlackBoxView:
         Raises
         ------
         InputError
-            If it is no function, no table is consistent with the release, or too many values are.
+            If it is not a function, no table is consistent with the release, or too many values
+            are feasible.
         OutOfTime
             If the time runs out before the intervals of the cells are known.
         """

@@ -225,7 +225,7 @@ def mechanism_posterior(
     clock = Clock.of(time_limit)
     c = len(candidates)
     if not c:
-        msg = "there is no candidate; give at least one mechanism or function"
+        msg = "candidates is empty; give at least one mechanism or function"
         raise InputError(msg)
     start = np.ones(c) if belief is None else np.asarray(belief, dtype=np.float64)
     if start.shape != (c,) or not np.isfinite(start).all() or (start < 0).any() or not start.any():

@@ -70,25 +70,16 @@ def tighten(run: Run, until: Clock) -> None:
     until : Clock
         When to stop.
     """
-    solver_cuts(run, until, _QUICK, 0)
+    _solver_cuts(run, until, _QUICK, 0)
     run.combines = run.net is None and combine_rows(run, until)
     if not run.combines:
-        solver_cuts(run, until, _WORTH, 1)
+        _solver_cuts(run, until, _WORTH, 1)
 
 
-def solver_cuts(run: Run, until: Clock, worth: float, patience: int) -> None:
+def _solver_cuts(run: Run, until: Clock, worth: float, patience: int) -> None:
     """Add the solver's cuts and the capacity cuts that are violated then, while the bound rises.
 
-    Parameters
-    ----------
-    run : Run
-        After its cut phase, with an incumbent.
-    until : Clock
-        When to stop.
-    worth : float
-        Share of the gap that a round must close.
-    patience : int
-        Rounds in a row that may close less.
+    Ends when more rounds in a row than `patience` close less than the share `worth` of the gap.
     """
     fruitless = 0
     for _ in range(_ROUNDS):

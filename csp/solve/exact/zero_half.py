@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from csp.compiled import Kernels
 from csp.solve.cuts import Cut
 
-__all__ = ["KERNELS", "combine", "zero_half"]
+__all__ = ["KERNELS", "zero_half"]
 
 # A weight this close to a whole number is one: over a million cells it moves a side by a millionth,
 # which the right side allows for.

@@ -262,7 +262,7 @@ def test_what_cannot_be_weighed_is_refused() -> None:
         mechanism_posterior([release], [mechanism], belief=[1, 1])
     with pytest.raises(InputError, match="no candidate to which"):
         mechanism_posterior([release], [lambda _: None])
-    with pytest.raises(InputError, match="there is no candidate"):
+    with pytest.raises(InputError, match="candidates is empty"):
         mechanism_posterior([release], [])
     hidden = replace(mechanism, defence=Decoys(0.2, bytes(range(32))))
     with pytest.raises(InputError, match="depends on a key"):
