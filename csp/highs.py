@@ -265,6 +265,12 @@ class Model:
         return self._highs.getSolution()
 
     @property
+    def dual_ray(self) -> NDArray[np.float64]:
+        """Multipliers of the rows by which a linear program has no solution; empty without any."""
+        _, there, ray = self._highs.getDualRay()
+        return np.asarray(ray, np.float64) if there else np.empty(0)
+
+    @property
     def basis(self) -> Basis:
         """The basis at the end."""
         return Basis(self._highs.getBasis())

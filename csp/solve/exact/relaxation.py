@@ -13,9 +13,10 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
 from csp.clock import UNLIMITED, Clock
-from csp.errors import OutOfTime
+from csp.errors import OutOfTime, SolverError
 from csp.highs import Model, Position, Status, safe_bound
 from csp.problem.problem import Problem
 from csp.solve.cuts import Cut
@@ -27,14 +28,17 @@ __all__ = ["NodeRelaxation", "Relaxation", "Relaxed", "entries", "unit_of"]
 # Cheapest cells to begin with, and columns that enter at a time, at most.
 _FIRST_COLUMNS = 5000
 _COLUMNS_AT_ONCE = 5000
-# A reduced cost above this counts as not negative (in units of the objective, as HiGHS has it).
+# A reduced cost above this counts as not negative (in units of the objective, as HiGHS has it), and
+# a row is violated by more than this.
 _TOLERANCE = 1e-7
+_VIOLATED = 1e-6
 # Rounds without being tight after which a row goes, and how many go together.
 _AGE = 5
 _ROWS_AT_ONCE = 100
-# In a tree: rows slack for _OLD solves are dropped, which is done every _PURGE_EVERY solves.
-_OLD = 200
-_PURGE_EVERY = 50
+# In a tree: solves without being needed after which a row leaves the model for the pool, and the
+# share of the rows that leave together. (docs/benchmarks.md has the times for 5, 10, 20 and never.)
+_OLD = 20
+_LEAVING = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +86,6 @@ class Relaxation:
         self, cells: NDArray[np.int64], n_cells: int, cost: NDArray[np.float64], unit: float,
         seed: int, clock: Clock = UNLIMITED, *, priced: bool = False,
     ) -> None:  # fmt: skip
-        from scipy.sparse import csr_array
-
         self._cells, self._cost, self._unit, self._clock = cells, cost, unit, clock
         self._place = np.full(n_cells, -1, np.int32)
         self._place[cells] = np.arange(len(cells), dtype=np.int32)
@@ -254,8 +256,6 @@ class Relaxation:
 
     def _enter_rows(self) -> None:
         """Add the new cuts to the model."""
-        from scipy.sparse import csr_array, vstack
-
         new, self._new = self._new, []
         if not new:
             return
@@ -282,26 +282,29 @@ class Relaxation:
         ]  # fmt: skip
         if len(old) < _ROWS_AT_ONCE:
             return
+        rows = self.rows
+        self._dropped |= {rows[r].key: rows[r] for r in self._remove(old)}
+
+    def _remove(self, old: list[int]) -> list[int]:
+        """Remove rows from the model, all but those without which its basis is none."""
         basis = self._lp.basis
         status = basis.rows
-        # What leaves is basic, so what stays is a basis; others would spoil it.
-        old = [r for r in old if status[r] == Position.BASIC]
-        self._lp.delete_rows(np.array(old, np.int32))
-        self._lp.set_basis(basis.without_rows(set(old)))
-        self._dropped |= {self.rows[r].key: self.rows[r] for r in old}
-        self._forget(old)
-
-    def _forget(self, old: list[int]) -> None:
-        """Forget rows that have left the model."""
-        kept = np.delete(np.arange(len(self.rows)), old)
+        gone = [r for r in old if status[r] == Position.BASIC]
+        self._lp.delete_rows(np.array(gone, np.int32))
+        self._lp.set_basis(basis.without_rows(set(gone)))
+        kept = np.delete(np.arange(len(self.rows)), gone)
         self.rows = [self.rows[r] for r in kept.tolist()]
         self._age, self._right = self._age[kept], self._right[kept]
         if not self._is_priced:
             self._matrix = self._matrix[kept]
+        return gone
 
 
 class NodeRelaxation(Relaxation):
     """The relaxation at the nodes of a tree, where some columns are fixed.
+
+    Of a thousand rows that cut something off somewhere in the tree, less than a tenth bind at one
+    node. The others wait in a pool, and come back where a point violates them.
 
     Parameters
     ----------
@@ -320,8 +323,13 @@ class NodeRelaxation(Relaxation):
         super().__init__(cells, len(alive), cost, unit_of(cost), seed)
         self.cells = cells
         self._forced = problem.forced.astype(np.float64)
-        self._keys: set[bytes] = set()
-        self._solves = 0
+        # The pool: all cuts there have ever been, and which of them are rows of the model.
+        self._pool: list[Cut] = []
+        self._index: dict[bytes, int] = {}
+        self._weights: Any = csr_array((0, len(cells)))
+        self._least = np.empty(0)
+        self._inside = np.empty(0, bool)
+        self._held = np.empty(0, np.int64)
         self.enter(cuts)
 
     def full(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -331,12 +339,31 @@ class NodeRelaxation(Relaxation):
         return out
 
     def enter(self, cuts: list[Cut]) -> int:
-        """Add rows for the cuts that have none (any more); returns how many these were."""
-        fresh = [cut for key, cut in {c.key: c for c in cuts}.items() if key not in self._keys]
-        self._keys.update(cut.key for cut in fresh)
-        self.add(fresh)
+        """Take in cuts that the model does not hold (any more); returns how many these were."""
+        by_key = {cut.key: cut for cut in cuts}
+        fresh = {key: cut for key, cut in by_key.items() if key not in self._index}
+        if fresh:
+            self._index |= {key: len(self._pool) + i for i, key in enumerate(fresh)}
+            self._pool += fresh.values()
+            new = entries(list(fresh.values()), self.cells, len(self._place))
+            self._weights = csr_array(vstack([self._weights, new]))
+            self._least = np.append(self._least, [cut.right for cut in fresh.values()])
+            self._inside = np.append(self._inside, np.zeros(len(fresh), bool))
+        return self._hold(np.array([self._index[key] for key in by_key], np.int64))
+
+    def _hold(self, wanted: NDArray[np.int64]) -> int:
+        """Put rows of the pool into the model; returns how many were not there."""
+        wanted = wanted[~self._inside[wanted]]
+        self._inside[wanted] = True
+        self._held = np.append(self._held, wanted)
+        self.add([self._pool[i] for i in wanted.tolist()])
         self._enter_rows()
-        return len(fresh)
+        return len(wanted)
+
+    def _recall(self, x: NDArray[np.float64]) -> int:
+        """Put back the rows that a point violates; returns how many these were."""
+        short = self._least - self._weights @ x
+        return self._hold(np.flatnonzero((short > _VIOLATED) & ~self._inside))
 
     def solve_node(
         self, lower: NDArray[np.float64], upper: NDArray[np.float64], limit: float, clock: Clock
@@ -347,53 +374,77 @@ class NodeRelaxation(Relaxation):
         ------
         OutOfTime
             When the time is over.
+        SolverError
+            If the solver finds no solution and has no proof that there is none.
         """
         self._lp.set_bounds(np.arange(len(self.cells), dtype=np.int32), lower, upper)
         self._lp.set_option("objective_bound", limit / self._unit + 1e-6)
-        word = self._lp.solve(clock)
-        if word == Status.LIMIT:
-            msg = "the relaxation at a node was not solved in time"
-            raise OutOfTime(msg)
-        self._solves += 1
-        if word in (Status.INFEASIBLE, Status.CUTOFF):
-            return None
-        solution = self._lp.solution
-        y = np.maximum(np.asarray(solution.row_dual), 0.0) * self._unit
-        x = np.clip(np.asarray(solution.col_value), 0.0, 1.0)
-        reduced = self._reduced(self._cost, y)
-        bound = safe_bound(self._right, y, reduced, lower, upper)
+        while True:
+            word = self._lp.solve(clock)
+            if word == Status.LIMIT:
+                msg = "the relaxation at a node was not solved in time"
+                raise OutOfTime(msg)
+            y = self._multipliers()
+            reduced = self._reduced(self._cost, y)
+            bound = safe_bound(self._right, y, reduced, lower, upper)
+            if bound > limit or (word == Status.INFEASIBLE and self._is_empty(lower, upper)):
+                return None
+            if word != Status.OPTIMAL:
+                msg = "the solver has no proof that a node of the tree is empty"
+                raise SolverError(msg)
+            x = np.clip(np.asarray(self._lp.solution.col_value), 0.0, 1.0)
+            if not self._recall(x):
+                break
         self._age = np.where(y > 0, 0, self._age + 1)
-        if self._solves % _PURGE_EVERY == 0:
-            self._purge()
+        self._set_aside()
         return Relaxed(word, x, bound, reduced)
+
+    def _multipliers(self) -> NDArray[np.float64]:
+        """Multipliers of the rows after the last solve, wherever it ended."""
+        y = np.asarray(self._lp.solution.row_dual)
+        return np.maximum(y, 0.0) * self._unit if len(y) else np.zeros(len(self._right))
+
+    def _is_empty(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> bool:
+        """Whether nothing within the bounds keeps one row, or those that the last solve names."""
+        most = self._matrix.maximum(0) @ upper + self._matrix.minimum(0) @ lower
+        if (most < self._right - _VIOLATED).any():
+            return True
+        y = np.maximum(self._lp.dual_ray, 0.0)
+        if not len(y):
+            return False
+        # The lemma of Farkas: where nothing costs anything, these rows cost more than nothing.
+        reduced = self._reduced(np.zeros(len(self.cells)), y)
+        return safe_bound(self._right, y, reduced, lower, upper) > _TOLERANCE * float(y.max())
 
     def probe(
         self, j: int, value: float, lower: NDArray[np.float64], upper: NDArray[np.float64],
         steps: int, limit: float,
     ) -> float:  # fmt: skip
-        """Bound with one column fixed, after few simplex steps; infinite if nothing is left."""
+        """Bound with one column fixed, after few simplex steps; infinite above the limit."""
         model = self._lp
         basis = model.basis
         model.set_option("simplex_iteration_limit", steps)
         one, at = np.array([j], np.int32), np.array([value])
         model.set_bounds(one, at, at)
         word = model.solve()
-        bound = np.inf
-        if word not in (Status.INFEASIBLE, Status.CUTOFF):
-            bound = model.objective * self._unit
+        lowest, highest = lower.copy(), upper.copy()
+        lowest[j] = highest[j] = value
+        y = self._multipliers()
+        bound = safe_bound(self._right, y, self._reduced(self._cost, y), lowest, highest)
+        if word == Status.INFEASIBLE and self._is_empty(lowest, highest):
+            bound = np.inf
         model.set_bounds(one, lower[one], upper[one])
         model.set_option("simplex_iteration_limit", 2**31 - 1)
         model.set_basis(basis)
-        return float(bound) if bound <= limit else np.inf
+        return bound if bound <= limit else np.inf
 
-    def _purge(self) -> None:
-        """Drop rows that have been slack for long."""
+    def _set_aside(self) -> None:
+        """Leave to the pool the rows that have not been needed for long."""
         old = np.flatnonzero(self._age > _OLD)
-        if len(old) < 0.1 * len(self._age):
-            return
-        self._lp.delete_rows(old.astype(np.int32))
-        self._forget(old.tolist())
-        self._keys = {cut.key for cut in self.rows}
+        if len(old) > _LEAVING * len(self._age):
+            gone = self._remove(old.tolist())
+            self._inside[self._held[gone]] = False
+            self._held = np.delete(self._held, gone)
 
 
 def unit_of(cost: NDArray[np.float64]) -> float:
@@ -407,8 +458,6 @@ def entries(cuts: list[Any], cells: NDArray[np.int64], n_cells: int, most: float
 
     None instead if that would hold more entries than `most`.
     """
-    from scipy.sparse import csr_array
-
     place = np.full(n_cells, -1, np.int32)
     place[cells] = np.arange(len(cells), dtype=np.int32)
     where, weights = [np.empty(0, np.int32)], [np.empty(0)]
@@ -432,8 +481,6 @@ def entries(cuts: list[Any], cells: NDArray[np.int64], n_cells: int, most: float
 
 
 def _without_rows(cost: NDArray[np.float64], seed: int) -> Model:
-    from scipy.sparse import csr_array
-
     none, k = np.empty(0), len(cost)
     return Model(presolve="off", solver="simplex", random_seed=seed).load(
         cost=cost, lower=np.zeros(k), upper=np.ones(k), rows=csr_array((0, k)),

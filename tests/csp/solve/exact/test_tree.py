@@ -46,7 +46,7 @@ def bare_tree(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     monkeypatch.setattr(benders, "branch", noted)
     monkeypatch.setattr(branch, "_DISTINCT", 1)
     monkeypatch.setattr(relaxation, "_OLD", 1)
-    monkeypatch.setattr(relaxation, "_PURGE_EVERY", 2)
+    monkeypatch.setattr(relaxation, "_LEAVING", 0.0)
     return said
 
 
