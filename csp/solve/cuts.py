@@ -38,7 +38,7 @@ class Cut:
         Free cells, ascending.
     weights : (k,) float64
     right : float
-    kind : {"capacity", "bridgeless", "union", "cover", "budget", "rounded", "tie"}
+    kind : {"capacity", "bridgeless", "relation", "union", "cover", "budget", "rounded", "tie"}
     below : float
         What the free cells of a pattern must cost less than for the cut to be sure to hold.
     """

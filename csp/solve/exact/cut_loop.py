@@ -286,6 +286,7 @@ def _linear_phase(run: Run) -> None:
             run.note(str(error))
         else:
             run.raise_bound(relaxed.bound)
+            run.master.add(list(relaxed.cuts))
         run.tell("relations")
     for answer in drive(run, until=until):
         run.raise_bound(answer.bound)

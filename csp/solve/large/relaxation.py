@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, vstack
 
 from csp.clock import Clock
 from csp.highs import Model, Status, safe_bound
+from csp.solve.cuts import Cut
 from csp.solve.large.field import Field
 
 __all__ = ["Relaxed", "conditions", "least", "relax"]
@@ -43,10 +44,14 @@ class Relaxed:
     bound : float
         No safe pattern has cheaper free cells: by weak duality, so that tolerances of the solver
         cannot raise it.
+    cuts : tuple of Cut
+        The rows that bind at the last point. Some cheapest pattern keeps them all, as those do
+        from which no cell can be spared.
     """
 
     x: NDArray[np.float64]
     bound: float
+    cuts: tuple[Cut, ...] = ()
 
 
 def relax(field: Field, clock: Clock) -> Relaxed:
@@ -76,7 +81,7 @@ def relax(field: Field, clock: Clock) -> Relaxed:
         cost=price, lower=np.zeros(len(columns)), upper=np.ones(len(columns)),
         rows=csr_array(rows[:0]), row_lower=lower[:0], row_upper=endless[:0],
     )  # fmt: skip
-    held = np.empty(0, np.int64)
+    held = binding = np.empty(0, np.int64)
     z, bound, hard = np.zeros(len(columns)), 0.0, False
     while not clock.over:
         broken = np.setdiff1d(np.flatnonzero(lower - rows @ z > _BROKEN), held)
@@ -95,9 +100,16 @@ def relax(field: Field, clock: Clock) -> Relaxed:
         y = np.maximum(np.asarray(solution.row_dual), 0)
         reduced = price - csr_array(rows[held]).T @ y
         bound = max(bound, safe_bound(lower[held], y, reduced))
+        binding = held[y > 0]
     x = fixed.astype(np.float64)
     x[columns] = z
-    return Relaxed(x, bound)
+    rows.sort_indices()
+    ends = zip(rows.indptr[binding], rows.indptr[binding + 1], lower[binding], strict=True)
+    cuts = (
+        Cut(columns[rows.indices[begin:end]], rows.data[begin:end], float(right), "relation")
+        for begin, end, right in ends
+    )
+    return Relaxed(x, bound, tuple(cuts))
 
 
 def _parts(relations: csr_array) -> Iterator[csr_array]:

@@ -211,6 +211,8 @@ def test_the_relaxation_bounds_what_branch_and_cut_proves() -> None:
     relaxed = relax(Field(problem), UNLIMITED)
     assert proved.proven
     assert 0 < relaxed.bound <= proved.cost
+    assert relaxed.cuts
+    assert all(cut.slack(proved.pattern.astype(float)) > -1e-9 for cut in relaxed.cuts)
 
 
 def test_rows_that_join_as_they_are_broken_give_the_whole_relaxation() -> None:
@@ -237,6 +239,13 @@ def test_rows_that_join_as_they_are_broken_give_the_whole_relaxation() -> None:
             compared.append(whole.fun > 0)
             assert relaxed.bound == pytest.approx(whole.fun, abs=1e-4)
             assert field.price[free] @ relaxed.x[free] == pytest.approx(whole.fun, abs=1e-4)
+            # The rows that bind alone have the same least cost.
+            alone = np.zeros((len(relaxed.cuts), len(field.price)))
+            for r, cut in enumerate(relaxed.cuts):
+                alone[r, cut.cells] = cut.weights
+            right = [-cut.right for cut in relaxed.cuts]
+            bound = linprog(field.price, A_ub=-alone, b_ub=right, bounds=(0, 1)).fun if right else 0
+            assert bound == pytest.approx(whole.fun, abs=1e-4)
 
     agree()
     assert any(compared)
