@@ -31,7 +31,7 @@ WORDS = {
     "guided": "patterns near the relaxation",
     "improved": "searching around the best pattern",
     "tightened": "raising the bound",
-    "core": "programs over few promising cells",
+    "parts": "programs over parts of the table",
     "search": "searching for cheaper patterns",
     "branch": "branching",
     "tie-break": "choosing among the cheapest",

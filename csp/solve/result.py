@@ -41,7 +41,7 @@ class Progress:
     Attributes
     ----------
     phase : str
-        What has been done last: "start", "cuts", "guided", "improved", "tightened", "core",
+        What has been done last: "start", "cuts", "guided", "improved", "tightened", "parts",
         "search", "branch", "tie-break", "audit".
     bound : int
         No safe pattern costs less, in cost units.

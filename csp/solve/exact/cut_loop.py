@@ -25,6 +25,7 @@ from csp.solve.exact.guide import (
     subspaces_fail,
     subspaces_lead,
 )
+from csp.solve.exact.part_programs import improve_parts
 from csp.solve.exact.root_cuts import tighten
 from csp.solve.exact.state import Run, answer_pattern, contenders, drive
 from csp.solve.exact.tiebreak import break_ties
@@ -50,6 +51,7 @@ _EVERYTHING = 0.3
 
 # The share of the time for witnesses in parts of the table, where these come first.
 _LOCAL_SHARE = 0.7
+_LOCAL_TIMES = 2.0
 
 # Rounds of the cut phase after which its point guides a search: a good incumbent early excludes
 # most cells of a large table.
@@ -72,8 +74,9 @@ _SHARE_OF_CUTS = 0.5
 # Shares of the time used so far that searches for patterns get before and after the relaxation is
 # tightened. Below the small gap a tree is expected to end; above it they get more, this share of
 # what is left. A wide gap of a large table is not closed by bounds, and patience pays, but where
-# subspaces fail not for long: bounds and core programs lead to better patterns of jjtabeltest3 and
-# table3 in 5 min. Tiny tables need no programs to find patterns.
+# subspaces fail not for long: bounds and programs over parts lead to better patterns of
+# jjtabeltest3 and table3 in 5 min. Tiny tables need no programs to find patterns.
+_SHARE_EARLY = 0.2
 _SHARE_BEFORE = 0.5
 _SHARE_BEFORE_LARGE = 0.1
 _SHARE_AFTER = 0.25
@@ -82,13 +85,9 @@ _WIDE_GAP = 0.2
 _WIDE_TABLE = 1000
 _SHARE_OF_REST = 0.4
 _SHARE_OF_SEARCH = 0.8
-_SHARE_OF_CORES = 0.5
+_SHARE_OF_PARTS = 0.8
 _SHARE_OF_BOUND = 0.4
 _SMALL_TABLE = 400
-
-# The same for programs that only look for patterns.
-_CORE_SHARE = 1 / 8
-_CORE_NODES = 200
 
 
 def solve_by_cuts(
@@ -123,7 +122,12 @@ def solve_by_cuts(
         _linear_phase(run)
         # A better incumbent leaves fewer cells to what follows.
         large = problem.table.n_cells >= VERY_LARGE
-        _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
+        if run.begun_locally:
+            improve_parts(run, run.clock.part(_SHARE_EARLY))
+            run.narrow(run.master.relax())
+            run.tell("parts")
+        else:
+            _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
         known = len(run.master.cuts)
         # A long search for patterns must not take the bound's best means away.
         if not _stays_wide(run):
@@ -262,11 +266,13 @@ def _begin_locally(run: Run) -> bool:
     found = solve_large(
         run.problem, clock=run.clock.part(_LOCAL_SHARE), gap=run.gap, integer=run.integer,
         seed=run.seed, progress=run.report, last=False,
+        as_long=np.inf if run.problem.alone.any() else _LOCAL_TIMES,
     )  # fmt: skip
     assert found.audit is not None
     run.take(found.audit)
     run.master.prefer(found.pattern)
     run.bound = max(run.bound, found.bound)
+    run.begun_locally = run.net is None and not run.problem.alone.any()
     run.tell("start")
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
@@ -305,7 +311,9 @@ def _linear_phase(run: Run) -> None:
     if answer.x is not None:
         run.raise_bound(answer.bound)
         x = answer.x
-    if x is not None and run.left > 0 and not run.close_enough and not subspaces_lead(run):
+    if run.begun_locally or subspaces_lead(run):
+        return
+    if x is not None and run.left > 0 and not run.close_enough:
         guided(run, x) if run.net is not None else guided(run, x, (0.9,))
         run.tell("guided")
         run.narrow(answer)
@@ -323,7 +331,9 @@ def _stays_wide(run: Run) -> bool:
 
 def _guide_again(run: Run) -> None:
     """Let the tightened relaxation guide the search for patterns; not on networks."""
-    if run.net is not None or run.left <= 0 or run.close_enough or subspaces_lead(run):
+    if run.net is not None or run.left <= 0 or run.close_enough:
+        return
+    if run.begun_locally or subspaces_lead(run):
         return
     answer = run.master.relax()
     if answer.x is not None:
@@ -355,12 +365,14 @@ def _improving_phase(run: Run) -> None:
     until = _as_long(run, _SHARE_AFTER)
     if run.best_cost - run.bound > _SMALL_GAP * run.best_cost:
         until = max(until, run.clock.part(_SHARE_OF_REST))
-    if (subspaces_lead(run) or _stays_wide(run)) and run.left < np.inf:
+    large = run.problem.table.n_cells >= VERY_LARGE
+    if (large or subspaces_lead(run) or _stays_wide(run)) and run.left < np.inf:
         # A tree seldom ends there.
         until = max(until, run.clock.part(_SHARE_OF_SEARCH))
     until = min(until, run.clock)
     if run.problem.table.n_cells >= _SMALL_TABLE and not subspaces_lead(run):
-        _core_programs(run, until.part(_SHARE_OF_CORES))
+        improve_parts(run, until.part(_SHARE_OF_PARTS))
+        run.tell("parts")
     improved(run, until)
     run.narrow(run.master.relax())
     run.tell("improved")
@@ -369,32 +381,6 @@ def _improving_phase(run: Run) -> None:
 def _as_long(run: Run, share: float) -> Clock:
     """Return a clock for a share of the time used so far."""
     return run.clock.within(share * (now() - run.began))
-
-
-def _core_programs(run: Run, until: Clock) -> None:
-    """Integer programs over the cells that the relaxation likes best, for their patterns only."""
-    share, fruitless = _CORE_SHARE, 0
-    while fruitless < 4 and not until.over and not run.close_enough:
-        assert run.best_cost is not None
-        answer = run.master.search(
-            run.problem.cost.astype(np.float64),
-            candidates=contenders(run, run.best_cost - run.step - run.constant, share),
-            step=run.step,
-            clock=until,
-            most_nodes=_CORE_NODES,
-        )
-        run.tell("core")
-        if answer.word == "large":
-            share, fruitless = share / 4, fruitless + 1
-            continue
-        if answer.x is None:
-            share, fruitless = 2 * share, fruitless + 1
-            continue
-        before = run.best_cost
-        pattern = answer.x > 0.5
-        if answer_pattern(run, pattern) is None:
-            completed(run, pattern, run.master.relax().x, until)
-        fruitless = 0 if run.best_cost < before else fruitless + 1
 
 
 def _integer_phase(run: Run) -> None:

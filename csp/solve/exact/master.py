@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
@@ -86,8 +87,7 @@ class Master:
         self.unit = unit_of(self.cost)
         self.cuts: list[Any] = []
         self._keys: set[bytes] = set()
-        self._lp: Relaxation | None = None
-        self._loaded = 0
+        self._start_anew()
         self._is_priced = priced
         self._preferred = np.zeros(problem.table.n_cells, dtype=bool)
 
@@ -140,7 +140,9 @@ class Master:
         return [*self._lp.held, *self.cuts[self._loaded :]]
 
     def _start_anew(self) -> None:
-        self._lp, self._loaded = None, 0
+        self._lp: Relaxation | None = None
+        self._loaded = 0
+        self._matrix: Any = csr_array((0, self._problem.table.n_cells))
 
     def relax(self, objective: NDArray[np.float64] | None = None) -> Answer:
         """Solve the linear relaxation, warm from the last time.
@@ -272,27 +274,24 @@ class Master:
 
         An answer instead if there is nothing to choose, or too much for the time.
         """
-        from scipy.sparse import csr_array, vstack
-
         used = candidates.copy()
         cuts = self.rows
-        if not self._is_priced:
-            used[:] = False
-            for cut in cuts:
-                used[cut.cells] = True
-            used &= candidates
-        used[[i for i, v in fixed.items() if v]] = True
+        chosen = [i for i, v in fixed.items() if v]
+        used[chosen] = True
         cells = np.flatnonzero(used)
-        most = _PROGRAM_A_SECOND * max(clock.left, 10.0)
-        rows = entries(cuts, cells, len(used), _PROGRAM if self._is_priced else most)
+        if self._is_priced:
+            rows = entries(cuts, cells, len(used), _PROGRAM)
+        else:
+            rows = csr_array(self._stacked()[:, cells])
+            if rows.nnz > _PROGRAM_A_SECOND * max(clock.left, 10.0):
+                rows = None
         if rows is None:
             return Answer("large", None, -np.inf)
-        if self._is_priced:
-            # Cells that no cut holds stay published.
-            used[cells] = np.bincount(rows.indices, minlength=len(cells)) > 0
-            used[[i for i, v in fixed.items() if v]] = True
-            rows = csr_array(rows[:, np.flatnonzero(used[cells])])
-            cells = np.flatnonzero(used)
+        # Cells that no cut holds stay published.
+        used[cells] = np.bincount(rows.indices, minlength=len(cells)) > 0
+        used[chosen] = True
+        rows = csr_array(rows[:, np.flatnonzero(used[cells])])
+        cells = np.flatnonzero(used)
         place = np.full(len(used), -1, np.int64)
         place[cells] = np.arange(len(cells))
         right = np.array([c.right for c in cuts])
@@ -323,6 +322,14 @@ class Master:
             row_lower=right, row_upper=top, integer=True,
         )  # fmt: skip
         return model, cells, scale
+
+    def _stacked(self) -> Any:
+        """Weights of all cuts as a csr_array over the cells of the table."""
+        n = self._problem.table.n_cells
+        new = self.cuts[self._matrix.shape[0] :]
+        if new:
+            self._matrix = vstack([self._matrix, entries(new, np.arange(n), n)], format="csr")
+        return self._matrix
 
     def _answer(
         self, model: Model, status: Status, cells: NDArray[np.int64], scale: float

@@ -70,6 +70,7 @@ class Run:
     waiting: WitnessPool | None = None
     subspace_share: float = 0.5
     cut_short: bool = False
+    begun_locally: bool = False
     combines: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     cutter: Cutter = field(init=False)

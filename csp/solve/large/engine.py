@@ -30,7 +30,7 @@ from csp.solve.unprotectable import unprotectable
 
 __all__ = ["LARGE", "begins", "solve_large"]
 
-LARGE = 5_000
+LARGE = 10_000
 """Number of cells from which branch and cut adds nothing to this engine in a minute."""
 
 # Number of cells from which a search by branch and cut does well to begin with this engine: if
@@ -140,7 +140,7 @@ class _Search:
 
 def solve_large(
     problem: Problem, *, clock: Clock, gap: float, integer: bool, seed: int,
-    progress: ProgressCallback | None, last: bool = True,
+    progress: ProgressCallback | None, last: bool = True, as_long: float = np.inf,
 ) -> Suppression:  # fmt: skip
     """Solve a large problem; see `csp.suppress` for the parameters.
 
@@ -148,6 +148,8 @@ def solve_large(
     ----------
     last : bool
         Whether nothing else is tried: everything is suppressed then if no pattern was found.
+    as_long : float
+        Limit of the search for better patterns, in times of what the first one took.
 
     Raises
     ------
@@ -167,7 +169,7 @@ def solve_large(
     search = _Search(problem, axes, clock, gap, integer, progress)
     stopped = "done"
     try:
-        stopped = _run(search, seed)
+        stopped = _run(search, seed, as_long)
     except OutOfTime:
         stopped = "time"
     except SolverError as error:
@@ -201,7 +203,7 @@ def solve_large(
     )  # fmt: skip
 
 
-def _run(search: _Search, seed: int) -> str:
+def _run(search: _Search, seed: int, as_long: float) -> str:
     """Construct, certify and improve; say what ended it."""
     problem, clock = search.problem, search.clock
     arrays = Field(problem, integer=search.integer)
@@ -237,6 +239,7 @@ def _run(search: _Search, seed: int) -> str:
     if search.best is None:
         _suppress_everything(search, late)
     search.tell("first pattern")
+    search.clock = search.clock.within(as_long * (now() - search.began))
     if sparse:
         if not search.close_enough:
             _relaxed(search, arrays)

@@ -1,0 +1,106 @@
+"""Better patterns by integer programs over a part of the table; the rest of the best one stays.
+
+What the relaxation says of a whole table with a wide gap is vague, and an integer program over all
+of it is long. A few suppressed cells and all that share a relation with one of them make a program
+of a hundred cells that ends at once, and the pool of cuts knows most of what it may not do (large
+neighbourhood search; Shaw 1998).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from csp.clock import Clock
+from csp.solve.exact.state import Run, answer_pattern
+
+__all__ = ["improve_parts"]
+
+# Cells drawn for the first parts; how many times more are drawn after a program that ended, and how
+# many times fewer after one that did not.
+_CELLS = 3
+_WIDER, _NARROWER = 1.02, 1.2
+
+# Weight in drawing of a cell that the relaxation suppresses wholly; one it publishes weighs 1 more.
+_SURE = 0.1
+
+# Limits of a part, and parts in a row without gain after which none is expected.
+_NODES = 300
+_SECONDS = 1.0
+_PATIENCE = 300
+
+
+def improve_parts(run: Run, until: Clock) -> None:
+    """Offer patterns that differ from the best one in a part of the table, while that pays.
+
+    Parameters
+    ----------
+    run : Run
+        With an incumbent.
+    until : Clock
+        When to stop; before that only after a program over all cells, or many parts in a row, that
+        found nothing.
+    """
+    rng = np.random.default_rng(run.seed)
+    relations = csr_array(run.problem.table.relations)
+    columns = csc_array(relations)
+    wide = float(_CELLS)
+    x = run.master.relax().x
+    doubt = np.ones(len(run.problem.free)) if x is None else 1 + _SURE - x
+    fruitless = 0
+    while fruitless < _PATIENCE and not until.over and not run.close_enough:
+        assert run.best is not None
+        chosen = np.flatnonzero(run.best & run.problem.free)
+        size = int(wide + rng.random())
+        if size < len(chosen):
+            odds = doubt[chosen] / doubt[chosen].sum()
+            drawn = rng.choice(chosen, size, replace=False, p=odds)
+            part = _around(drawn, relations, columns)
+        else:
+            part = np.ones(len(run.best), dtype=bool)
+        before = run.best_cost
+        ended = _improve(run, part, until)
+        if ended and not run.alive[~part].any():
+            return
+        fruitless = 0 if run.best_cost != before else fruitless + 1
+        wide = wide * _WIDER if ended else max(wide / _NARROWER, _CELLS)
+
+
+def _around(
+    cells: NDArray[np.int64], relations: csr_array, columns: csc_array
+) -> NDArray[np.bool_]:
+    """Cells that share a relation with one of some cells."""
+    rows = np.unique(columns[:, cells].indices)
+    part = np.zeros(relations.shape[1], dtype=bool)
+    part[relations[rows].indices] = True
+    return part
+
+
+def _improve(run: Run, part: NDArray[np.bool_], until: Clock) -> bool:
+    """Solve programs over a part until one finds a cheaper safe pattern, or there is none.
+
+    Return whether its programs ended within the limits.
+    """
+    assert run.best is not None
+    before = run.best_cost
+    assert before is not None
+    kept = run.best & run.problem.free & ~part
+    candidates = kept | (run.alive & part)
+    until = until.within(_SECONDS)
+    while not until.over:
+        answer = run.master.search(
+            run.problem.cost.astype(np.float64),
+            candidates=candidates,
+            fixed=dict.fromkeys(np.flatnonzero(kept).tolist(), 1),
+            step=run.step,
+            start=run.best,
+            clock=until,
+            most_nodes=_NODES,
+        )
+        if answer.x is None or run.cost_of(answer.x > 0.5) >= before or until.over:
+            return answer.word != "limit"
+        if answer_pattern(run, answer.x > 0.5) is not None:
+            run.tell("parts")
+            return answer.word != "limit"
+    return False
