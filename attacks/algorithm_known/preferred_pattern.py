@@ -86,7 +86,10 @@ class PreferredPattern:
         self._known = self._carried.for_(self._problem)
         if not self._relax():
             cost = self._problem.cost.astype(np.float64)
-            better = self._least(cost, self._spent, {}, [], step=float(self._step))
+            better = self._least(
+                cost, self._spent, self._problem.free, np.zeros_like(self._pattern), [],
+                step=float(self._step),
+            )  # fmt: skip
             if better is not None:
                 return better
         return self._earlier()
@@ -105,7 +108,7 @@ class PreferredPattern:
 
     def _earlier(self) -> NDArray[np.bool_] | None:
         """Among patterns of the same cost, one that is smaller as a binary number."""
-        fixed: dict[int, int] = {}
+        candidates, kept = self._problem.free.copy(), np.zeros_like(self._pattern)
         limits = [(self._problem.cost, self._spent)]
         undecided = np.flatnonzero(self._problem.free)[::-1]
         while len(undecided):
@@ -114,27 +117,28 @@ class PreferredPattern:
                 break
             first = int(np.argmax(bits))
             chunk = undecided[first : first + _CHUNK]
-            fixed |= dict.fromkeys(undecided[:first].tolist(), 0)
+            candidates[undecided[:first]] = False
             objective = np.zeros(len(self._pattern))
             objective[chunk] = 2.0 ** np.arange(len(chunk))[::-1]
             beaten = int(objective[self._pattern].sum())
-            better = self._least(objective, beaten, fixed, limits, step=1.0)
+            better = self._least(objective, beaten, candidates, kept, limits, step=1.0)
             if better is not None:
                 return better
-            fixed |= {int(i): int(self._pattern[i]) for i in chunk}
+            candidates[chunk] = False
+            kept[chunk] = self._pattern[chunk]
             undecided = undecided[first + _CHUNK :]
         return None
 
     def _least(
-        self, objective: NDArray[np.float64], beaten: int, fixed: dict[int, int],
-        limits: list[tuple[NDArray[np.int64], int]], *, step: float,
+        self, objective: NDArray[np.float64], beaten: int, candidates: NDArray[np.bool_],
+        kept: NDArray[np.bool_], limits: list[tuple[NDArray[np.int64], int]], *, step: float,
     ) -> NDArray[np.bool_] | None:  # fmt: skip
         """Find a safe pattern whose objective is below the published one's; None if none is."""
         problem, whole = self._problem, objective.astype(np.int64)
         while True:
             self._clock.check("a table was tested")
             answer = self._master.search(
-                objective, candidates=problem.free, fixed=fixed, limits=limits, step=step,
+                objective, candidates=candidates, kept=kept, limits=limits, step=step,
                 clock=self._clock, options=_SMALL,
             )  # fmt: skip
             if answer.word == "infeasible":

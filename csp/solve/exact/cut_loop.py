@@ -85,7 +85,6 @@ _WIDE_GAP = 0.2
 _WIDE_TABLE = 1000
 _SHARE_OF_REST = 0.4
 _SHARE_OF_SEARCH = 0.8
-_SHARE_OF_PARTS = 0.8
 _SHARE_OF_BOUND = 0.4
 _SMALL_TABLE = 400
 
@@ -371,7 +370,7 @@ def _improving_phase(run: Run) -> None:
         until = max(until, run.clock.part(_SHARE_OF_SEARCH))
     until = min(until, run.clock)
     if run.problem.table.n_cells >= _SMALL_TABLE and not subspaces_lead(run):
-        improve_parts(run, until.part(_SHARE_OF_PARTS))
+        improve_parts(run, until)
         run.tell("parts")
     improved(run, until)
     run.narrow(run.master.relax())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -176,7 +176,7 @@ class Master:
         objective: NDArray[np.float64],
         *,
         candidates: NDArray[np.bool_],
-        fixed: dict[int, int] | None = None,
+        kept: NDArray[np.bool_] | None = None,
         limits: list[tuple[NDArray[np.int64], int]] | None = None,
         step: float = 1.0,
         start: NDArray[np.bool_] | None = None,
@@ -192,8 +192,8 @@ class Master:
             Never negative, so that cells outside all cuts stay published.
         candidates : (n,) bool
             Free cells that may be suppressed.
-        fixed : dict of int to {0, 1}, optional
-            Decided cells.
+        kept : (n,) bool, optional
+            Free cells that are suppressed in any case.
         limits : list of ((n,) int64, int), optional
             Totals of whole numbers over the free cells that must not be exceeded.
         step : float
@@ -211,7 +211,9 @@ class Master:
         Answer
             `x` is integral; `bound` is the solver's lower bound.
         """
-        program = self._program(objective, candidates, fixed or {}, limits or [], step, clock)
+        if kept is None:
+            kept = np.zeros(len(candidates), dtype=bool)
+        program = self._program(objective, candidates, kept, limits or [], step, clock)
         if isinstance(program, Answer):
             return program
         model, cells, scale = program
@@ -219,14 +221,16 @@ class Master:
             model.set_option("mip_max_nodes", most_nodes)
         for name, value in options.items():
             model.set_option(name, value)
-        cost, inside = objective[cells], np.zeros(len(candidates), dtype=bool)
-        inside[cells] = True
         # HiGHS has been seen to call a start optimal that is not, with fractional objectives.
-        usable = start is not None and scale == step and (np.mod(cost, step) == 0).all()
-        if usable and start is not None and not (start & self._problem.free & ~inside).any():
+        usable = start is not None and scale == step and (np.mod(objective[cells], step) == 0).all()
+        known = ~self._problem.free | candidates | kept
+        if usable and start is not None and known[start].all():
             model.set_start(start[cells].astype(np.float64))
         status = model.solve(clock, interruptible=True, doubtful=True)
-        return self._answer(model, status, cells, scale)
+        answer = self._answer(model, status, cells, scale)
+        if answer.x is not None:
+            answer.x[kept] = 1.0
+        return replace(answer, bound=answer.bound + objective[kept].sum())
 
     def root(
         self, candidates: NDArray[np.bool_], step: int, clock: Clock = UNLIMITED
@@ -252,9 +256,8 @@ class Master:
             Valid for patterns of candidates that satisfy all cuts of the pool and cost less
             than what `Cut.below` says.
         """
-        program = self._program(
-            self._problem.cost.astype(np.float64), candidates, {}, [], step, clock
-        )
+        cost, none = self._problem.cost.astype(np.float64), np.zeros(len(candidates), dtype=bool)
+        program = self._program(cost, candidates, none, [], step, clock)
         if isinstance(program, Answer):
             return program, []
         model, cells, scale = program
@@ -267,40 +270,36 @@ class Master:
 
     def _program(
         self, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
-        fixed: dict[int, int], limits: list[tuple[NDArray[np.int64], int]], step: float,
+        kept: NDArray[np.bool_], limits: list[tuple[NDArray[np.int64], int]], step: float,
         clock: Clock,
     ) -> tuple[Any, NDArray[np.int64], float] | Answer:  # fmt: skip
         """Build the integer program: model, its cells, and the unit of its objective.
 
-        An answer instead if there is nothing to choose, or too much for the time.
+        Cells that are kept are in neither. An answer instead if there is nothing to choose, or too
+        much for the time.
         """
-        used = candidates.copy()
-        cuts = self.rows
-        chosen = [i for i, v in fixed.items() if v]
-        used[chosen] = True
-        cells = np.flatnonzero(used)
-        if self._is_priced:
-            rows = entries(cuts, cells, len(used), _PROGRAM)
-        else:
-            rows = csr_array(self._stacked()[:, cells])
-            if rows.nnz > _PROGRAM_A_SECOND * max(clock.left, 10.0):
-                rows = None
-        if rows is None:
+        n, cuts = len(candidates), self.rows
+        near = np.flatnonzero(candidates | kept) if self._is_priced else np.arange(n)
+        whole = entries(cuts, near, n, _PROGRAM) if self._is_priced else self._stacked()
+        if whole is None:
             return Answer("large", None, -np.inf)
-        # Cells that no cut holds stay published.
-        used[cells] = np.bincount(rows.indices, minlength=len(cells)) > 0
-        used[chosen] = True
-        rows = csr_array(rows[:, np.flatnonzero(used[cells])])
-        cells = np.flatnonzero(used)
-        place = np.full(len(used), -1, np.int64)
-        place[cells] = np.arange(len(cells))
-        right = np.array([c.right for c in cuts])
-        top = np.full(len(cuts), np.inf)
-        for whole, most in limits:
-            weights = whole.astype(np.float64)
+        right = np.array([c.right for c in cuts]) - whole @ kept[near].astype(np.float64)
+        choice = np.flatnonzero((candidates & ~kept)[near])
+        rows = csr_array(whole[:, choice])
+        # Rows that the kept cells satisfy say nothing of the others.
+        asking = np.flatnonzero(right > rows.minimum(0).sum(axis=1))
+        rows, right = csr_array(rows[asking]), right[asking]
+        if not self._is_priced and rows.nnz > _PROGRAM_A_SECOND * max(clock.left, 10.0):
+            return Answer("large", None, -np.inf)
+        # Cells that no row holds stay published.
+        used = np.bincount(rows.indices, minlength=len(choice)) > 0
+        rows, cells = csr_array(rows[:, np.flatnonzero(used)]), near[choice[used]]
+        top = np.full(len(right), np.inf)
+        for weights, most in limits:
             # Totals are whole, so half a unit more admits nothing new. Scaled to a million, the
             # row is as sharp as the solver's absolute tolerance lets it be; callers check sums.
-            sharp = 2.0**20 / max(1.0, float(weights[cells].max(initial=0.0)))
+            most -= int(weights[kept].sum())
+            sharp = 2.0**20 / max(1.0, float(weights[cells].max(initial=0)))
             rows = csr_array(vstack([rows, csr_array(weights[cells][None, :] * sharp)]))
             right = np.append(right, -np.inf)
             top = np.append(top, (most + 0.5) * sharp)
@@ -308,17 +307,14 @@ class Master:
             # Nothing left to choose: the empty choice satisfies the cuts, or nothing does.
             if (right > 0).any() or (top < 0).any():
                 return Answer("infeasible", None, np.inf)
-            return Answer("optimal", self._problem.forced.astype(np.float64), 0.0)
-        lower, upper = np.zeros(len(cells)), np.ones(len(cells))
-        for i, v in fixed.items():
-            if place[i] >= 0:
-                lower[place[i]] = upper[place[i]] = v
+            x = (self._problem.forced | kept).astype(np.float64)
+            return Answer("optimal", x, float(objective[kept].sum()))
         cost = objective[cells]
         # One unit of the objective is the smallest difference that counts, unless the largest
         # coefficient would then pass what a float solver can tell apart.
         scale = max(step, float(cost.max(initial=0.0)) / 2.0**31)
         model = Model(random_seed=self._seed, mip_abs_gap=0.5 * step / scale).load(
-            cost=cost / scale, lower=lower, upper=upper, rows=rows,
+            cost=cost / scale, lower=np.zeros(len(cells)), upper=np.ones(len(cells)), rows=rows,
             row_lower=right, row_upper=top, integer=True,
         )  # fmt: skip
         return model, cells, scale

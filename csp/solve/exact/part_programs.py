@@ -28,7 +28,7 @@ _SURE = 0.1
 # Limits of a part, and parts in a row without gain after which none is expected.
 _NODES = 300
 _SECONDS = 1.0
-_PATIENCE = 300
+_PATIENCE = 150
 
 
 def improve_parts(run: Run, until: Clock) -> None:
@@ -86,20 +86,19 @@ def _improve(run: Run, part: NDArray[np.bool_], until: Clock) -> bool:
     before = run.best_cost
     assert before is not None
     kept = run.best & run.problem.free & ~part
-    candidates = kept | (run.alive & part)
     until = until.within(_SECONDS)
     while not until.over:
         answer = run.master.search(
             run.problem.cost.astype(np.float64),
-            candidates=candidates,
-            fixed=dict.fromkeys(np.flatnonzero(kept).tolist(), 1),
+            candidates=run.alive & part,
+            kept=kept,
             step=run.step,
             start=run.best,
             clock=until,
             most_nodes=_NODES,
         )
         if answer.x is None or run.cost_of(answer.x > 0.5) >= before or until.over:
-            return answer.word != "limit"
+            return answer.word not in ("limit", "large")
         if answer_pattern(run, answer.x > 0.5) is not None:
             run.tell("parts")
             return answer.word != "limit"

@@ -90,7 +90,7 @@ def _smallest_number(run: Run) -> Outcome:
     """
     assert run.best is not None
     candidates = _candidates(run)
-    fixed: dict[int, int] = {}
+    kept = np.zeros(len(candidates), dtype=bool)
     undecided = np.flatnonzero(candidates)[::-1]
     while len(undecided):
         bits = run.best[undecided]
@@ -98,13 +98,14 @@ def _smallest_number(run: Run) -> Outcome:
             break
         first = int(np.argmax(bits))
         chunk = undecided[first : first + _CHUNK]
-        fixed |= dict.fromkeys(undecided[:first].tolist(), 0)
+        candidates[undecided[:first]] = False
         objective = np.zeros(run.problem.table.n_cells)
         objective[chunk] = 2.0 ** np.arange(len(chunk))[::-1]
-        outcome = _minimise(run, objective, candidates, fixed)
+        outcome = _minimise(run, objective, candidates, kept)
         if outcome != "done":
             return outcome
-        fixed |= {int(i): int(run.best[i]) for i in chunk}
+        candidates[chunk] = False
+        kept[chunk] = run.best[chunk]
         undecided = undecided[first + _CHUNK :]
     return "done"
 
@@ -114,7 +115,7 @@ def _smallest_hash(run: Run) -> Outcome:
     candidates = _candidates(run)
     weights = label_hash(run.problem, np.flatnonzero(candidates))
     _cut_by(run, weights)
-    return _minimise(run, weights.astype(np.float64), candidates, {})
+    return _minimise(run, weights.astype(np.float64), candidates, np.zeros_like(candidates))
 
 
 def _cut_by(run: Run, weights: NDArray[np.int64]) -> None:
@@ -139,7 +140,7 @@ def _candidates(run: Run) -> NDArray[np.bool_]:
 
 def _minimise(
     run: Run, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
-    fixed: dict[int, int],
+    kept: NDArray[np.bool_],
 ) -> Outcome:  # fmt: skip
     """Least objective among the cheapest safe patterns; the incumbent is replaced by it.
 
@@ -157,7 +158,7 @@ def _minimise(
         answer = run.master.search(
             objective,
             candidates=candidates,
-            fixed=fixed,
+            kept=kept,
             limits=limits,
             start=run.best,
             clock=run.clock,
