@@ -48,7 +48,7 @@ def suppress(
         "cuts" solves integer programs and adds cuts in turn (`csp.solve.exact.cut_loop`); "branch"
         keeps one tree and adds cuts at its nodes (`csp.solve.exact.tree`). "auto" is "cuts" for
         networks (two-way tables, also with one hierarchy), "large" for other labelled tables from
-        5,000 cells on, "branch" for the rest, which begins with it from 1,000 or 2,000 cells on.
+        10,000 cells on, "branch" for the rest, which begins with it from 1,000 or 2,000 cells on.
         "large" finds witnesses in parts of the table (`csp.solve.large`); it takes tables in which
         every relation runs along one dimension, and seldom proves an optimum. "small" is
         the compiled search over networks of up to 64 cells that need not be published
