@@ -35,7 +35,7 @@ from csp.solve.fallback import grace
 from csp.solve.large.axes import Axes
 from csp.solve.large.engine import begins, solve_large
 from csp.solve.large.field import Field
-from csp.solve.large.relaxation import relax
+from csp.solve.large.relaxation import Relaxation
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.unprotectable import no_union_safe_pattern, unprotectable
 
@@ -285,13 +285,9 @@ def _linear_phase(run: Run) -> None:
     until = run.until(_SHARE_OF_CUTS) if run.net is None else run.soft_clock
     if _stays_wide(run):
         # What relations ask by themselves is most of what cuts find in that time, or more.
-        try:
-            relaxed = relax(Field(run.problem), deep)
-        except SolverError as error:  # patterns need no bound
-            run.note(str(error))
-        else:
-            run.raise_bound(relaxed.bound)
-            run.master.add(list(relaxed.cuts))
+        relaxed = Relaxation(Field(run.problem), deep).solve(clock=deep)
+        run.raise_bound(relaxed.bound)
+        run.master.add(list(relaxed.cuts))
         run.tell("relations")
     for answer in drive(run, until=until):
         run.raise_bound(answer.bound)

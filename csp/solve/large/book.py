@@ -131,6 +131,11 @@ class Book:
 
     def spare(self, number: int) -> bool:
         """Whether everything is settled without a witness."""
+        if self.attackers is None:
+            cell = self.field.cell
+            return all(
+                len(self._serving[r]) > 1 or int(cell[r]) in self._kept for r in self._meets[number]
+            )
         one = frozenset((number,))
         return all(self.settled(r, one) for r in self._meets[number])
 

@@ -40,12 +40,16 @@ class Builder:
         May be changed from search to search.
     compared : int
         Blocks that hold a witness, of which the cheapest is taken; likewise.
+    looks : int
+        Programs at most for a witness in a block (see `Block.cheapest`); likewise.
     """
 
     def __init__(
-        self, field: Field, axes: Axes, clock: Clock = UNLIMITED, *, compared: int = 1
-    ) -> None:
-        self._field, self._axes, self.clock, self.compared = field, axes, clock, compared
+        self, field: Field, axes: Axes, clock: Clock = UNLIMITED, *, compared: int = 1,
+        looks: int = 2,
+    ) -> None:  # fmt: skip
+        self._field, self._axes, self.clock = field, axes, clock
+        self.compared, self.looks = compared, looks
         d = axes.codes.shape[1]
         single = [tuple(int(i == k) for i in range(d)) for k in range(d)]
         wider = [tuple(1 + int(i == k) for i in range(d)) for k in range(d)]
@@ -67,7 +71,7 @@ class Builder:
     def _blocks_around(self, p: int, price: NDArray[np.float64], *, whole: bool) -> Iterator[Block]:
         """Yield blocks round a cell that hold it, larger and larger ones."""
         seen = set()
-        room = np.minimum(self._field.up, self._field.down)
+        room = self._field.both
         for growth in self._growths:
             tops = self._axes.around(p, growth)
             if tops in seen:
@@ -137,7 +141,9 @@ class Builder:
             for way in ways:
                 self.programs += 1
                 self.clock.check("a pattern was found")
-                one = block.cheapest(p, way, price, self.clock, banned=banned, whole=whole)
+                one = block.cheapest(
+                    p, way, price, self.clock, banned=banned, whole=whole, looks=self.looks
+                )
                 if one is not None and r in field.served(one):
                     found += 1
                     cost = float(price[one.cells].sum())

@@ -23,7 +23,7 @@ from csp.solve.large.construct import Builder, prune, serve_together
 from csp.solve.large.exchange import drop_cells
 from csp.solve.large.field import Field, Witness
 from csp.solve.large.regions import improve_regions
-from csp.solve.large.relaxation import Relaxed, relax
+from csp.solve.large.relaxation import CLOSE, Relaxation
 from csp.solve.large.swaps import occupied, swaps
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
 from csp.solve.unprotectable import unprotectable
@@ -42,17 +42,22 @@ _BEGINS = 2_000
 _TRUST = 0.95
 
 # Witnesses compared for each requirement when a second pattern is constructed, and the time for
-# that, if time is limited, in times of what has passed. (It takes twice as long as the first.)
+# that, if time is limited, in times of what has passed: at least (it takes about twice as long as
+# the first, and less is wasted) and at most.
 _COMPARED = 2
-_AGAIN = 4
+_TWICE, _AGAIN = 2.0, 4.0
 
 # Share of the combinations of codes that are cells, below which pairs of cells serve best: blocks
 # are products of codes, most of which are missing there.
 _SPARSE = 0.1
 
-# Shares of the time for the relaxation, and of what is left for the audit of a pattern.
-_RELAX = 0.3
+# Shares of the time for the relaxation before the first pattern and for the rest of it, and of what
+# is left for the audit of a pattern.
+_RELAX, _CLOSER = 0.3, 0.1
 _AUDIT = 0.3
+
+# A point of the relaxation this near to its optimum guides as well as a nearer one.
+_GUIDE = 0.02
 
 # Time kept for an audit, in times of the last one.
 _AS_LONG = 1.2
@@ -132,7 +137,24 @@ class _Search:
             If it costs less than the bound; it has been kept.
         """
         self.best, self.cost = result, cost_of(self.problem, result.certificate.pattern)
-        if self.bound > self.cost:
+        self._compare()
+
+    def raise_bound(self, relaxed: float) -> None:
+        """Take a bound on the cost of the free cells.
+
+        Raises
+        ------
+        SolverError
+            If the best pattern costs less.
+        """
+        problem = self.problem
+        step = smallest_step(problem.cost[problem.free])
+        bound = cost_of(problem, problem.forced) + round_up(relaxed, step)
+        self.bound = max(self.bound, bound)
+        self._compare()
+
+    def _compare(self) -> None:
+        if self.cost is not None and self.bound > self.cost:
             self.bound = cost_of(self.problem, self.problem.forced)
             msg = "a safe pattern costs less than the bound"
             raise SolverError(msg)
@@ -211,15 +233,16 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
     builder = Builder(arrays, search.axes)
     attackers = Attackers(problem) if problem.alone.any() else None
     sparse = occupied(search.axes) < _SPARSE
-    # Pairs are found as well without a guide, and the relaxation of a sparse table takes minutes.
-    relaxed = None if sparse else _relaxed(search, arrays)
+    # Pairs are found as well without a guide.
+    relaxation = None if sparse else Relaxation(arrays, search.clock.part(_RELAX))
+    x = None if relaxation is None else _relaxed(search, relaxation, _RELAX, _GUIDE)
     # A first pattern is worth being a little late.
     late = Clock(clock.end + grace(clock.end - search.began)) if clock.end < np.inf else clock
     book = Book(arrays, attackers)
     builder.clock = late
     serve_together(book, late)
     beforehand = dict(book.witnesses)
-    guide, rows = _guide(problem, arrays, relaxed), np.arange(len(arrays.cell))
+    guide, rows = _guide(problem, arrays, x), np.arange(len(arrays.cell))
     if sparse:
         for witness in swaps(arrays, search.axes, guide, late):
             book.add(witness)
@@ -229,9 +252,13 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
         sparse = 2 * sum(left is None for left in against.values()) < len(rows)
         rows = np.array(list(against), np.int64)
         if not sparse:
-            relaxed = _relaxed(search, arrays)
-            guide = np.where(book.used > 0, 0.0, _guide(problem, arrays, relaxed))
+            relaxation = Relaxation(arrays, search.clock.part(_RELAX))
+            x = _relaxed(search, relaxation, _RELAX, _GUIDE)
+            guide = np.where(book.used > 0, 0.0, _guide(problem, arrays, x))
+    # A second pattern follows, for which there is more time.
+    builder.looks = 1
     failed = builder.serve(book, builder.order(rows), guide)
+    builder.looks = 2
     search.rescued = len(failed)
     _rescue(search, book, failed, late)
     prune(book, arrays.price)
@@ -240,11 +267,12 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
         _suppress_everything(search, late)
     search.tell("first pattern")
     search.clock = search.clock.within(as_long * (now() - search.began))
-    if sparse:
-        if not search.close_enough:
-            _relaxed(search, arrays)
-    else:
-        book = _again(search, book, beforehand, builder, relaxed, late)
+    if relaxation is None and not search.close_enough:
+        relaxation = Relaxation(arrays, search.clock.part(_RELAX))
+    if relaxation is not None:
+        x = _relaxed(search, relaxation, _RELAX if sparse else _CLOSER)
+    if not sparse:
+        book = _again(search, book, beforehand, builder, x, late)
     rng = np.random.default_rng(seed)
     # Regions know nothing of lone contributors, and are products of codes.
     ways = ["regions", "cells"] if attackers is None and not sparse else ["cells"]
@@ -274,19 +302,14 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
     return "done" if search.cost == search.bound else "gap"
 
 
-def _relaxed(search: _Search, arrays: Field) -> Relaxed | None:
-    """Solve the relaxation, which gives the bound; None if the solver does not end it."""
-    problem, relaxed = search.problem, None
-    try:
-        relaxed = relax(arrays, search.clock.part(_RELAX))
-    except SolverError as error:  # patterns need no bound
-        search.notes.append(str(error))
-    else:
-        step = smallest_step(problem.cost[problem.free])
-        forced = cost_of(problem, problem.forced)
-        search.bound = max(search.bound, forced + round_up(relaxed.bound, step))
+def _relaxed(
+    search: _Search, relaxation: Relaxation, share: float, gap: float = CLOSE
+) -> NDArray[np.float64]:
+    """Solve the relaxation for a share of the time; its point, after its bound is taken."""
+    relaxed = relaxation.solve(gap, search.clock.part(share))
+    search.raise_bound(relaxed.bound)
     search.tell("bound")
-    return relaxed
+    return relaxed.x
 
 
 def _slice(search: _Search) -> tuple[Clock, Clock]:
@@ -301,7 +324,7 @@ def _slice(search: _Search) -> tuple[Clock, Clock]:
 
 def _again(
     search: _Search, book: Book, beforehand: dict[int, Witness], builder: Builder,
-    relaxed: Relaxed | None, late: Clock,
+    x: NDArray[np.float64] | None, late: Clock,
 ) -> Book:  # fmt: skip
     """Construct once more, with a choice among witnesses for each requirement; keep the better."""
     arrays = book.field
@@ -311,13 +334,15 @@ def _again(
     if reserve.end < np.inf:
         spent = now() - search.began
         reserve = reserve.part(1 - _AUDIT).within(_AGAIN * spent)
+        if reserve.left < _TWICE * spent:
+            return book
     other = Book(arrays, book.attackers)
     for witness in beforehand.values():
         other.add(witness)
     builder.clock, builder.compared = reserve, _COMPARED
     try:
         rows = np.arange(len(arrays.cell))
-        failed = builder.serve(other, builder.order(rows), _guide(search.problem, arrays, relaxed))
+        failed = builder.serve(other, builder.order(rows), _guide(search.problem, arrays, x))
     except OutOfTime:
         return book
     finally:
@@ -334,11 +359,11 @@ def _again(
     return other
 
 
-def _guide(problem: Problem, arrays: Field, relaxed: Relaxed | None) -> NDArray[np.float64]:
+def _guide(problem: Problem, arrays: Field, x: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Prices to construct by: cells that the relaxation holds are cheap."""
     guide = arrays.price.copy()
-    if relaxed is not None:
-        guide *= 1 - _TRUST * relaxed.x
+    if x is not None:
+        guide *= 1 - _TRUST * x
     guide[problem.forced] = 0.0
     return guide
 

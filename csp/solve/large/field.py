@@ -53,6 +53,8 @@ class Field:
         Relations by rows and by cells.
     up, down : (n,) int64
         Room of each cell, 0 where it must be published.
+    both : (n,) int64
+        Room either way: the smaller of the two.
     open : (n,) bool
         Cells that have any room.
     price : (n,) float64
@@ -80,6 +82,7 @@ class Field:
         most = _ROOM * largest * int(np.abs(self.relations.data).max(initial=1))
         up, down = (np.minimum(side, most) for side in room(problem.table))
         self.up, self.down = np.where(movable, up, 0), np.where(movable, down, 0)
+        self.both = np.minimum(self.up, self.down)
         self.open = (self.up > 0) | (self.down > 0)
         self.price = np.where(problem.free, problem.cost, 0).astype(np.float64)
         rise, fall = _levels(problem, self.up, self.down)
@@ -154,15 +157,16 @@ def movable(columns: csc_array, cells: NDArray[np.int64]) -> tuple[NDArray[np.in
         The relations that hold at least two of them.
     """
     matrix = csr_array(columns[:, cells])
-    matrix = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
-    while len(cells):
-        size = np.diff(matrix.indptr)
-        stuck = np.zeros(len(cells), dtype=bool)
+    row, at = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices
+    moves = np.ones(len(cells), dtype=bool)
+    while True:
         # A cell that is alone in a relation cannot move; without it others may be alone.
-        stuck[matrix.indices[matrix.indptr[:-1][size == 1]]] = True
-        if not stuck.any():
+        size = np.bincount(row, minlength=matrix.shape[0])
+        alone = size[row] == 1
+        if not alone.any():
             break
-        cells = cells[~stuck]
-        matrix = csr_array(matrix[:, np.flatnonzero(~stuck)])
-        matrix = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
-    return cells, matrix
+        moves[at[alone]] = False
+        stays = moves[at]
+        row, at = row[stays], at[stays]
+    kept = csr_array(matrix[np.flatnonzero(size)])
+    return cells[moves], csr_array(kept[:, np.flatnonzero(moves)])

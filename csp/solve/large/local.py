@@ -24,10 +24,6 @@ _FREE = 1e-4
 _ZERO = 1e-7
 
 
-# Programs at most for one witness: from the second on a cell that moves costs its price, however
-# far.
-_LOOKS = 2
-
 # Seconds and gap of an integer program: any witness in whole units will do.
 _WHOLE_SECONDS = 2.0
 _WHOLE_GAP = 0.3
@@ -78,7 +74,7 @@ class Block:
 
     def cheapest(
         self, cell: int, way: Way, price: NDArray[np.float64], clock: Clock = UNLIMITED, *,
-        banned: NDArray[np.int64] | None = None, whole: bool = False,
+        banned: NDArray[np.int64] | None = None, whole: bool = False, looks: int = 2,
     ) -> Witness | None:  # fmt: skip
         """Witness that moves a cell as far as asked, with little cost of new cells.
 
@@ -93,6 +89,8 @@ class Block:
             Cells that must stay.
         whole : bool
             Whether steps have to be whole units, by an integer program.
+        looks : int
+            Programs at most: from the second on a cell that moves costs its price, however far.
 
         Returns
         -------
@@ -124,7 +122,7 @@ class Block:
         weight = np.where(money > 0, money * need / np.minimum(reach, need), _FREE)
         best: Witness | None = None
         paid = np.inf
-        for _ in range(_LOOKS):
+        for _ in range(looks):
             model.set_costs(columns, np.concatenate([weight, weight]))
             model.forget()
             z = self._solution(model, clock.within(_WHOLE_SECONDS) if whole else clock, whole=whole)
@@ -157,9 +155,11 @@ class Block:
 
     def _exactly(self, z: NDArray[np.float64]) -> Witness | None:
         """Whole numbers along a vertex."""
-        at = np.flatnonzero(z)
-        steps = whole_steps(csr_array(self._matrix[:, at]), z[at])
-        return None if steps is None else self._field.along(self.cells[at], steps)
+        steps = whole_steps(self._matrix, z)
+        if steps is None:
+            return None
+        at = np.flatnonzero(steps)
+        return self._field.along(self.cells[at], steps[at])
 
 
 def whole_steps(matrix: csr_array, z: NDArray[np.float64]) -> NDArray[np.int64] | None:
@@ -168,21 +168,27 @@ def whole_steps(matrix: csr_array, z: NDArray[np.float64]) -> NDArray[np.int64] 
     Parameters
     ----------
     matrix : (m, k) csr_array of int64
-        Relations among the cells that move.
+        Relations among the cells.
     z : (k,) float64
-        Not 0.
+        0 at cells that do not move.
     """
-    size = np.abs(z)
+    at = np.flatnonzero(z)
+    size = np.abs(z[at])
+    steps = np.zeros(len(z), np.int64)
     # A vertex has whole ratios or whole units, over small denominators, and not always both.
     for unit in (float(size.min()), 1.0):
         divisor = common_denominator(size / unit)
         if divisor is None or size.max() / unit * divisor >= 2.0**40:
             continue
-        whole = np.rint(z / unit * divisor).astype(np.int64)
-        if (whole == 0).any() or (matrix @ whole).any():
+        steps[at] = np.rint(z[at] / unit * divisor)
+        if (steps[at] == 0).any() or (matrix @ steps).any():
             continue
-        return np.asarray(whole // np.gcd.reduce(whole))
-    if len(z) > _EXACT:
+        return np.asarray(steps // np.gcd.reduce(steps))
+    if len(at) > _EXACT:
         return None
-    used = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))])
-    return whole_direction(used, z)
+    used = csr_array(matrix[:, at])
+    exact = whole_direction(csr_array(used[np.flatnonzero(np.diff(used.indptr))]), z[at])
+    if exact is None:
+        return None
+    steps[at] = exact
+    return steps

@@ -402,11 +402,12 @@ class _Search:
         return self._moves.values
 
     def _witness(self, z: NDArray[np.float64]) -> Steps | None:
-        at = np.flatnonzero(np.abs(z) > _ZERO)
-        if not len(at):
+        z = np.where(np.abs(z) > _ZERO, z, 0.0)
+        steps = whole_steps(self._region.matrix, z) if z.any() else None
+        if steps is None:
             return None
-        steps = whole_steps(csr_array(self._region.matrix[:, at]), z[at])
-        return None if steps is None else (self._region.cells[at], steps)
+        at = np.flatnonzero(steps)
+        return self._region.cells[at], steps[at]
 
     def _met(self, witness: Steps, lost: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which requirements a witness meets, followed as far as rooms allow."""

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from csp.clock import Clock
-from csp.highs import Model, Status, safe_bound
+from csp.clock import UNLIMITED, Clock
 from csp.solve.cuts import Cut
 from csp.solve.large.field import Field
+from csp.solve.large.first_order import FirstOrder
 
-__all__ = ["Relaxed", "conditions", "least", "relax"]
+__all__ = ["CLOSE", "Relaxation", "Relaxed", "conditions", "least"]
 
 # A level that any move reaches, and by how much a point leaves a row open.
 _ANY = 1e-9
@@ -27,10 +27,11 @@ _BROKEN = 1e-6
 # Pairs of cells in relations whose conditions are written down at once: half a gigabyte.
 _PAIRS = 5_000_000
 
-# Steps after which the simplex method gives way to an interior-point method, and the number of rows
-# that then join together: on two5in6 and ninenew this takes 9 and 11 s, without it 17 and 14.
-_STEPS = 3000
-_ALL = 100_000
+CLOSE = 5e-4
+"""Share of the cost by which point and bound may differ in the end."""
+
+# Multipliers below this share of the largest are those of rows that hardly bind.
+_BINDING = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -40,13 +41,12 @@ class Relaxed:
     Attributes
     ----------
     x : (n,) float64
-        Between 0 and 1; 1 at cells that every pattern suppresses.
+        Between 0 and 1; 1 at cells that every pattern suppresses. It may break rows by a little.
     bound : float
-        No safe pattern has cheaper free cells: by weak duality, so that tolerances of the solver
-        cannot raise it.
+        No safe pattern has cheaper free cells: by weak duality, however near the optimum is.
     cuts : tuple of Cut
-        The rows that bind at the last point. Some cheapest pattern keeps them all, as those do
-        from which no cell can be spared.
+        The rows that bind. Some cheapest pattern keeps them all, as those do from which no cell can
+        be spared.
     """
 
     x: NDArray[np.float64]
@@ -54,62 +54,61 @@ class Relaxed:
     cuts: tuple[Cut, ...] = ()
 
 
-def relax(field: Field, clock: Clock) -> Relaxed:
-    """Solve the relaxation, or as much of it as there is time for.
-
-    Few rows bind: those that a point does not satisfy join the program, again and again, and every
-    program on the way has a bound and a point.
+class Relaxation:
+    """The relaxation of a problem, solved more closely with every call.
 
     Parameters
     ----------
     field : Field
     clock : Clock
+        When to stop writing rows; those of the other relations are missing then.
     """
-    problem = field.problem
-    fixed = problem.forced & field.open
-    columns = np.flatnonzero(field.open & ~fixed)
-    asked = []
-    for part in _parts(field.relations):
-        asked.append(_asked(field, part, fixed, columns))
-        if clock.over:
-            break
-    rows = csr_array(vstack([part for part, _ in asked]))
-    lower = np.concatenate([least for _, least in asked])
-    del asked
-    price, endless = field.price[columns], np.full(len(lower), np.inf)
-    model = Model(solver="simplex").load(
-        cost=price, lower=np.zeros(len(columns)), upper=np.ones(len(columns)),
-        rows=csr_array(rows[:0]), row_lower=lower[:0], row_upper=endless[:0],
-    )  # fmt: skip
-    held = binding = np.empty(0, np.int64)
-    z, bound, hard = np.zeros(len(columns)), 0.0, False
-    while not clock.over:
-        broken = np.setdiff1d(np.flatnonzero(lower - rows @ z > _BROKEN), held)
-        if not len(broken):
-            break
-        if hard and len(lower) <= _ALL:
-            broken = np.setdiff1d(np.arange(len(lower)), held)
-        held = np.concatenate([held, broken])
-        model.add_rows(csr_array(rows[broken]), lower[broken], endless[broken])
-        word, stepwise = model.solve_stepwise(clock, _STEPS)
-        if word != Status.OPTIMAL:
-            break
-        hard |= not stepwise
-        solution = model.solution
-        z = np.clip(np.asarray(solution.col_value), 0, 1)
-        y = np.maximum(np.asarray(solution.row_dual), 0)
-        reduced = price - csr_array(rows[held]).T @ y
-        bound = max(bound, safe_bound(lower[held], y, reduced))
-        binding = held[y > 0]
-    x = fixed.astype(np.float64)
-    x[columns] = z
-    rows.sort_indices()
-    ends = zip(rows.indptr[binding], rows.indptr[binding + 1], lower[binding], strict=True)
-    cuts = (
-        Cut(columns[rows.indices[begin:end]], rows.data[begin:end], float(right), "relation")
-        for begin, end, right in ends
-    )
-    return Relaxed(x, bound, tuple(cuts))
+
+    def __init__(self, field: Field, clock: Clock = UNLIMITED) -> None:
+        self._fixed = field.problem.forced & field.open
+        self._columns = np.flatnonzero(field.open & ~self._fixed)
+        asked = []
+        for part in _parts(field.relations):
+            asked.append(_asked(field, part, self._fixed, self._columns))
+            if clock.over:
+                break
+        self._rows = csr_array(vstack([part for part, _ in asked]))
+        self._lower = np.concatenate([least for _, least in asked])
+        self._program = FirstOrder(self._rows, self._lower, field.price[self._columns])
+
+    def __repr__(self) -> str:
+        return f"Relaxation({self._program!r})"
+
+    def solve(self, gap: float = CLOSE, clock: Clock = UNLIMITED) -> Relaxed:
+        """Come as near to the optimum as this, or as there is time for.
+
+        Parameters
+        ----------
+        gap : float
+            Share of the bound by which the cost of the point may be above it.
+        clock : Clock
+        """
+        program = self._program
+        program.run(gap, clock)
+        x = self._fixed.astype(np.float64)
+        x[self._columns] = program.x
+        return Relaxed(x, program.bound, self._cuts())
+
+    def _cuts(self) -> tuple[Cut, ...]:
+        """Rows that bind."""
+        rows, y = self._rows, self._program.multipliers
+        binding = np.flatnonzero(y > _BINDING * y.max(initial=0.0))
+        rows.sort_indices()
+        ends = zip(
+            rows.indptr[binding], rows.indptr[binding + 1], self._lower[binding], strict=True
+        )
+        return tuple(
+            Cut(
+                self._columns[rows.indices[begin:end]], rows.data[begin:end], float(right),
+                "relation",
+            )
+            for begin, end, right in ends
+        )  # fmt: skip
 
 
 def _parts(relations: csr_array) -> Iterator[csr_array]:
