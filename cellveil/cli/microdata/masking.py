@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cellveil.cli.answers import answer, say_written
-from cellveil.cli.masked_files import attack, check
-from cellveil.cli.microaggregate import microaggregate
+from cellveil.cli.microdata.masked_files import attack, check
+from cellveil.cli.microdata.microaggregate import microaggregate
 from cellveil.cli.options import (
     RESULTS,
     Confidential,

@@ -60,7 +60,7 @@ def suppress(
 
     import numpy as np
 
-    from cellveil.cli.defence import defence_words, needs_width, read_defence
+    from cellveil.cli.tables.defence import defence_words, needs_width, read_defence
     from cellveil.io.files import (
         check_outputs,
         pattern_columns,

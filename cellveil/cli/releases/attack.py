@@ -11,7 +11,7 @@ import typer
 
 from cellveil.cli.answers import answer, known_mechanism, print_columns, read_mechanism
 from cellveil.cli.options import RESULTS, MaxTables, MechanismFile, ReleaseIn, Reveal, Summary
-from cellveil.cli.release_attacks import explain, insiders, joint, posterior
+from cellveil.cli.releases.release_attacks import explain, insiders, joint, posterior
 from cellveil.front import SAFE, UNSAFE
 from cellveil.render.screen import say
 
