@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from csp.audits.audit import Audit, audit
     from csp.audits.intervals import intervals
     from csp.audits.violations import Violation
-    from csp.batch import protect_many
     from csp.decoys.decoys import Decoys
     from csp.decoys.guarantee import Guarantee
     from csp.decoys.key import Key
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from csp.exact import UNBOUNDED
     from csp.formats.apriori import read_apriori, write_apriori
     from csp.formats.delimited import TextFile
-    from csp.mechanism import Mechanism, protect
+    from csp.mechanism import Mechanism, protect, protect_many
     from csp.problem.apriori import apply_apriori
     from csp.problem.jj import read_jj, write_jj
     from csp.problem.problem import Problem
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "csp.audits.audit": ("Audit", "audit"),
-    "csp.batch": ("protect_many",),
     "csp.tables.contributors": ("Contributors",),
     "csp.decoys.decoys": ("Decoys",),
     "csp.decoys.suppress": ("Defended", "defend"),
@@ -80,7 +78,7 @@ _HOMES = {
     "csp.tables.hierarchies.hierarchy": ("Hierarchy",),
     "csp.decoys.key": ("Key",),
     "csp.tables.link": ("link",),
-    "csp.mechanism": ("Mechanism", "protect"),
+    "csp.mechanism": ("Mechanism", "protect", "protect_many"),
     "csp.exact": ("UNBOUNDED",),
     "csp.problem.problem": ("Problem",),
     "csp.protection": ("Protected",),

@@ -40,7 +40,6 @@ KERNELS = Kernels(
         "microagg.compliance.sensitivity",
         "microagg.compliance.merge",
         "microagg.compliance.local_search",
-        "microagg.compliance.repair",
     ),
 )
 

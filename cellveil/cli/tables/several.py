@@ -26,10 +26,9 @@ from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import printable, say
 from cellveil.render.tables import guarantee
 from cellveil.signals import exit_code
-from csp.batch import protect_many
 from csp.errors import CellveilError, InputError
 from csp.formats.files import written_together
-from csp.mechanism import Mechanism
+from csp.mechanism import Mechanism, protect_many
 from csp.protection import Protected
 from csp.tables.table import Table
 
