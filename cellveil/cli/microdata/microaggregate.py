@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellveil.cli.answers import answer
+from cellveil.cli.answers import answer, say_written
 from cellveil.cli.options import (
-    RESULTS,
     Cost,
     Decimal,
     Encoding,
@@ -188,17 +187,7 @@ def microaggregate(
         comply, {"--identity": identity, "--no-identities": no_identities or None, "--cost": cost},
         clusters,
     )  # fmt: skip
-    check_outputs(
-        {
-            "-o": output, "--summary": summary, "--report": report,
-            "the facts of --report": None if report is None else report.with_suffix(".json"),
-        },
-        [data],
-        {
-            "-o": RESULTS, "--summary": (".json",), "--report": (".html",),
-            "the facts of --report": (".json",),
-        },
-    )  # fmt: skip
+    check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
     masked = split_names(attributes, "--attributes") if attributes else None
     kept = split_names(keep, "--keep") if keep else ()
     file = text_file(data, sep, decimal, encoding, na)
@@ -264,10 +253,7 @@ def microaggregate(
             "another)."
         )
     beside_report = None if report is None else report.with_suffix(".json")
-    paths = (output if safe else None, summary, report, beside_report)
-    wrote = [str(path) for path in paths if path is not None]
-    if wrote:
-        say(f"Wrote {', '.join(wrote)}.")
+    say_written(output if safe else None, summary, report, beside_report)
     raise typer.Exit(SAFE if safe else UNSAFE)
 
 

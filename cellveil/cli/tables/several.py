@@ -95,9 +95,7 @@ def places_for(
     folder_for(folder)
     outputs = {f"the table of {name!r}:": place for name, place in places.items()}
     kinds = dict.fromkeys(outputs, RESULTS)
-    check_outputs(
-        {**outputs, "--summary": summary}, [*data, *others], {**kinds, "--summary": (".json",)}
-    )
+    check_outputs({**outputs, "--summary": summary}, [*data, *others], kinds)
     return places
 
 
