@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError
 from csp.tables.columns import column_names
 from microagg.records import Records, read_records
@@ -229,9 +230,7 @@ def spreads(records: Records, scale: str) -> NDArray[np.float64]:
     InputError
         If the scale is unknown, or an attribute is constant and that is not allowed.
     """
-    if scale not in SCALES:
-        msg = f"scale {scale!r} is not one of {', '.join(SCALES)}"
-        raise InputError(msg)
+    check_choice("scale", scale, SCALES)
     values = records.values
     if scale == "none":
         return np.ones(values.shape[1])
