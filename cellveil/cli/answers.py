@@ -247,7 +247,7 @@ def ends(run: Suppression) -> None:
 
 def cost_words(cost: Cost) -> str:
     """Say what a secondary cell costs."""
-    return "each cell costs 1" if cost is Cost.UNIT else "each cell costs its value"
+    return "each cell costs 1" if cost == "unit" else "each cell costs its value"
 
 
 def print_result(

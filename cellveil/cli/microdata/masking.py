@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -44,34 +43,17 @@ MaskedFile = Annotated[
 ]
 
 
-class Way(StrEnum):
-    """How values are swapped, or made equal."""
+Way = Literal["swap", "rank", "means"]
+"""How values are swapped, or made equal."""
 
-    SWAP = "swap"
-    RANK = "rank"
-    MEANS = "means"
+Intruders = Literal["informed", "uninformed"]
+"""What intruders know."""
 
+Groups = Literal["mdav", "vmdav", "random"]
+"""How groups are made."""
 
-class Intruders(StrEnum):
-    """What intruders know."""
-
-    INFORMED = "informed"
-    UNINFORMED = "uninformed"
-
-
-class Groups(StrEnum):
-    """How groups are made."""
-
-    MDAV = "mdav"
-    VMDAV = "vmdav"
-    RANDOM = "random"
-
-
-class Ranges(StrEnum):
-    """Form of published ranges."""
-
-    TEXT = "text"
-    COLUMNS = "columns"
+Ranges = Literal["text", "columns"]
+"""Form of published ranges."""
 
 
 def swap(
@@ -86,15 +68,15 @@ def swap(
             help="swap: within groups of near records; rank: within groups of near values of the "
             "attribute itself; means: quasi-identifiers become means of groups, nothing is swapped."
         ),
-    ] = Way.SWAP,
+    ] = "swap",
     intruders: Annotated[
         Intruders,
         typer.Option(
             help="With --way swap: each knows all but one confidential attribute, or they know "
             "the quasi-identifiers only."
         ),
-    ] = Intruders.INFORMED,
-    groups: Annotated[Groups, typer.Option(help="How groups of records are made.")] = Groups.MDAV,
+    ] = "informed",
+    groups: Annotated[Groups, typer.Option(help="How groups of records are made.")] = "mdav",
     diverse: Annotated[
         int | None,
         typer.Option(metavar="NUMBER", help="Least number of values in a group (l-diversity)."),
@@ -124,24 +106,24 @@ def swap(
     file: Any = text_file(data, sep, decimal, encoding, na)
     secret = split_names(confidential, "--confidential") if confidential else None
     known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
-    if way is not Way.SWAP:
+    if way != "swap":
         alone = {
-            "--intruders": intruders is not Intruders.INFORMED, "--diverse": diverse is not None,
+            "--intruders": intruders != "informed", "--diverse": diverse is not None,
             "--close": close is not None,
-            "--groups": way is Way.MEANS and groups is not Groups.MDAV,
+            "--groups": way == "means" and groups != "mdav",
         }  # fmt: skip
         given = [option for option, there in alone.items() if there]
         if given:
             msg = f"{', '.join(given)}: for --way swap; leave it out with --way {way}"
             raise InputError(msg)
-    if way is Way.SWAP:
+    if way == "swap":
         found = microagg.mdav_swap(
-            file, k, confidential=secret, quasi_identifiers=known, intruders=str(intruders),
-            groups=str(groups), l=diverse, t=close,
+            file, k, confidential=secret, quasi_identifiers=known, intruders=intruders,
+            groups=groups, l=diverse, t=close,
         )  # fmt: skip
-    elif way is Way.RANK:
+    elif way == "rank":
         found = microagg.ir_swap(
-            file, k, confidential=secret, quasi_identifiers=known, groups=str(groups)
+            file, k, confidential=secret, quasi_identifiers=known, groups=groups
         )
     else:
         found = microagg.mdav_id(file, k, quasi_identifiers=known, confidential=secret or ())
@@ -184,7 +166,7 @@ def anonymise(
     ] = None,
     form: Annotated[
         Ranges, typer.Option(help="Ranges as text, or as two columns of numbers.")
-    ] = Ranges.TEXT,
+    ] = "text",
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -214,7 +196,7 @@ def anonymise(
         importance=_by_column(importance, "--importance", read_fraction),
         diverse=_by_column(diverse, "--diverse", read_whole), time_limit=time_limit,
     )  # fmt: skip
-    _published(found.to_columns(str(form)), found.summary(), _range_words(found), output, summary)
+    _published(found.to_columns(form), found.summary(), _range_words(found), output, summary)
 
 
 def _published(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -32,15 +31,8 @@ attack = typer.Typer(
 )
 
 
-class How(StrEnum):
-    """Method of the matching attack."""
-
-    AUTO = "auto"
-    HULL = "hull"
-    VALUES = "values"
-    ALL = "all"
-    SAMPLE = "sample"
-    REFERENCE = "reference"
+How = Literal["auto", "hull", "values", "all", "sample", "reference"]
+"""Method of the matching attack."""
 
 
 @attack.command()
@@ -94,7 +86,7 @@ def matching(
     release: ReleaseIn,
     *,
     mechanism: MechanismFile = None,
-    method: Annotated[How, typer.Option(help="How consistent tables are tested.")] = How.AUTO,
+    method: Annotated[How, typer.Option(help="How consistent tables are tested.")] = "auto",
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Then cells without a proof stay undecided."),
@@ -125,7 +117,7 @@ def matching(
     given, known = read_attacked(release, mechanism)
     with Meter("attacking", time_limit) as meter:
         found = run(
-            given, known, method=str(method), time_limit=time_limit, max_tables=max_tables,
+            given, known, method=method, time_limit=time_limit, max_tables=max_tables,
             draws=draws, seed=seed,
             progress=lambda tested, matched: meter.phase(
                 f"attacking: {tested} tables tested, {matched} would be published so"

@@ -122,10 +122,10 @@ def protect(
         bool,
         typer.Option("--strict", help="Require every interval to be strictly wider than --width."),
     ] = False,
-    cost: Annotated[Cost, typer.Option(help="Suppress few cells, or little value.")] = Cost.UNIT,
+    cost: Annotated[Cost, typer.Option(help="Suppress few cells, or little value.")] = "unit",
     margins: Annotated[
         Margins, typer.Option(help="May margins be suppressed, or are they public?")
-    ] = Margins.SUPPRESS,
+    ] = "suppress",
     singletons: Annotated[
         bool | None,
         typer.Option(
@@ -143,7 +143,7 @@ def protect(
     table_id: TableId = "",
     negative: Annotated[
         Negative, typer.Option(help="How negative contributions are read.")
-    ] = Negative.ERROR,
+    ] = "error",
     decimals: Annotated[
         int | None,
         typer.Option(metavar="PLACES", help="Decimal places of values.", show_default="as found"),
@@ -221,7 +221,7 @@ def protect(
     layout: Annotated[
         Layout,
         typer.Option(help="On screen: rows by columns, in panels, or a row a cell."),
-    ] = Layout.CROSS,
+    ] = "cross",
     reveal: Reveal = False,
 ) -> None:
     """Protect the table of some data: find its sensitive cells, suppress, audit, publish.
@@ -261,7 +261,7 @@ def protect(
     sources = [
         Source(
             path, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
-            split_names(top, "--top") if top else (), str(negative), decimals, tuple(total or ()),
+            split_names(top, "--top") if top else (), negative, decimals, tuple(total or ()),
             missing, looked_at, text_file(path, sep, decimal, encoding, na), absent_zero, tolerance,
             memory, None if drop_empty is None else "drop" if drop_empty else "keep",
             apriori, sheet=sheet,
@@ -269,7 +269,7 @@ def protect(
         for path in data
     ]  # fmt: skip
     mechanism = Mechanism(
-        rule, width=width, strict=strict, cost=str(cost), margins=str(margins),
+        rule, width=width, strict=strict, cost=cost, margins=margins,
         singletons=singletons, unions=unions, integer=integer,
         defence=read_defence(defence, key_file, table_id),
     )  # fmt: skip
@@ -368,7 +368,7 @@ def protect(
         if summary is not None:
             write_json(summary, facts, files)
         drawn = [] if plots is None else draw_result(plots, result, trace, files, reveal=reveal)
-    long = layout is Layout.LONG
+    long = layout == "long"
     answer(
         facts,
         None
