@@ -37,6 +37,7 @@ __all__ = [
     "is_ibis",
     "is_relation",
     "library_of",
+    "named_columns",
     "native_frame",
     "numbered_codes",
     "numbered_owners",
@@ -139,6 +140,36 @@ def column_names(data: Any) -> tuple[str, ...]:
     if is_relation(data):
         return tuple(data.columns)
     return tuple(_frame_of(data).collect_schema().names())
+
+
+def named_columns(data: Any) -> Any:
+    """Make data ready to be asked for its names and then for its columns.
+
+    Parameters
+    ----------
+    data
+        As for `read_columns`, or an (n, d) array, whose columns are called a1, a2, ...
+
+    Returns
+    -------
+    mapping of str to (n,) array, or the data
+        A lazy frame is run, once for both.
+
+    Raises
+    ------
+    InputError
+        If an array has not two axes.
+    """
+    if isinstance(data, (np.ndarray, list, tuple)):
+        array = np.asarray(data)
+        if array.ndim != 2:
+            msg = f"an array of records has two axes, records and attributes; this has {array.ndim}"
+            raise InputError(msg)
+        return {f"a{j + 1}": np.ascontiguousarray(column) for j, column in enumerate(array.T)}
+    if isinstance(data, (Mapping, str, PathLike, TextFile)):
+        return data
+    collect = getattr(data, "collect", None)
+    return collect() if callable(collect) else data
 
 
 def text_codes(column: NDArray[Any]) -> list[str]:
