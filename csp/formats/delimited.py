@@ -48,7 +48,6 @@ _BOMS = (
 )
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+", re.ASCII)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}", re.ASCII)
-_BLANK = {"", "na", "nan", "null", "none", "<na>"}
 _SIGNS = (",", ".", '"', "NA")
 _ENDS = tuple(sign + end for sign in SEPARATORS for end in "\n\r")
 _NEVER = "\x1f"
