@@ -16,6 +16,7 @@ from csp.formats.delimited import (
     SEPARATORS,
     TITLE,
     TextFile,
+    check_plain,
     connected,
     header,
     is_parquet,
@@ -415,12 +416,7 @@ def _from_file(
 ) -> tuple[tuple[NDArray[Any], ...], str]:
     """Columns of a file, and what was found out about how it is written."""
     if is_parquet(file.path):
-        if not file.plain:
-            msg = (
-                f"{str(file.path)!r} is not a text file: separator, decimal mark, encoding and "
-                "missing texts (--sep, --decimal, --encoding, --na) do not apply to it"
-            )
-            raise InputError(msg)
+        check_plain(file)
         with connected(file.path, "parquet") as connection:
             return _from_relation(open_parquet(connection, file.path), names), ""
     with (
