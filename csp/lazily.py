@@ -6,7 +6,7 @@ import ast
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
+from pkgutil import get_data
 from typing import Any
 
 __all__ = ["lazily"]
@@ -30,10 +30,11 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     offered : list of str
         Names that the stub imports from modules.
     """
-    stub = Path(sys.modules[package].__file__ or "").with_suffix(".pyi")
+    stub = get_data(package, "__init__.pyi")  # from an archive too
+    assert stub is not None
     home = {
         alias.name: line.module
-        for line in ast.parse(stub.read_text(encoding="utf-8")).body
+        for line in ast.parse(stub).body
         if isinstance(line, ast.ImportFrom) and line.module is not None
         for alias in line.names
     }

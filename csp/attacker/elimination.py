@@ -110,9 +110,7 @@ def solved(
     return z, divisor
 
 
-def whole_direction(
-    matrix: Any, z: NDArray[np.float64], clock: Clock = UNLIMITED
-) -> NDArray[np.int64] | None:
+def whole_direction(matrix: Any, z: NDArray[np.float64]) -> NDArray[np.int64] | None:
     """Find whole numbers along a vertex that a solver gave in floats, whatever its magnitude.
 
     At a vertex few cells, those at a bound, determine all others that move. Their values are
@@ -124,8 +122,6 @@ def whole_direction(
         The relations of the cells that move, and of no others.
     z : (k,) float64
         How far they move, ``matrix @ z = 0`` but for rounding; none is 0.
-    clock : Clock
-        What would end after it is not begun.
 
     Returns
     -------
@@ -149,7 +145,7 @@ def whole_direction(
         return None
     values = np.rint(z[given]) if len(given) > 1 else np.sign(z[given])
     whole = np.array([[int(v)] for v in values.tolist()], dtype=object)
-    found = determined(matrix, given, whole, clock)
+    found = determined(matrix, given, whole)
     if found is None:
         return None
     numbers = [int(a) for a in found[0][:, 0]]
