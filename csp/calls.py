@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from csp.errors import InputError
 
-__all__ = ["expect", "named_errors", "named_init"]
+__all__ = ["check_choice", "expect", "named_errors", "named_init"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,4 +68,17 @@ def expect(value: Any, kind: type, name: str) -> None:
     if not isinstance(value, kind):
         mend = _MENDS.get(kind.__name__, f"give a {kind.__name__}")
         msg = f"{name} must be a {kind.__name__}, got {type(value).__name__}; {mend}"
+        raise InputError(msg)
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
+    """Refuse a word that is not among those that an argument may be.
+
+    Raises
+    ------
+    InputError
+        Naming all of them.
+    """
+    if value not in choices:
+        msg = f"{name} {value!r} is not one of {', '.join(choices)}"
         raise InputError(msg)

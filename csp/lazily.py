@@ -1,39 +1,50 @@
-"""Names of a package that load when they are first used."""
+"""Names of a package that load when they are first used (SPEC 1 of Scientific Python)."""
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
+from pkgutil import get_data
 from typing import Any
 
 __all__ = ["lazily"]
 
 
-def lazily(
-    package: str, homes: Mapping[str, tuple[str, ...]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make ``__getattr__`` and ``__dir__`` of a package that costs next to nothing to import.
+def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Make ``__getattr__``, ``__dir__`` and ``__all__`` of a package that is cheap to import.
+
+    The stub ``__init__.pyi`` beside the package names everything that it offers, once, as type
+    checkers and editors read it too: a line ``from package.module import name as name`` for each.
+    A module of the package that is offered itself stands there as ``from package import module``.
+    No other module of the package may share its name with one of them: importing it would hide it.
 
     Parameters
     ----------
     package : str
-    homes : mapping of str to tuple of str
-        Names by the module that holds them; a module without names is offered itself. No module of
-        the package may share its name with one of them: importing the module would hide it.
 
     Returns
     -------
     get, names : callable
+    offered : list of str
+        Names that the stub imports from modules.
     """
-    home = {name: module for module, names in homes.items() for name in names}
+    stub = get_data(package, "__init__.pyi")  # from an archive too
+    assert stub is not None
+    home = {
+        alias.name: line.module
+        for line in ast.parse(stub).body
+        if isinstance(line, ast.ImportFrom) and line.module is not None
+        for alias in line.names
+    }
 
     def get(name: str) -> Any:
-        if homes.get(f"{package}.{name}") == ():
-            return import_module(f"{package}.{name}")
         if name not in home:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
+        if home[name] == package:
+            return import_module(f"{package}.{name}")
         value = getattr(import_module(home[name]), name)
         setattr(sys.modules[package], name, value)
         return value
@@ -41,4 +52,4 @@ def lazily(
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *home})
 
-    return get, names
+    return get, names, sorted(name for name, module in home.items() if module != package)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.tables.columns import TextFile, column_names, read_columns
+from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.units import NotUnits, to_units
 
 _PLAIN = frozenset("0123456789+-.eEinfaINFA \t")
@@ -132,10 +131,7 @@ def read_records(
     """
     if isinstance(data, Records):
         return data if attributes is None else data.only(attributes)
-    if isinstance(data, (np.ndarray, list, tuple)):
-        return _from_array(np.asarray(data), attributes, decimals)
-    if not isinstance(data, (Mapping, str, PathLike, TextFile)):
-        data = _once(data)
+    data = named_columns(data)
     names = _checked_names(column_names(data) if attributes is None else attributes)
     found = read_columns(data, names, names)
     records = Records(names, found.arrays, decimals, found.library, found.note)
@@ -168,25 +164,6 @@ def check_k(k: int, n: int, least: int = 1) -> int:
     return int(k)
 
 
-def _from_array(
-    array: NDArray[Any], attributes: Sequence[str] | None, decimals: int | None
-) -> Records:
-    if array.ndim != 2:
-        msg = f"an array of records has two axes, records and attributes; this has {array.ndim}"
-        raise InputError(msg)
-    names = tuple(f"a{j + 1}" for j in range(array.shape[1]))
-    columns = tuple(np.ascontiguousarray(array[:, j]) for j in range(array.shape[1]))
-    records = Records(names, columns, decimals)
-    _check(records, named=False)
-    return records if attributes is None else records.only(attributes)
-
-
-def _once(data: Any) -> Any:
-    """Run a lazy frame once, not once for its names and once for its columns."""
-    collect = getattr(data, "collect", None)
-    return collect() if callable(collect) else data
-
-
 def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         msg = f"attributes must be a sequence of names, not the text {names!r}; put it in a list"
@@ -201,9 +178,6 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check(records: Records, *, named: bool) -> None:
-    if not records.names:
-        msg = "the data has no attributes; give at least one"
-        raise InputError(msg)
     if records.n == 0:
         msg = "the data has no records; give at least one"
         raise InputError(msg)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError, argument
 from microagg.records import Records
 
@@ -41,9 +42,7 @@ def scaled(records: Records, scale: str, *, constant: str = "error") -> NDArray[
     InputError
         If the scale is unknown, or an attribute is constant and that is not allowed (named).
     """
-    if scale not in SCALES:
-        msg = f"scale {scale!r} is not one of {', '.join(SCALES)}"
-        raise InputError(msg)
+    check_choice("scale", scale, SCALES)
     if constant not in ("error", "keep"):
         msg = f"constant {constant!r} is not 'error' or 'keep'"
         raise InputError(msg)

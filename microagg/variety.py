@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, Unprotectable, argument
-from csp.tables.columns import column_names, numbered_codes, read_columns
+from csp.tables.columns import column_names, named_columns, numbered_codes, read_columns
 from microagg.records import Records
 
 __all__ = ["Variety", "fewest_values", "other_attributes", "read_varieties"]
@@ -40,7 +40,7 @@ class Variety:
 
 def other_attributes(data: Any, diverse: Mapping[str, int]) -> tuple[str, ...]:
     """Attributes of the data but those whose values must differ."""
-    return tuple(name for name in _names(data) if name not in diverse)
+    return tuple(name for name in column_names(_columns(data)) if name not in diverse)
 
 
 def read_varieties(
@@ -65,7 +65,8 @@ def read_varieties(
         If the whole file has fewer values.
     """
     found = []
-    known = _names(data)
+    columns = _columns(data)
+    known = column_names(columns)
     for name, least in diverse.items():
         if name not in known:
             msg = f"{argument('diverse')} names {name!r}; there are {', '.join(known)}"
@@ -82,7 +83,7 @@ def read_varieties(
                 f"values of {name!r}"
             )
             raise InputError(msg)
-        texts, number = numbered_codes(_column(data, name))
+        texts, number = numbered_codes(read_columns(columns, [name]).arrays[0])
         codes = number + (texts[0] != "")  # the empty text is that of missing values
         there = len(texts) - (texts[0] == "")
         if there < least:
@@ -103,17 +104,7 @@ def fewest_values(variety: Variety, labels: NDArray[np.int64]) -> int:
     return min(map(len, values.values()))
 
 
-def _names(data: Any) -> tuple[str, ...]:
+def _columns(data: Any) -> Any:
     if isinstance(data, Records):
-        return data.names
-    if isinstance(data, (np.ndarray, list, tuple)):
-        return tuple(f"a{j + 1}" for j in range(np.asarray(data).shape[-1]))
-    return tuple(column_names(data))
-
-
-def _column(data: Any, name: str) -> NDArray[Any]:
-    if isinstance(data, Records):
-        return data.columns[data.names.index(name)]
-    if isinstance(data, (np.ndarray, list, tuple)):
-        return np.asarray(data)[:, _names(data).index(name)]
-    return read_columns(data, [name]).arrays[0]
+        return dict(zip(data.names, data.columns, strict=True))
+    return named_columns(data)

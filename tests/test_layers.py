@@ -1,4 +1,4 @@
-"""Imports go down only; the layers are in pyproject.toml, under tool.importlinter.
+"""Imports go down only, and no folder is crowded; layers are under tool.importlinter (pyproject).
 
 What these contracts do not see is a module that imports the package it lies in, which imports it.
 """
@@ -6,6 +6,7 @@ What these contracts do not see is a module that imports the package it lies in,
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,22 @@ def test_imports_go_down_only(
     assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
 
 
-PACKAGES = ("csp", "attacks", "microagg", "instances", "cellveil", "studies", "benchmarks")
+LIBRARY = ("csp", "attacks", "microagg", "instances", "cellveil")
+MOST_MODULES = 12
+
+
+@pytest.mark.parametrize("package", LIBRARY)
+def test_no_folder_holds_more_than_a_dozen_modules(package: str) -> None:
+    modules = [path for path in (ROOT / package).rglob("*.py") if path.name != "__init__.py"]
+    crowded = {
+        str(folder.relative_to(ROOT)): count
+        for folder, count in Counter(path.parent for path in modules).items()
+        if count > MOST_MODULES
+    }
+    assert not crowded
+
+
+PACKAGES = (*LIBRARY, "studies", "benchmarks")
 
 
 def imported_at_once(path: Path) -> set[str]:

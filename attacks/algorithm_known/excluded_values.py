@@ -11,7 +11,7 @@ from attacks.algorithm_known.match_tests import published_as
 from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.descriptions import cell_name, number
-from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.consistent_tables import Fibre, check_size
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
@@ -28,7 +28,6 @@ REASONS = (
 """Why a table would have been published otherwise."""
 
 _LOOKED_AT = 300
-_BEFORE = "every table was tested"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -178,15 +177,8 @@ def survivors_of(
     if view.excludes_nothing:
         return Survivors(release, mechanism, cell, (), (), (), ())
     fibre = Fibre(release, view.table, bounds=(view.lower, view.upper))
-    size = fibre.count(time_limit=clock.seconds)
-    clock.check(_BEFORE)
-    if size is None or size > max_tables:
-        many = "too many to count" if size is None else str(size)
-        msg = (
-            f"{many} tables are consistent with the release, more than max_tables={max_tables}; "
-            "allow more, or use attacks.matching, which need not test every table"
-        )
-        raise InputError(msg)
+    mend = "allow more, or use attacks.matching, which need not test every table"
+    check_size(fibre, max_tables, clock, mend)
     place = int(np.searchsorted(view.cells, cell))
     first = int(view.lower[place])
     width = int(view.upper[place]) - first + 1
@@ -207,7 +199,7 @@ def survivors_of(
         for x in block[fallen[block[:, place] - first]]:
             v = int(x[place]) - first
             if reasons[v].sum() < _LOOKED_AT:
-                clock.check(_BEFORE)
+                clock.check("every table was tested")
                 reasons[v, _reason(view, x, clock)] += 1
     here = np.flatnonzero(fits)
     return Survivors(

@@ -18,16 +18,17 @@ from attacks.algorithm_known.network_search import (
     NetworkSearch,
     network_of,
     network_search_applies,
+    numbers_fit,
     pattern_test_of,
 )
 from attacks.algorithm_known.public_view import PublicView
 from csp.attacker.flow import as_network
 from csp.attacker.view import hidden_view
 from csp.clock import UNLIMITED, Clock
-from csp.errors import InputError, OutOfTime
+from csp.errors import OutOfTime
 from csp.solve.order import BINARY_UP_TO, label_order
 from csp.solve.small.flow import MOST
-from csp.solve.small.one import check_sizes, mask_of, unpack
+from csp.solve.small.one import mask_of, unpack
 
 __all__ = ["LargeNetworkSearch", "network_search_of"]
 
@@ -119,9 +120,4 @@ def network_search_of(view: PublicView) -> type[NetworkSearch | LargeNetworkSear
         return None
     if as_network(hidden_view(table, hides)) is None:
         return None
-    try:
-        check_sizes(rules.levels.reshape(1, -1), rules.cost.max(axis=1)[None])
-        check_sizes(problem.lpl[None], problem.cost[None])
-    except InputError:
-        return None
-    return LargeNetworkSearch
+    return LargeNetworkSearch if numbers_fit(view) else None

@@ -80,8 +80,7 @@ def published_as(
     except Unprotectable:
         return False
     if not found.canonical:
-        msg = "the time limit passed before a table was tested; allow more time"
-        raise OutOfTime(msg)
+        raise late()
     return bool((found.pattern == pattern).all())
 
 

@@ -18,6 +18,7 @@ from attacks.algorithm_known.large_network_search import network_search_of
 from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from attacks.fibre.consistent_tables import Fibre
+from csp.calls import check_choice
 from csp.clock import Clock, now
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
@@ -226,9 +227,7 @@ def matching(
     (19, 16, [0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 14, 15, 16, 17, 18])
     """
     began, clock = now(), Clock.of(time_limit)
-    if method not in METHODS:
-        msg = f"method {method!r} is not one of {', '.join(METHODS)}"
-        raise InputError(msg)
+    check_choice("method", method, METHODS)
     for name, number in (("max_tables", max_tables), ("draws", draws)):
         if number <= 0:
             msg = f"{name} {number!r} is not a positive number of tables"

@@ -36,7 +36,14 @@ from csp.solve.small.flow import MOST, Net
 from csp.solve.small.one import check_sizes, mask_of, structure_of
 from csp.tables.table import Table
 
-__all__ = ["NetworkSearch", "free_cells", "network_of", "network_search_applies", "pattern_test_of"]
+__all__ = [
+    "NetworkSearch",
+    "free_cells",
+    "network_of",
+    "network_search_applies",
+    "numbers_fit",
+    "pattern_test_of",
+]
 
 _KEPT = 4096
 _LATE = 1024
@@ -243,6 +250,15 @@ def network_search_applies(view: PublicView) -> bool:
         return False
     try:
         structure_of(view.cost_problem)
+    except InputError:
+        return False
+    return numbers_fit(view)
+
+
+def numbers_fit(view: PublicView) -> bool:
+    """Whether levels and costs, whatever the suppressed values are, are small enough to search."""
+    assert view.value_rules is not None
+    try:
         check_sizes(view.value_rules.levels.reshape(1, -1), view.value_rules.cost.max(axis=1)[None])
         check_sizes(view.cost_problem.lpl[None], view.cost_problem.cost[None])
     except InputError:

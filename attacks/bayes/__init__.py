@@ -5,22 +5,6 @@ like this. `priors` has the first, `decoys` the second under random decoys, `pos
 `risk` measures one release, and `rates` chooses the smallest rate of decoys that is good enough.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from csp.lazily import lazily
 
-if TYPE_CHECKING:
-    from attacks.bayes.rates import RateChoice, RatePoint
-
-_HOMES = {
-    "attacks.bayes.rates": ("RateChoice", "RatePoint"),
-}
-
-__all__ = [
-    "RateChoice",
-    "RatePoint",
-]
-
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazily(__name__)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.black_box import Algorithm, matches_of
-from attacks.bayes.posterior import check_size
-from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.consistent_tables import Fibre, check_size
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.release.release import Release

@@ -17,16 +17,14 @@ from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.bayes.decoys import DecoyRule
 from attacks.bayes.priors import Prior, PriorWeights, uniform
-from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.consistent_tables import Fibre, check_size
 from attacks.fibre.samples import draw
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 
-__all__ = ["Posterior", "check_size", "posterior", "shortest_interval"]
-
-_BEFORE = "every table was weighed"
+__all__ = ["Posterior", "posterior", "shortest_interval"]
 
 Chance = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Log probability, up to a constant, that tables (t, k) are published with the pattern."""
@@ -209,27 +207,6 @@ def posterior(
         math.exp(aware.total - naive.total), effective, draws is None and chance is None,
         None if chance is None else keys,
     )  # fmt: skip
-
-
-def check_size(fibre: Fibre, max_tables: int, clock: Clock, mend: str) -> None:
-    """Check that a fibre is small enough to list.
-
-    Raises
-    ------
-    InputError
-        If it has more tables, or too many to count; `mend` says what to do.
-    OutOfTime
-        If the time runs out before they are counted.
-    """
-    size = fibre.count(time_limit=clock.seconds)
-    clock.check(_BEFORE)
-    if size is None or size > max_tables:
-        many = "too many to count" if size is None else f"{size}"
-        msg = (
-            f"{many} tables are consistent with the release, more than max_tables={max_tables}; "
-            f"{mend}"
-        )
-        raise InputError(msg)
 
 
 def _under_decoys(view: PublicView, keys: int, seed: int, clock: Clock) -> Chance:

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.black_box import Algorithm, matches_of
-from attacks.bayes.posterior import check_size
 from attacks.bayes.priors import Prior, PriorWeights, uniform
-from attacks.fibre.consistent_tables import Fibre
+from attacks.fibre.consistent_tables import Fibre, check_size
 from attacks.fibre.feasible_intervals import feasible
 from csp.audits.intervals import intervals
 from csp.clock import Clock

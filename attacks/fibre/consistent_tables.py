@@ -21,11 +21,12 @@ from attacks.fibre.feasible_intervals import feasible
 from attacks.fibre.kernel_basis import kernel
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
+from csp.errors import InputError
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
 
-__all__ = ["Fibre", "Part"]
+__all__ = ["Fibre", "Part", "check_size"]
 
 _BLOCK = 4096
 _NODES = 50_000
@@ -241,3 +242,24 @@ class Fibre:
                     full[:, part.cells] = values
                 full[:, last.cells] = block
                 yield full
+
+
+def check_size(fibre: Fibre, max_tables: int, clock: Clock, mend: str) -> None:
+    """Check that a fibre is small enough to list.
+
+    Raises
+    ------
+    InputError
+        If it has more tables, or too many to count; `mend` says what to do.
+    OutOfTime
+        If the time runs out before they are counted.
+    """
+    size = fibre.count(time_limit=clock.seconds)
+    clock.check("the consistent tables were counted")
+    if size is None or size > max_tables:
+        many = "too many to count" if size is None else f"{size}"
+        msg = (
+            f"{many} tables are consistent with the release, more than max_tables={max_tables}; "
+            f"{mend}"
+        )
+        raise InputError(msg)

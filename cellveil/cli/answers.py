@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from cellveil.cli.options import Cost
+from cellveil.front import SAFE, UNSAFE
 from cellveil.render.screen import manner, printable, say
 from cellveil.signals import exit_code
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from csp.formats.files import Together
     from csp.mechanism import Mechanism
     from csp.protection import Protected
+    from csp.release.release import Release
     from csp.solve import Progress, Suppression
 
 __all__ = [
@@ -27,11 +30,12 @@ __all__ = [
     "cost_words",
     "draw_result",
     "ends",
+    "finish",
     "hashes",
-    "known_mechanism",
     "needs_reveal",
     "print_columns",
     "print_result",
+    "read_attacked",
     "read_mechanism",
     "save_release",
     "say_written",
@@ -57,6 +61,53 @@ def answer(facts: Mapping[str, Any], show: Callable[[], object] | None = None) -
         show()
 
 
+def finish(
+    facts: Mapping[str, Any],
+    lines: Iterable[str] = (),
+    *,
+    safe: bool,
+    columns: Mapping[str, Sequence[Any]] | None = None,
+    show: Callable[[], object] | None = None,
+    speak: Callable[[str], None] = say,
+    output: Path | None = None,
+    summary: Path | None = None,
+) -> NoReturn:
+    """End a command: write its files, give its result, say what that means, and exit.
+
+    Parameters
+    ----------
+    facts : mapping
+        What --summary writes, and --json prints.
+    lines : iterable of str
+        The result in sentences.
+    safe : bool
+        Whether the exit code is 0.
+    columns : mapping of str to column, optional
+        What -o writes.
+    show : callable, optional
+        Prints the result for the eye where there is no -o; the columns by default.
+    speak : callable
+        Says the sentences.
+    output, summary : Path, optional
+        Written together or not at all.
+    """
+    from cellveil.io.files import write_columns, write_json
+    from csp.formats.files import written_together
+
+    with written_together() as files:
+        if output is not None and columns is not None:
+            write_columns(output, columns, files)
+        if summary is not None:
+            write_json(summary, facts, files)
+    if show is None and columns is not None:
+        show = partial(print_columns, columns)
+    answer(facts, None if output is not None else show)
+    for line in lines:
+        speak(line)
+    say_written(output, summary)
+    raise typer.Exit(SAFE if safe else UNSAFE)
+
+
 def read_mechanism(path: Path) -> Mechanism:
     """Read what is known of an algorithm, from JSON.
 
@@ -71,16 +122,14 @@ def read_mechanism(path: Path) -> Mechanism:
     return Mechanism.from_dict(read_json(path, "a mechanism", MAX_DESCRIPTION_BYTES))
 
 
-def known_mechanism(given: Path | None, told: Mechanism | None, release: Path) -> Mechanism:
-    """Choose the mechanism that an attack takes for known.
+def read_attacked(release: Path, given: Path | None) -> tuple[Release, Mechanism]:
+    """Read a release and the mechanism that an attack takes for known.
 
     Parameters
     ----------
-    given : Path or None
-        What --mechanism names.
-    told : Mechanism or None
-        What the release tells.
     release : Path
+    given : Path or None
+        What --mechanism names; None takes what the release tells.
 
     Raises
     ------
@@ -88,13 +137,15 @@ def known_mechanism(given: Path | None, told: Mechanism | None, release: Path) -
         If there is neither.
     """
     from csp.errors import InputError
+    from csp.release_file import read_release
 
+    found, told = read_release(release)
     if given is not None:
-        return read_mechanism(given)
+        return found, read_mechanism(given)
     if told is None:
         msg = f"{str(release)!r} does not tell its mechanism; give --mechanism FILE"
         raise InputError(msg)
-    return told
+    return found, told
 
 
 def print_columns(columns: Mapping[str, Sequence[Any]]) -> None:
@@ -196,7 +247,7 @@ def ends(run: Suppression) -> None:
 
 def cost_words(cost: Cost) -> str:
     """Say what a secondary cell costs."""
-    return "each cell costs 1" if cost is Cost.UNIT else "each cell costs its value"
+    return "each cell costs 1" if cost == "unit" else "each cell costs its value"
 
 
 def print_result(

@@ -6,67 +6,23 @@ imported inside the commands, so that help and version answer at once.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from cellveil.cli.answers import (
-    answer,
-    cost_words,
-    draw_result,
-    ends,
-    hashes,
-    needs_reveal,
-    print_result,
-    save_release,
-    say_written,
-    terminal,
-)
-from cellveil.cli.attack import attack
-from cellveil.cli.diff import diff
-from cellveil.cli.inspect import inspect
+from cellveil.cli.answers import terminal
 from cellveil.cli.jobs import init, run
-from cellveil.cli.microaggregate import microaggregate
-from cellveil.cli.microdata import microdata
-from cellveil.cli.options import (
-    JJ,
-    TIME_LIMIT,
-    Absent,
-    Apriori,
-    Cost,
-    CountColumn,
-    Decimal,
-    Defence,
-    Earlier,
-    Encoding,
-    Gap,
-    Hierarchies,
-    IntegerOrNot,
-    KeyFile,
-    Layout,
-    Margins,
-    Method,
-    Missing,
-    Negative,
-    ReleaseFile,
-    Reveal,
-    Separator,
-    Sheet,
-    Solver,
-    Summary,
-    TableId,
-    TimeLimit,
-    Tolerance,
-    TopColumns,
-    Totals,
-    Workers,
-    chosen_method,
-)
+from cellveil.cli.microdata.masking import microdata
+from cellveil.cli.microdata.microaggregate import microaggregate
 from cellveil.cli.page import page
-from cellveil.cli.problems import audit, suppress
-from cellveil.cli.report import report as report_command
-from cellveil.front import SAFE, UNSAFE, Front, explained, folder_for, options_of
+from cellveil.cli.releases.attack import attack
+from cellveil.cli.releases.diff import diff
+from cellveil.cli.releases.report import report
+from cellveil.cli.tables.defence import key
+from cellveil.cli.tables.inspect import inspect
+from cellveil.cli.tables.problems import audit, suppress
+from cellveil.cli.tables.protect import protect
+from cellveil.front import SAFE, UNSAFE, Front
 from cellveil.render.screen import say
 
 __all__ = ["app"]
@@ -105,378 +61,9 @@ def front(
     del version, debug  # read by their callback and by the group
 
 
-@app.command()
-def protect(
-    ctx: typer.Context,
-    data: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DATA",
-            help=".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda). Each of "
-            "several files is a table of its own.",
-        ),
-    ],
-    *,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="Columns of the table's dimensions: Size,Region.",
-            show_default="those of the layout of a .tab; else required",
-        ),
-    ] = None,
-    rules: Annotated[
-        str,
-        typer.Option(
-            metavar="RULES",
-            help="What is sensitive, in tau-ARGUS's words: P(10,1)|NK(1,75)|FREQ(3,10), also ZERO "
-            "and MAN.",
-        ),
-    ],
-    value: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column to sum; without it records are counted."),
-    ] = None,
-    contributor: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that says who reports; all its records in a cell are added up, equal ones "
-            "too.",
-        ),
-    ] = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of sampling weights.")
-    ] = None,
-    hierarchy: Hierarchies = None,
-    rda: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="tau-ARGUS record layout of the data.")
-    ] = None,
-    aggregated: Annotated[
-        bool, typer.Option("--aggregated", help="The data has one row a cell.")
-    ] = False,
-    count: CountColumn = None,
-    top: TopColumns = None,
-    primary: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File of cells sensitive by hand, for MAN(...)."),
-    ] = None,
-    apriori: Apriori = None,
-    width: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Least width of every sensitive cell's interval."),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="Require every interval to be strictly wider than --width."),
-    ] = False,
-    cost: Annotated[Cost, typer.Option(help="Suppress few cells, or little value.")] = Cost.UNIT,
-    margins: Annotated[
-        Margins, typer.Option(help="May margins be suppressed, or are they public?")
-    ] = Margins.SUPPRESS,
-    singletons: Annotated[
-        bool | None,
-        typer.Option(
-            "--singletons/--no-singletons",
-            help="Guard against a contributor who is alone in a cell and subtracts it.",
-            show_default="in tables of values",
-        ),
-    ] = None,
-    unions: Annotated[
-        bool, typer.Option("--unions", help="Sums of suppressed cells must pass the rules too.")
-    ] = False,
-    integer: IntegerOrNot = None,
-    defence: Defence = None,
-    key_file: KeyFile = None,
-    table_id: TableId = "",
-    negative: Annotated[
-        Negative, typer.Option(help="How negative contributions are read.")
-    ] = Negative.ERROR,
-    decimals: Annotated[
-        int | None,
-        typer.Option(metavar="PLACES", help="Decimal places of values.", show_default="as found"),
-    ] = None,
-    total: Totals = None,
-    absent_zero: Absent = False,
-    tolerance: Tolerance = "0",
-    keep: Earlier = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(metavar="CODE", help="Code for records without one.", show_default="refused"),
-    ] = None,
-    sheet: Sheet = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    na: Missing = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Memory the program may take, such as 2GB, for records that do not fit into it; "
-            "copies go to the folder for temporary files.",
-        ),
-    ] = None,
-    drop_empty: Annotated[
-        bool | None,
-        typer.Option(
-            "--drop-empty/--keep-empty",
-            help="Leave combinations of codes without records out; these are known to be 0.",
-            show_default="kept, but for large tables of values",
-        ),
-    ] = None,
-    method: Method = "auto",
-    solver: Solver = None,
-    time_limit: TimeLimit = TIME_LIMIT,
-    gap: Gap = 0.0,
-    workers: Workers = 1,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Published table: .csv, .csv.gz, .parquet, .xlsx, .sdmx.csv, .sdctable.csv, .sbs "
-            "(tau-ARGUS) or .hst. With several files of data a folder.",
-        ),
-    ] = None,
-    summary: Summary = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="One HTML page for people: table, intervals, proofs, attacks; facts as .json "
-            "beside it.",
-        ),
-    ] = None,
-    attacks: Annotated[
-        bool, typer.Option("--attacks", help="Run every attack that applies, for --report.")
-    ] = False,
-    plots: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Pictures (.svg): intervals, suppression map, gap over time."
-        ),
-    ] = None,
-    jj: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Problem with its pattern as JJ file; needs --reveal."),
-    ] = None,
-    release: ReleaseFile = None,
-    intervals: Annotated[
-        bool, typer.Option("--intervals", help="Add what an outsider can infer of each cell.")
-    ] = False,
-    layout: Annotated[
-        Layout,
-        typer.Option(help="On screen: rows by columns, in panels, or a row a cell."),
-    ] = Layout.CROSS,
-    reveal: Reveal = False,
-) -> None:
-    """Protect the table of some data: find its sensitive cells, suppress, audit, publish.
-
-    Without -o the published table is printed. Ctrl-C keeps the best pattern found so far.
-
-    Several files are protected one by one, each within the time limit, and published in the folder
-    of -o under their names. Tables of the same records that share cells must not be: an attacker
-    reads them together. Link them (csp.link in Python).
-    """
-    from cellveil.cli.defence import defence_words, measured, posterior_words, read_defence
-    from cellveil.cli.several import on_cores, places_for, protect_each
-    from cellveil.io.files import check_outputs, result_columns, write_json
-    from cellveil.io.inputs import (
-        read_known,
-        read_rules,
-        read_table,
-        split_names,
-        tab_dimensions,
-        text_file,
-    )
-    from cellveil.io.results import FORMATS, check_form, form_of, write_result
-    from cellveil.io.source import Source
-    from cellveil.render.progress import Meter
-    from cellveil.render.tables import guarantee, quality, sizes
-    from csp.clock import Clock
-    from csp.formats.files import written_together
-    from csp.mechanism import Mechanism
-    from csp.release_file import read_release
-    from csp.solve import Progress
-
-    names = tab_dimensions(data[0], rda) if by is None else split_names(by, "--by")
-    method = chosen_method(method, solver)
-    clock = Clock.of(time_limit)
-    stated_by = apriori is not None or data[0].name.lower().endswith(".tab")
-    rule, looked_at = read_rules(rules, primary, names, encoding, named=stated_by)
-    sources = [
-        Source(
-            path, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
-            split_names(top, "--top") if top else (), str(negative), decimals, tuple(total or ()),
-            missing, looked_at, text_file(path, sep, decimal, encoding, na), absent_zero, tolerance,
-            memory, None if drop_empty is None else "drop" if drop_empty else "keep",
-            apriori, sheet=sheet,
-        )
-        for path in data
-    ]  # fmt: skip
-    mechanism = Mechanism(
-        rule, width=width, strict=strict, cost=str(cost), margins=str(margins),
-        singletons=singletons, unions=unions, integer=integer,
-        defence=read_defence(defence, key_file, table_id),
-    )  # fmt: skip
-    read = [rda, primary, key_file, keep, apriori]
-    read += [Path(text.partition("=")[2]) for text in hierarchy or ()]
-    if len(data) > 1:
-        alone = {
-            "--report": report,
-            "--plots": plots,
-            "--jj": jj,
-            "--release": release,
-            "--keep": keep,
-            "--apriori": apriori,
-            "--defence": defence,
-        }
-        protect_each(
-            sources, places_for(data, output, summary, read, alone), mechanism, workers=workers,
-            method=method, time_limit=clock.seconds, gap=gap, intervals=intervals, reveal=reveal,
-            summary=summary, options=options_of(ctx.command),
-        )  # fmt: skip
-    needs_reveal("--jj", jj, reveal=reveal)
-    if output is not None:
-        check_form(form_of(output), names, intervals=intervals)
-    if plots is not None:
-        from cellveil.render.plots import needs_matplotlib
-
-        needs_matplotlib()
-        folder_for(plots)
-    if attacks and report is None:
-        from csp.errors import InputError
-
-        msg = "--attacks fills a section of --report; give --report FILE.html too"
-        raise InputError(msg)
-    if jj is not None and (singletons or unions):
-        from csp.errors import InputError
-
-        msg = "a JJ file cannot say --singletons or --unions; leave them or --jj out"
-        raise InputError(msg)
-    check_outputs(
-        {
-            "-o": output, "--summary": summary, "--report": report, "--jj": jj,
-            "the facts of --report": None if report is None else report.with_suffix(".json"),
-            "--release": release,
-            "the cells of --release": None if release is None else release.with_suffix(".csv"),
-        },
-        [*data, *read],
-        {
-            "-o": tuple(FORMATS.values()), "--summary": (".json",), "--report": (".html",),
-            "--jj": JJ, "the facts of --report": (".json",), "--release": (".json",),
-            "the cells of --release": (".csv",),
-        },
-    )  # fmt: skip
-    trace: list[Progress] = []
-
-    def watched(now: Progress) -> None:
-        trace.append(now)
-        meter(now)
-
-    with Meter("tabulating", clock.seconds) as meter, on_cores(workers):
-        earlier = None if keep is None else read_release(keep)[0]
-        table = read_table(sources[0], meter.phase)
-        stated = read_known(sources[0], table)
-        clock.check("the table was made")
-        meter.phase("finding sensitive cells")
-        with explained(table, reveal=reveal, defended=mechanism.defence is not None):
-            result = mechanism.protect(
-                table, keep=earlier, apriori=stated, method=method, time_limit=clock.seconds,
-                gap=gap, progress=watched,
-            )  # fmt: skip
-        columns = result_columns(result, reveal=reveal, intervals=intervals)
-        known: dict[str, Any] = {}
-        if result.guarantee is not None:
-            meter.phase("weighing what the pattern discloses")
-            known = measured(result, clock)
-        attacked = None
-        if attacks and result.pattern.any():
-            from attacks import report as attack_report
-
-            meter.phase("attacking what would be published")
-            # With a-priori information the mechanism alone does not make this pattern again.
-            rerun = None if stated else mechanism
-            attacked = attack_report(result.release, rerun, time_limit=max(clock.left, 1.0))
-    with written_together() as files:
-        if jj is not None:
-            result.to_jj(jj, reveal=True, files=files)
-        if release is not None:
-            save_release(release, result, files)
-        if output is not None:
-            write_result(output, result, columns, reveal=reveal, files=files)
-        if report is not None:
-            from cellveil.report.page import write_report
-
-            write_report(
-                report, result, title=data[0].name.partition(".")[0], attacks=attacked,
-                inputs=[*data, *([apriori] if apriori else [])], trace=trace, reveal=reveal,
-                files=files,
-            )  # fmt: skip
-        # Last, since it names the others by their hash.
-        more = {"posterior": known} if known else {}
-        named = [p for p in (output, report, release, jj) if p is not None]
-        facts = result.summary(reveal=reveal) | more | {"files": hashes(named, files)}
-        if summary is not None:
-            write_json(summary, facts, files)
-        drawn = [] if plots is None else draw_result(plots, result, trace, files, reveal=reveal)
-    long = layout is Layout.LONG
-    answer(
-        facts,
-        None
-        if output is not None
-        else lambda: print_result(result, columns, reveal=reveal, intervals=intervals, long=long),
-    )
-    for note in result.table.notes:
-        say(f"{note[0].upper()}{note[1:]}.")
-    if result.audit.cut_short:
-        say("Not every interval was followed to its end; those ends are left empty.")
-    asked = str(rule) if width is None else f"{rule} at width {width}"
-    say(sizes(result.problem, result.pattern, reveal=reveal))
-    if result.guarantee is None:
-        say(quality(result.suppression, cost_words(cost), reveal=reveal))
-    for line in guarantee(
-        result.audit, f"what {asked} requires", singletons="singletons" in result.guards,
-        defended=result.guarantee is not None,
-    ):  # fmt: skip
-        say(line)
-    if result.guarantee is not None:
-        for line in (*defence_words(result.guarantee), posterior_words(known)):
-            say(line)
-    beside = [None if path is None else path.with_suffix(kind) for path, kind in
-              ((report, ".json"), (release, ".csv"))]  # fmt: skip
-    say_written(output, summary, report, beside[0], jj, release, beside[1], *drawn)
-    ends(result.suppression)
-
-
-app.command()(inspect)
-app.command()(run)
-app.command()(diff)
-app.command()(report_command)
-app.command()(init)
-app.command()(suppress)
-app.command()(audit)
-
-
-@app.command()
-def key(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="New file; its owner may read it.")],
-) -> None:
-    """Make a secret key for --defence. Keep it secret and back it up.
-
-    The same key gives the same table the same pattern again; two releases of a table with different
-    keys disclose more than each of them.
-    """
-    from csp.decoys.key import Key
-
-    Key.create(path)
-    say(f"Wrote {path}. Anyone who has it can rerun the algorithm; keep it apart from releases.")
-
-
-# The name of 0.1; listed as `microdata microaggregate`.
-app.command(hidden=True)(microaggregate)
+for _verb in (protect, inspect, run, diff, report, init, suppress, audit, key):
+    app.command()(_verb)
+app.command(hidden=True)(microaggregate)  # the name of 0.1; listed under `microdata`
 app.add_typer(attack)
 app.add_typer(microdata)
 app.command("app")(page)
@@ -485,7 +72,7 @@ app.command("app")(page)
 @app.command()
 def demo() -> None:
     """Protect and audit a bundled table, and show what that means."""
-    from cellveil.cli.demo import run_demo
+    from cellveil.cli.installation.demo import run_demo
 
     run_demo(terminal())
 
@@ -503,10 +90,10 @@ def doctor(
     ] = False,
 ) -> None:
     """Check that this installation works: versions, name clashes, solvers, caches."""
-    from cellveil.cli.doctor import run_doctor
+    from cellveil.cli.installation.doctor import run_doctor
 
     if compile_:
-        from cellveil.cli.warm import compile_everything
+        from cellveil.cli.installation.warm import compile_everything
 
         compile_everything(lambda work: say(f"Compiling what {work} need."))
     raise typer.Exit(SAFE if run_doctor() else UNSAFE)

@@ -51,7 +51,7 @@ def run(
     if not paths:
         msg = f"{str(jobs[0])!r} holds no job (.toml); write one with 'cellveil init'"
         raise InputError(msg)
-    check_outputs({"--summary": summary}, paths, {"--summary": (".json",)})
+    check_outputs({"--summary": summary}, paths)
     facts: dict[str, Any] = {}
     failed: dict[Path, tuple[str, int]] = {}
     interrupted = False

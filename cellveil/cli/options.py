@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -57,35 +56,17 @@ TEXTS = (".csv", ".csv.gz")
 JJ = (".jj", ".jj.gz")
 
 
-class Cost(StrEnum):
-    """What suppressing a cell costs."""
+Cost = Literal["unit", "value"]
+"""What suppressing a cell costs."""
 
-    UNIT = "unit"
-    VALUE = "value"
+Layout = Literal["cross", "long"]
+"""How a table is shown on screen."""
 
+Margins = Literal["suppress", "publish"]
+"""What happens to margins."""
 
-class Layout(StrEnum):
-    """How a table is shown on screen."""
-
-    CROSS = "cross"
-    LONG = "long"
-
-
-class Margins(StrEnum):
-    """What happens to margins."""
-
-    SUPPRESS = "suppress"
-    PUBLISH = "publish"
-
-
-class Negative(StrEnum):
-    """How negative contributions are read."""
-
-    ERROR = "error"
-    ABS = "abs"
-    SHIFT = "shift"
-    SPLIT = "split"
-
+Negative = Literal["error", "abs", "shift", "split"]
+"""How negative contributions are read."""
 
 Method = Annotated[
     str,

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -40,13 +40,24 @@ __all__ = [
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+|inf)")
 
+KINDS = {
+    "-o": (".csv", ".csv.gz", ".parquet"),
+    "--summary": (".json",),
+    "--report": (".html",),
+    "--release": (".json",),
+}
+"""What the files of an option end with, where a command does not say otherwise."""
+
+_BESIDE = {"--report": ("facts", ".json"), "--release": ("cells", ".csv")}
+"""What stands beside the file of an option, and how it ends."""
+
 Columns = dict[str, Sequence[Any]]
 
 
 def check_outputs(
     outputs: Mapping[str, Path | None],
     inputs: Sequence[Path | None],
-    kinds: Mapping[str, tuple[str, ...]],
+    kinds: Mapping[str, tuple[str, ...]] | None = None,
 ) -> None:
     """Check before any work that all results can be written.
 
@@ -55,21 +66,20 @@ def check_outputs(
     outputs : mapping of option to path or None
     inputs : sequence of path or None
         Files that must not be overwritten.
-    kinds : mapping of option to suffixes
-        What each name must end with.
+    kinds : mapping of option to suffixes, optional
+        What each name must end with; `KINDS` for options that are not in it.
 
     Raises
     ------
     InputError
         If a file cannot be written, has another suffix, is an input, or is named twice.
     """
+    known = KINDS | dict(kinds or {})
     read = {os.path.realpath(path) for path in inputs if path is not None}
     taken: dict[str, str] = {}
-    for option, path in outputs.items():
-        if path is None:
-            continue
-        if not path.name.lower().endswith(kinds[option]):
-            msg = f"{option} {str(path)!r} must end with {' or '.join(kinds[option])}"
+    for option, path in _with_those_beside(outputs):
+        if option in known and not path.name.lower().endswith(known[option]):
+            msg = f"{option} {str(path)!r} must end with {' or '.join(known[option])}"
             raise InputError(msg)
         target = os.path.realpath(path)
         if target in read:
@@ -88,6 +98,15 @@ def check_outputs(
             "there and does not belong to that release; choose another name"
         )
         raise InputError(msg)
+
+
+def _with_those_beside(outputs: Mapping[str, Path | None]) -> Iterator[tuple[str, Path]]:
+    for option, path in outputs.items():
+        if path is not None:
+            yield option, path
+            if option in _BESIDE:
+                what, suffix = _BESIDE[option]
+                yield f"the {what} of {option}", path.with_suffix(suffix)
 
 
 def _names(release: Path, cells: Path) -> bool:

@@ -8,7 +8,7 @@ import threading
 import time
 from html import escape
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from cellveil.render.screen import manner
 
@@ -80,36 +80,18 @@ class _CellLine:
         self._shown.update(self._html(""))
 
 
-class Meter:
-    """Progress of a run: phase, what is known of the gap, and the cells suppressed so far.
+class _Line:
+    """A line that shows after a while what is being done, where a person looks at it."""
 
-    Parameters
-    ----------
-    phase : str
-        What happens first.
-    limit : float, optional
-        Wall seconds that the work may take; shown beside those it has taken.
-
-    Examples
-    --------
-    In a notebook or a script, as in the commands:
-
-    >>> import csp
-    >>> table = csp.Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
-    >>> with Meter("protecting") as meter:
-    ...     protected = csp.protect(table, "FREQ(10,10)", progress=meter)
-    """
-
-    def __init__(self, phase: str, limit: float | None = None) -> None:
+    def __init__(self, phase: str) -> None:
         self._phase = phase
-        self._limit = "" if limit is None or math.isinf(limit) else f"of {limit:.0f} s"
         self._lock = threading.Lock()
         self._timer = threading.Timer(DELAY, self._show)
         self._timer.daemon = True
         self._bar: Any = None
         self._over = False
 
-    def __enter__(self) -> Meter:
+    def __enter__(self) -> Self:
         if _is_watched():
             self._timer.start()
         return self
@@ -133,15 +115,6 @@ class Meter:
             if self._bar is not None:
                 self._bar.update(0, description=words)
 
-    def __call__(self, state: Progress) -> None:
-        """Take the state of a suppression run."""
-        self.phase(WORDS.get(state.phase, state.phase))
-        with self._lock:
-            if self._bar is None or state.best is None:
-                return
-            facts = f"{state.suppressed} cells suppressed, {state.quality}"
-            self._bar.update(0, total=1.0, completed=1.0 - state.gap_at_most, facts=facts)
-
     def _show(self) -> None:
         """Start the line; runs on the timer's thread."""
         with self._lock:
@@ -152,79 +125,82 @@ class Meter:
                 self._bar.update(0, description=self._phase)
                 return
             from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                Progress,
-                SpinnerColumn,
-                TextColumn,
-                TimeElapsedColumn,
-            )
-            from rich.table import Column
+            from rich.progress import Progress
 
-            self._bar = Progress(
-                # What must be read stands first: a narrow terminal cuts the end off.
-                SpinnerColumn(),
-                TimeElapsedColumn(Column(min_width=7)),
-                TextColumn(
-                    self._limit, markup=False, table_column=Column(min_width=len(self._limit))
-                ),
-                BarColumn(bar_width=12, table_column=Column(min_width=12)),
-                TextColumn("{task.description}", markup=False),
-                TextColumn("{task.fields[facts]}", markup=False),
-                console=Console(stderr=True),
-                transient=True,
-            )
+            self._bar = Progress(*self._columns(), console=Console(stderr=True), transient=True)
             self._bar.add_task(self._phase, total=None, facts="")
             self._bar.start()
 
+    def _columns(self) -> tuple[Any, ...]:
+        """Columns of the line on a terminal."""
+        raise NotImplementedError
 
-class Bar:
-    """Progress of counted work, done of total, on stderr where a person looks at it.
+
+class Meter(_Line):
+    """Progress of a run: phase, what is known of the gap, and the cells suppressed so far.
 
     Parameters
     ----------
-    words : str
+    phase : str
+        What happens first.
+    limit : float, optional
+        Wall seconds that the work may take; shown beside those it has taken.
+
+    Examples
+    --------
+    In a notebook or a script, as in the commands:
+
+    >>> import csp
+    >>> table = csp.Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> with Meter("protecting") as meter:
+    ...     protected = csp.protect(table, "FREQ(10,10)", progress=meter)
+    """
+
+    def __init__(self, phase: str, limit: float | None = None) -> None:
+        super().__init__(phase)
+        self._limit = "" if limit is None or math.isinf(limit) else f"of {limit:.0f} s"
+
+    def __call__(self, state: Progress) -> None:
+        """Take the state of a suppression run."""
+        self.phase(WORDS.get(state.phase, state.phase))
+        with self._lock:
+            if self._bar is None or state.best is None:
+                return
+            facts = f"{state.suppressed} cells suppressed, {state.quality}"
+            self._bar.update(0, total=1.0, completed=1.0 - state.gap_at_most, facts=facts)
+
+    def _columns(self) -> tuple[Any, ...]:
+        from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.table import Column
+
+        return (
+            # What must be read stands first: a narrow terminal cuts the end off.
+            SpinnerColumn(),
+            TimeElapsedColumn(Column(min_width=7)),
+            TextColumn(self._limit, markup=False, table_column=Column(min_width=len(self._limit))),
+            BarColumn(bar_width=12, table_column=Column(min_width=12)),
+            TextColumn("{task.description}", markup=False),
+            TextColumn("{task.fields[facts]}", markup=False),
+        )
+
+
+class Bar(_Line):
+    """Progress of counted work, done of total.
+
+    Parameters
+    ----------
+    phase : str
         What is counted.
     """
 
-    def __init__(self, words: str) -> None:
-        self._words = words
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> Bar:
-        if _is_watched() and _in_notebook():
-            self._bar, self._task = _CellLine(), 0
-            self._bar.update(0, description=self._words)
-        elif _is_watched():
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                TextColumn,
-                TimeRemainingColumn,
-            )
-
-            self._bar = Progress(
-                TextColumn("{task.description}", markup=False), BarColumn(bar_width=24),
-                MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True),
-                transient=True,
-            )  # fmt: skip
-            self._task = self._bar.add_task(self._words, total=None)
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
     def __call__(self, done: int, wanted: int) -> None:
         """Show how much is done."""
-        if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=wanted)
+        with self._lock:
+            if self._bar is not None:
+                self._bar.update(0, completed=done, total=wanted)
+
+    def _columns(self) -> tuple[Any, ...]:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+        words = TextColumn("{task.description}", markup=False)
+        return words, BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn()

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
+from csp.errors import OutOfTime
 
-__all__ = ["determined", "whole_direction"]
+__all__ = ["determined", "solved", "whole_direction"]
 
 # Time of an exact dense solution, over the cube of its size; measured on one core.
 _SECONDS = 6e-9
@@ -32,6 +33,27 @@ _LONG = 60
 def determined(
     matrix: Any, pivots: NDArray[np.int64], values: NDArray[Any], clock: Clock = UNLIMITED
 ) -> tuple[NDArray[Any], int] | None:
+    """Do as `solved`, but find nothing rather than be late.
+
+    Parameters
+    ----------
+    matrix, pivots, values, clock
+        See `solved`.
+
+    Returns
+    -------
+    ((k, v) array of int, int) or None
+        As `solved`; None also if there is no time.
+    """
+    try:
+        return solved(matrix, pivots, values, clock)
+    except OutOfTime:
+        return None
+
+
+def solved(
+    matrix: Any, pivots: NDArray[np.int64], values: NDArray[Any], clock: Clock = UNLIMITED
+) -> tuple[NDArray[Any], int] | None:
     """Solve ``matrix @ z = 0`` for the columns of z that the pivots determine, exactly.
 
     Parameters
@@ -42,13 +64,18 @@ def determined(
     values : (j, v) array of int
         Whole numbers, one column for each vector.
     clock : Clock
-        What would end after it is not begun.
 
     Returns
     -------
     ((k, v) array of int, int) or None
         Numerators, as Python's integers, and one denominator above 0. None if the pivots do not
-        determine the rest or no vector has these values, and if there is no time.
+        determine the rest or no vector has these values.
+
+    Raises
+    ------
+    OutOfTime
+        If what elimination leaves is too large for the time that is left: its solution cannot be
+        interrupted.
     """
     k, v = matrix.shape[1], values.shape[1]
     known = np.zeros(k, bool)
@@ -68,8 +95,7 @@ def determined(
         return None
     divisor = 1
     if columns:
-        if clock.left < _SECONDS * len(columns) ** 3:
-            return None
+        Clock(clock.end - _SECONDS * len(columns) ** 3).check("an exact basis was solved")
         answer = _dense([inside[i] for i in rows], columns, [right[i] for i in rows])
         if answer is None:
             return None
@@ -84,9 +110,7 @@ def determined(
     return z, divisor
 
 
-def whole_direction(
-    matrix: Any, z: NDArray[np.float64], clock: Clock = UNLIMITED
-) -> NDArray[np.int64] | None:
+def whole_direction(matrix: Any, z: NDArray[np.float64]) -> NDArray[np.int64] | None:
     """Find whole numbers along a vertex that a solver gave in floats, whatever its magnitude.
 
     At a vertex few cells, those at a bound, determine all others that move. Their values are
@@ -98,8 +122,6 @@ def whole_direction(
         The relations of the cells that move, and of no others.
     z : (k,) float64
         How far they move, ``matrix @ z = 0`` but for rounding; none is 0.
-    clock : Clock
-        What would end after it is not begun.
 
     Returns
     -------
@@ -123,7 +145,7 @@ def whole_direction(
         return None
     values = np.rint(z[given]) if len(given) > 1 else np.sign(z[given])
     whole = np.array([[int(v)] for v in values.tolist()], dtype=object)
-    found = determined(matrix, given, whole, clock)
+    found = determined(matrix, given, whole)
     if found is None:
         return None
     numbers = [int(a) for a in found[0][:, 0]]

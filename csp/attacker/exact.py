@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.square import solve_square
+from csp.attacker.elimination import solved
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
 from csp.exact import UNBOUNDED
@@ -140,35 +140,29 @@ def basic_solution(
     j, sign : int
         The objective.
     clock : Clock
-        See `solve_square`.
 
     Returns
     -------
     (numerators, denominator, multiplier numerators, divisor) or None
         None if the basis is singular.
+
+    Raises
+    ------
+    OutOfTime
+        See `csp.attacker.elimination.solved`.
     """
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, hstack
 
-    square = csr_array(view.matrix[tight_rows][:, basic_columns])
-    right = (-_exact_product(view.matrix, at)[tight_rows]).tolist()
-    objective = [sign if int(c) == j else 0 for c in basic_columns]
-    z = [Fraction(int(v)) for v in at]
-    g = [Fraction(0)] * len(view.rows)
-    if len(basic_columns):
-        primal = solve_square(square, right, clock)
-        dual = solve_square(csr_array(square.T), objective, clock)
-        if primal is None or dual is None:
-            return None
-        for column, value in zip(basic_columns.tolist(), primal, strict=True):
-            z[column] = value
-        for row, value in zip(tight_rows.tolist(), dual, strict=True):
-            g[row] = value
-    return (*_common(z), *_common(g))
-
-
-def _common(values: list[Fraction]) -> tuple[NDArray[Any], int]:
-    """Numerators over one common denominator."""
-    from math import lcm
-
-    d = lcm(*(v.denominator for v in values)) if values else 1
-    return np.array([v.numerator * (d // v.denominator) for v in values], dtype=object), d
+    nonbasic = np.setdiff1d(np.arange(len(view.cells)), basic_columns)
+    rows = csr_array(view.matrix[tight_rows])
+    primal = solved(rows, nonbasic, at[nonbasic, None], clock)
+    # The multipliers g with B' g = e: one more column, of value 1, holds e.
+    b = len(tight_rows)
+    objective = csr_array((basic_columns == j).astype(np.int64)[:, None] * -sign)
+    turned = csr_array(hstack([rows[:, basic_columns].T, objective], format="csr"))
+    dual = solved(turned, np.array([b]), np.array([[1]], dtype=object), clock)
+    if primal is None or dual is None:
+        return None
+    multipliers = np.array([0] * len(view.rows), dtype=object)
+    multipliers[tight_rows] = dual[0][:b, 0]
+    return primal[0][:, 0], primal[1], multipliers, dual[1]

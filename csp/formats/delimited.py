@@ -28,11 +28,13 @@ __all__ = [
     "SEPARATORS",
     "TITLE",
     "TextFile",
+    "check_plain",
     "connected",
     "header",
     "is_parquet",
     "open_parquet",
     "open_text",
+    "undeclared_na",
     "with_points",
     "without_missing",
 ]
@@ -48,7 +50,6 @@ _BOMS = (
 )
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+", re.ASCII)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}", re.ASCII)
-_BLANK = {"", "na", "nan", "null", "none", "<na>"}
 _SIGNS = (",", ".", '"', "NA")
 _ENDS = tuple(sign + end for sign in SEPARATORS for end in "\n\r")
 _NEVER = "\x1f"
@@ -116,6 +117,21 @@ class TextFile:
     def plain(self) -> bool:
         """Whether nothing is declared but the path."""
         return self == TextFile(self.path)
+
+
+def check_plain(file: TextFile) -> None:
+    """Refuse what is declared of a .parquet file as if it were text.
+
+    Raises
+    ------
+    InputError
+    """
+    if not file.plain:
+        msg = (
+            f"{str(file.path)!r} is not a text file: separator, decimal mark, encoding and missing "
+            "texts (--sep, --decimal, --encoding, --na) do not apply to it"
+        )
+        raise InputError(msg)
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
@@ -544,15 +560,18 @@ def without_missing(
         if file.missing is not None:
             found[name] = np.where(gaps, np.array(None), column) if gaps.any() else column
         elif gaps.any():
-            row = int(np.argmax(gaps)) + 1
-            gap = argument("missing", ("NA",), option="--na NA")
-            none = argument("missing", (), option="--na ''")
-            msg = (
-                f"row {row}, column {name!r}: the code is NA, which R writes for a missing one. If "
-                f"it is missing, declare {gap}; if it is a code, {none}"
-            )
-            raise InputError(msg)
+            raise undeclared_na(int(np.argmax(gaps)) + 1, name)
     return found
+
+
+def undeclared_na(row: int, name: str) -> InputError:
+    """Return the error for a code that is NA in a file of which nothing is declared about it."""
+    gap = argument("missing", ("NA",), option="--na NA")
+    none = argument("missing", (), option="--na ''")
+    return InputError(
+        f"row {row}, column {name!r}: the code is NA, which R writes for a missing one. If it is "
+        f"missing, declare {gap}; if it is a code, {none}"
+    )
 
 
 def _holds(mark: str, column: NDArray[Any]) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, UNBOUNDED
-from csp.tables.patterns import STATUS, as_flags, as_pattern
+from csp.tables.patterns import STATUS, as_flags, as_pattern, set_array
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ class Problem:
 
     def __post_init__(self) -> None:
         n = self.table.n_cells
-        _freeze(self, "primary", as_flags(self.primary, n, "primary"))
-        _freeze(self, "status", np.array(self.status, dtype="U1"))
+        set_array(self, "primary", as_flags(self.primary, n, "primary"), n)
+        set_array(self, "status", np.array(self.status, dtype="U1"), n)
         for name in ("lpl", "upl", "spl", "cost"):
-            _freeze(self, name, _integers(self, name))
+            set_array(self, name, _integers(self, name), n)
         if self.singletons is not None:
-            _freeze(self, "singletons", as_flags(self.singletons, n, "singletons"))
+            set_array(self, "singletons", as_flags(self.singletons, n, "singletons"), n)
         _check_status(self)
         _check_levels(self)
 
@@ -167,15 +167,6 @@ class Problem:
             status=status,
             **options,
         )
-
-
-def _freeze(problem: Problem, name: str, array: NDArray[Any]) -> None:
-    n = problem.table.n_cells
-    if array.shape != (n,):
-        msg = f"{name} has shape {array.shape}; {n} cells need ({n},)"
-        raise InputError(msg)
-    array.flags.writeable = False
-    object.__setattr__(problem, name, array)
 
 
 def _integers(problem: Problem, name: str) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from csp.formats.delimited import (
     SEPARATORS,
     TITLE,
     TextFile,
+    check_plain,
     connected,
     header,
     is_parquet,
@@ -37,6 +38,7 @@ __all__ = [
     "is_ibis",
     "is_relation",
     "library_of",
+    "named_columns",
     "native_frame",
     "numbered_codes",
     "numbered_owners",
@@ -139,6 +141,36 @@ def column_names(data: Any) -> tuple[str, ...]:
     if is_relation(data):
         return tuple(data.columns)
     return tuple(_frame_of(data).collect_schema().names())
+
+
+def named_columns(data: Any) -> Any:
+    """Make data ready to be asked for its names and then for its columns.
+
+    Parameters
+    ----------
+    data
+        As for `read_columns`, or an (n, d) array, whose columns are called a1, a2, ...
+
+    Returns
+    -------
+    mapping of str to (n,) array, or the data
+        A lazy frame is run, once for both.
+
+    Raises
+    ------
+    InputError
+        If an array has not two axes.
+    """
+    if isinstance(data, (np.ndarray, list, tuple)):
+        array = np.asarray(data)
+        if array.ndim != 2:
+            msg = f"an array of records has two axes, records and attributes; this has {array.ndim}"
+            raise InputError(msg)
+        return {f"a{j + 1}": np.ascontiguousarray(column) for j, column in enumerate(array.T)}
+    if isinstance(data, (Mapping, str, PathLike, TextFile)):
+        return data
+    collect = getattr(data, "collect", None)
+    return collect() if callable(collect) else data
 
 
 def text_codes(column: NDArray[Any]) -> list[str]:
@@ -384,12 +416,7 @@ def _from_file(
 ) -> tuple[tuple[NDArray[Any], ...], str]:
     """Columns of a file, and what was found out about how it is written."""
     if is_parquet(file.path):
-        if not file.plain:
-            msg = (
-                f"{str(file.path)!r} is not a text file: separator, decimal mark, encoding and "
-                "missing texts (--sep, --decimal, --encoding, --na) do not apply to it"
-            )
-            raise InputError(msg)
+        check_plain(file)
         with connected(file.path, "parquet") as connection:
             return _from_relation(open_parquet(connection, file.path), names), ""
     with (

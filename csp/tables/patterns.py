@@ -17,7 +17,7 @@ from csp.tables.units import is_missing, unmasked
 if TYPE_CHECKING:
     from csp.tables.table import Table
 
-__all__ = ["STATUS", "SUPPRESSED", "as_flags", "as_pattern"]
+__all__ = ["STATUS", "SUPPRESSED", "as_flags", "as_pattern", "set_array"]
 
 STATUS = {
     "u": "primary: must be suppressed and protected",
@@ -106,6 +106,21 @@ def as_flags(marks: Any, n: int, name: str, *, single: bool = False) -> NDArray[
         msg = f"{name} has shape {array.shape}; {n} cells need ({n},)"
         raise InputError(msg)
     return np.array(np.broadcast_to(array, (n,)))
+
+
+def set_array(owner: Any, name: str, array: NDArray[Any], n: int) -> None:
+    """Set an attribute of a frozen object to an array with an entry for each of n cells.
+
+    Raises
+    ------
+    InputError
+        If it has another shape.
+    """
+    if array.shape != (n,):
+        msg = f"{name} has shape {array.shape}; {n} cells need ({n},)"
+        raise InputError(msg)
+    array.flags.writeable = False
+    object.__setattr__(owner, name, array)
 
 
 def _array(marks: Any) -> NDArray[Any]:

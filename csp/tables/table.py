@@ -18,7 +18,7 @@ from csp.errors import InputError, NotAdditive, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, most_text, units_text
 from csp.tables.codes import Labels
 from csp.tables.contributors import Contributors
-from csp.tables.patterns import as_flags
+from csp.tables.patterns import as_flags, set_array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -102,11 +102,7 @@ class Table:
             if given.dtype.kind not in "biu" and np.any(array != given):
                 msg = f"{name} must be whole numbers of units; Table.from_array takes decimals="
                 raise InputError(msg)
-            if array.shape != (n,):
-                msg = f"{name} has shape {array.shape}; {n} cells need ({n},)"
-                raise InputError(msg)
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            set_array(self, name, array, n)
         if self.structural is not None:
             flags = as_flags(self.structural, n, "structural")
             flags.flags.writeable = False

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError
 from microagg.checks.closeness import equal_distances, ordered_distances
 from microagg.checks.diversity import Profiles
@@ -110,9 +111,7 @@ def anonymity(
     Anonymity(4 records, 2 classes, k=2, Diversity(illness: p=1, entropy l=1, recursive (3, 1), \
 t=0.25))
     """
-    if missing not in MISSING:
-        msg = f"missing {missing!r} is not one of {', '.join(MISSING)}"
-        raise InputError(msg)
+    check_choice("missing", missing, MISSING)
     ratio = fraction_of(c, "c")
     if ratio <= 0:
         msg = f"c must be above 0, not {c!r}"
@@ -206,9 +205,7 @@ def is_l_diverse(
     InputError
         As for `anonymity`, or if l or the kind is wrong.
     """
-    if kind not in DIVERSITIES:
-        msg = f"kind {kind!r} is not one of {', '.join(DIVERSITIES)}"
-        raise InputError(msg)
+    check_choice("kind", kind, DIVERSITIES)
     least = fraction_of(l, "l")
     if least < 1 or (kind != "entropy" and least.denominator != 1):
         msg = f"l must be a {'' if kind == 'entropy' else 'whole '}number of at least 1, not {l!r}"
@@ -255,9 +252,7 @@ def _diversity(
     attribute: Attribute, classes: NDArray[np.int64], c: Fraction, distance: str | None
 ) -> Diversity:
     kind = distance or ("ordered" if attribute.numeric else "equal")
-    if kind not in DISTANCES:
-        msg = f"distance {kind!r} is not one of {', '.join(DISTANCES)}"
-        raise InputError(msg)
+    check_choice("distance", kind, DISTANCES)
     if kind == "ordered" and not attribute.numeric:
         msg = f"{attribute.name!r} holds text, which has no order; take the equal distance"
         raise InputError(msg)

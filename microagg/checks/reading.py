@@ -6,10 +6,9 @@ mistake in making groups cannot hide itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import exact
-from csp.tables.columns import column_names, read_columns
+from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.units import is_missing
 
 __all__ = ["Attribute", "classes_of", "fraction_of", "read_attributes", "read_roles"]
@@ -74,10 +73,8 @@ def read_roles(
     InputError
         If an attribute is unknown, named twice or in both roles, or there is none, or no record.
     """
-    if not isinstance(data, (np.ndarray, list, tuple, Mapping, str, PathLike)):
-        collect = getattr(data, "collect", None)
-        data = collect() if callable(collect) else data
-    names = _names(data)
+    data = named_columns(data)
+    names = column_names(data)
     hidden = _listed(confidential, "confidential")
     if quasi_identifiers is None:
         keys = tuple(name for name in names if name not in hidden)
@@ -113,16 +110,7 @@ def read_attributes(
     InputError
         If an attribute is unknown or there are no records.
     """
-    if isinstance(data, (np.ndarray, list, tuple)):
-        array = np.asarray(data)
-        known = _names(array)
-        unknown = [name for name in names if name not in known]
-        if unknown:
-            msg = f"there is no attribute {unknown[0]!r}; an array has {known[0]} to {known[-1]}"
-            raise InputError(msg)
-        columns = tuple(array[:, known.index(name)] for name in names)
-    else:
-        columns = read_columns(data, names).arrays
+    columns = read_columns(named_columns(data), names).arrays
     if len(columns[0]) == 0:
         msg = "the file has no records"
         raise InputError(msg)
@@ -140,16 +128,6 @@ def classes_of(attributes: Sequence[Attribute]) -> NDArray[np.int64]:
     place = np.empty(len(first), np.int64)
     place[np.argsort(first)] = np.arange(len(first))
     return np.asarray(place[which.ravel()], np.int64)
-
-
-def _names(data: Any) -> tuple[str, ...]:
-    if isinstance(data, (np.ndarray, list, tuple)):
-        array = np.asarray(data)
-        if array.ndim != 2:
-            msg = f"an array of records has two axes, records and attributes; this has {array.ndim}"
-            raise InputError(msg)
-        return tuple(f"a{j + 1}" for j in range(array.shape[1]))
-    return column_names(data)
 
 
 def _listed(names: Sequence[str] | str, role: str) -> tuple[str, ...]:

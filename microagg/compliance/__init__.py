@@ -2,6 +2,5 @@
 
 `comply` is the door and `result` the certificate. `suppress` suppresses means and `drop` records;
 `grow`, `merge` and `local_search` form clusters, run by `search`; `optimise` partitions by
-`column_generation` with its `pricing`. `sensitivity` is what all of them ask of a group, and
-`repair` mends clusters where sizes are capped.
+`column_generation` with its `pricing`. `sensitivity` is what all of them ask of a group.
 """

@@ -229,7 +229,7 @@ class Pricing:
         """
         task, run = self.task, KERNELS.compiled
         n = len(prices)
-        shares, weights, units, needs = task.shares, task.weights, task.units, task.needs
+        demand = task.demand
         least = np.zeros(n)  # no group with this root costs less
         bounds = np.empty(len(self.spans))
         group = np.empty(min(n, max(4 * task.k, 60), task.most), np.int64)
@@ -243,9 +243,7 @@ class Pricing:
                 least[root] = min(0.0, float(bounds.min()))
                 complete = False
                 continue
-            cost, size = run["greedy_group"](
-                root, task.points, prices, shares, weights, units, needs, task.k, len(group), group
-            )
+            cost, size = run["greedy_group"](root, task.points, prices, demand, group)
             if cost < -eps:
                 added += columns.add(group[:size].copy())
             for place, t in enumerate(self.exact):
@@ -280,8 +278,8 @@ class Pricing:
         """Search groups of one root and size; see `pricing.cheap_groups`."""
         task = self.task
         found: tuple[float, int, bool] = KERNELS.compiled["cheap_groups"](
-            root, t, self.rank, task.points, self.near[: max(t - 1, 1)], prices, task.shares,
-            task.weights, task.units, task.needs, ceiling, nodes, room,
+            root, t, self.rank, task.points, self.near[: max(t - 1, 1)], prices, task.demand,
+            ceiling, nodes, room,
         )  # fmt: skip
         return found
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.clock import Clock
 from csp.errors import InputError, Unprotectable, argument
 from csp.exact import Number
@@ -136,9 +137,7 @@ def comply(
     Compliant(9 records in 2 clusters by merge, no cell sensitive to P(60,1), information loss \
 23.3350 %)
     """
-    if method not in METHODS:
-        msg = f"method {method!r} is not one of {', '.join(METHODS)}"
-        raise InputError(msg)
+    check_choice("method", method, METHODS)
     clock = Clock.of(time_limit)
     if diverse and attributes is None:
         attributes = other_attributes(X, diverse)

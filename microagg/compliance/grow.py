@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.sensitivity import take_in, unsafe
+from microagg.compliance.sensitivity import Demand, take_in, unsafe
 
 __all__ = ["grow"]
 
@@ -13,18 +13,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def grow(
-    points: Floats,
-    shares: Ints,
-    labels: Ints,
-    state: Ints,
-    weights: Ints,
-    units: Ints,
-    needs: Ints,
-    k: int,
-    most: int,
-    rounds: int,
-) -> None:
+def grow(points: Floats, labels: Ints, state: Ints, demand: Demand, rounds: int) -> None:
     """Make at most `rounds` pairs of clusters.
 
     As in MDAV, clusters are made round the record farthest from the mean of what is left and
@@ -33,19 +22,19 @@ def grow(
 
     Parameters
     ----------
-    points, shares : (n, d), (n, c)
+    points : (n, d) float64
     labels : (n,) int64
         -1 for records without a cluster; filled in.
     state : (2,) int64
         Records without a cluster, and the next number of a cluster.
-    weights, units, needs : (f, m), (f,), (c,) int64
-    k, most, rounds : int
+    demand : Demand
+    rounds : int
     """
     n, d = points.shape
     distance = np.empty(n)
     origin = np.empty(d)
     for _ in range(rounds):
-        if state[0] < k:
+        if state[0] < demand.k:
             return
         origin[:] = 0.0
         for i in range(n):
@@ -55,14 +44,14 @@ def grow(
         for j in range(d):
             origin[j] /= state[0]
         for _ in range(2):
-            if state[0] < k:
+            if state[0] < demand.k:
                 return
             measure(points, labels, origin, distance)
             seed = int(np.argmax(distance))
             for j in range(d):
                 origin[j] = points[seed, j]
             measure(points, labels, origin, distance)
-            take(shares, labels, state, distance, weights, units, needs, k, most)
+            take(labels, state, distance, demand)
 
 
 def measure(points: Floats, labels: Ints, origin: Floats, distance: Floats) -> None:
@@ -77,28 +66,18 @@ def measure(points: Floats, labels: Ints, origin: Floats, distance: Floats) -> N
             distance[i] = far
 
 
-def take(
-    shares: Ints,
-    labels: Ints,
-    state: Ints,
-    distance: Floats,
-    weights: Ints,
-    units: Ints,
-    needs: Ints,
-    k: int,
-    most: int,
-) -> None:
+def take(labels: Ints, state: Ints, distance: Floats, demand: Demand) -> None:
     """Give the nearest records a cluster until it is large enough and safe, or full."""
     free = np.flatnonzero(labels < 0)
     order = free[np.argsort(distance[free], kind="mergesort")]
-    top = np.zeros((shares.shape[1], weights.shape[1]), np.int64)
-    total = np.zeros(shares.shape[1], np.int64)
+    top = np.zeros((demand.shares.shape[1], demand.weights.shape[1]), np.int64)
+    total = np.zeros(demand.shares.shape[1], np.int64)
     size = 0
     for i in order:
         labels[i] = state[1]
         size += 1
-        take_in(i, shares, needs, top, total)
-        if size == most or (size >= k and unsafe(top, total, weights, units, needs) == 0):
+        take_in(i, demand, top, total)
+        if size == demand.most or (size >= demand.k and unsafe(top, total, demand) == 0):
             break
     state[0] -= size
     state[1] += 1

@@ -1,19 +1,34 @@
-"""Better clusters by small steps that keep every size and every rule.
+"""Better clusters by small steps: those that keep every size and every rule, and those that mend.
 
 A record moves to another cluster, two records change places, or a large cluster falls in two,
 wherever the squared error shrinks and no cell becomes sensitive.
+
+Where sizes are capped, joining clusters is not enough to make them safe: two of k records are more
+than 2k - 1. So a cluster that fails a rule, lacks different values, or is too large or too small
+gives a record to a near one, takes one from it, or exchanges one, whichever lessens most by how
+much the two of them fail.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.sensitivity import gather, take_in, unsafe
+from microagg.compliance.sensitivity import Demand, gather, shortfall, take_in, unsafe
 
-__all__ = ["exchange", "insert", "relocate", "remove", "replaced_fits", "split"]
+__all__ = [
+    "Clusters",
+    "exchange",
+    "insert",
+    "mend",
+    "missing",
+    "relocate",
+    "remove",
+    "replaced_fits",
+    "split",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -21,10 +36,41 @@ Ints = NDArray[np.int64]
 GAIN = 1e-9
 """Least relative gain that counts: rounding must not let two states follow one another forever."""
 
+WRONG_SIZE = 1e6
+"""What a record too many or too few counts, against shares of a total: sizes come first."""
 
-def insert(i: int, g: int, points: Floats, labels: Ints, first: Ints, after: Ints, before: Ints,
-           sums: Floats, sizes: Ints) -> None:  # fmt: skip
+LESS = 1e-9
+"""Least decrease that counts, so that rounding cannot let two states follow one another forever."""
+
+
+class Clusters(NamedTuple):
+    """Clusters as linked lists of records, with their sums.
+
+    Attributes
+    ----------
+    points : (n, d) float64
+    labels : (n,) int64
+        Cluster of each record.
+    first : (g,) int64
+        First record of each cluster, -1 if it has none.
+    after, before : (n,) int64
+        Neighbours of each record in its list, -1 at its ends.
+    sums : (g, d) float64
+    sizes : (g,) int64
+    """
+
+    points: Floats
+    labels: Ints
+    first: Ints
+    after: Ints
+    before: Ints
+    sums: Floats
+    sizes: Ints
+
+
+def insert(i: int, g: int, clusters: Clusters) -> None:
     """Put a record that is nowhere into a cluster."""
+    points, labels, first, after, before, sums, sizes = clusters
     labels[i] = g
     after[i] = first[g]
     before[i] = -1
@@ -36,9 +82,9 @@ def insert(i: int, g: int, points: Floats, labels: Ints, first: Ints, after: Int
         sums[g, j] += points[i, j]
 
 
-def remove(i: int, points: Floats, labels: Ints, first: Ints, after: Ints, before: Ints,
-           sums: Floats, sizes: Ints) -> None:  # fmt: skip
+def remove(i: int, clusters: Clusters) -> None:
     """Take a record out of its cluster."""
+    points, labels, first, after, before, sums, sizes = clusters
     g = labels[i]
     if before[i] >= 0:
         after[before[i]] = after[i]
@@ -51,32 +97,33 @@ def remove(i: int, points: Floats, labels: Ints, first: Ints, after: Ints, befor
         sums[g, j] -= points[i, j]
 
 
-def replaced_fits(g: int, gone: int, new: int, first: Ints, after: Ints, shares: Ints,
-                  top: Ints, total: Ints, weights: Ints, units: Ints,
-                  needs: Ints) -> bool:  # fmt: skip
+def replaced_fits(
+    g: int, gone: int, new: int, clusters: Clusters, demand: Demand, top: Ints, total: Ints
+) -> bool:
     """Whether a cluster is safe without one record and with another (-1 for none)."""
-    gather(first[g], after, gone, shares, needs, top, total)
+    gather(clusters.first[g], clusters.after, gone, demand, top, total)
     if new >= 0:
-        take_in(new, shares, needs, top, total)
-    return unsafe(top, total, weights, units, needs) == 0
+        take_in(new, demand, top, total)
+    return unsafe(top, total, demand) == 0
 
 
-def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints, before: Ints,
-             sums: Floats, sizes: Ints, weights: Ints, units: Ints, needs: Ints, tiny: float,
-             near: Ints, k: int, most: int, start: int, stop: int) -> int:  # fmt: skip
+def relocate(
+    clusters: Clusters, demand: Demand, tiny: float, near: Ints, start: int, stop: int
+) -> int:
     """Move each record of a range to the near cluster where it saves most; return how many moved.
 
-    `near` (n, m) names the clusters that each record is tried with; none may exceed `most`.
+    `near` (n, m) names the clusters that each record is tried with.
     """
-    d = points.shape[1]
-    top = np.empty((shares.shape[1], weights.shape[1]), np.int64)
-    total = np.empty(shares.shape[1], np.int64)
+    points, labels, _, _, _, sums, sizes = clusters
+    d, columns = points.shape[1], demand.shares.shape[1]
+    top = np.empty((columns, demand.weights.shape[1]), np.int64)
+    total = np.empty(columns, np.int64)
     gains = np.empty(near.shape[1])
     moved = 0
     for i in range(start, stop):
         here = labels[i]
         a = sizes[here]
-        if a <= k:
+        if a <= demand.k:
             continue
         saved = 0.0
         for j in range(d):
@@ -89,7 +136,7 @@ def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
             gains[place] = -1.0
             g = near[i, place]
             b = sizes[g]
-            if g == here or b == 0 or b >= most:
+            if g == here or b == 0 or b >= demand.most:
                 continue
             room = saved * (b + 1.0) / b
             far = 0.0
@@ -106,30 +153,29 @@ def relocate(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
             if gains[place] <= least:
                 break
             if not checked:
-                if not replaced_fits(
-                    here, i, -1, first, after, shares, top, total, weights, units, needs
-                ):
+                if not replaced_fits(here, i, -1, clusters, demand, top, total):
                     break
                 checked = True
-            if replaced_fits(best, -1, i, first, after, shares, top, total, weights, units, needs):
-                remove(i, points, labels, first, after, before, sums, sizes)
-                insert(i, best, points, labels, first, after, before, sums, sizes)
+            if replaced_fits(best, -1, i, clusters, demand, top, total):
+                remove(i, clusters)
+                insert(i, best, clusters)
                 moved += 1
                 break
             gains[place] = -1.0
     return moved
 
 
-def exchange(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints, before: Ints,
-             sums: Floats, sizes: Ints, weights: Ints, units: Ints, needs: Ints, tiny: float,
-             near: Ints, start: int, stop: int) -> int:  # fmt: skip
+def exchange(
+    clusters: Clusters, demand: Demand, tiny: float, near: Ints, start: int, stop: int
+) -> int:
     """Let each record of a range change places with the one that saves most; return how many.
 
     `near` (n, m) names the clusters that each record is tried with.
     """
-    d = points.shape[1]
-    top = np.empty((shares.shape[1], weights.shape[1]), np.int64)
-    total = np.empty(shares.shape[1], np.int64)
+    points, labels, first, after, _, sums, sizes = clusters
+    d, columns = points.shape[1], demand.shares.shape[1]
+    top = np.empty((columns, demand.weights.shape[1]), np.int64)
+    total = np.empty(columns, np.int64)
     swapped = 0
     for i in range(start, stop):
         here = labels[i]
@@ -154,28 +200,28 @@ def exchange(points: Floats, shares: Ints, labels: Ints, first: Ints, after: Int
                     grown += sums[here, j] * step
                     shrunk += sums[g, j] * step
                 saved = (2.0 * grown + square) / a + (square - 2.0 * shrunk) / b
-                if saved > best_saved and replaced_fits(
-                    here, i, other, first, after, shares, top, total, weights, units, needs
-                ) and replaced_fits(
-                    g, other, i, first, after, shares, top, total, weights, units, needs
-                ):  # fmt: skip
+                if (
+                    saved > best_saved
+                    and replaced_fits(here, i, other, clusters, demand, top, total)
+                    and replaced_fits(g, other, i, clusters, demand, top, total)
+                ):
                     best, best_saved = other, saved
                 other = after[other]
         if best >= 0:
             there = labels[best]
-            remove(i, points, labels, first, after, before, sums, sizes)
-            remove(best, points, labels, first, after, before, sums, sizes)
-            insert(i, there, points, labels, first, after, before, sums, sizes)
-            insert(best, here, points, labels, first, after, before, sums, sizes)
+            remove(i, clusters)
+            remove(best, clusters)
+            insert(i, there, clusters)
+            insert(best, here, clusters)
             swapped += 1
     return swapped
 
 
-def split(g: int, new: int, points: Floats, shares: Ints, labels: Ints, first: Ints, after: Ints,
-          before: Ints, sums: Floats, sizes: Ints, weights: Ints, units: Ints, needs: Ints,
-          tiny: float, k: int, most: int) -> bool:  # fmt: skip
+def split(g: int, new: int, clusters: Clusters, demand: Demand, tiny: float) -> bool:
     """Cut a cluster between two far records where that saves most; the second part is `new`."""
-    size, d, columns = sizes[g], points.shape[1], shares.shape[1]
+    points, _, first, after, _, sums, sizes = clusters
+    k, most = demand.k, demand.most
+    size, d, columns = sizes[g], points.shape[1], demand.shares.shape[1]
     if size < 2 * k:
         return False
     members = np.empty(size, np.int64)
@@ -207,7 +253,7 @@ def split(g: int, new: int, points: Floats, shares: Ints, labels: Ints, first: I
         count = place + 1
         if k <= count <= size - k and max(count, size - count) <= most:
             gains[place] = left / count + right / (size - count) - whole / size
-    top = np.empty((columns, weights.shape[1]), np.int64)
+    top = np.empty((columns, demand.weights.shape[1]), np.int64)
     total = np.empty(columns, np.int64)
     while True:
         cut = int(np.argmax(gains))
@@ -219,15 +265,15 @@ def split(g: int, new: int, points: Floats, shares: Ints, labels: Ints, first: I
             top[:] = 0
             total[:] = 0
             for place in range(0 if part == 0 else cut + 1, cut + 1 if part == 0 else size):
-                take_in(members[order[place]], shares, needs, top, total)
-            if unsafe(top, total, weights, units, needs) > 0:
+                take_in(members[order[place]], demand, top, total)
+            if unsafe(top, total, demand) > 0:
                 fits = False
                 break
         if fits:
             for place in range(cut + 1, size):
                 record = members[order[place]]
-                remove(record, points, labels, first, after, before, sums, sizes)
-                insert(record, new, points, labels, first, after, before, sums, sizes)
+                remove(record, clusters)
+                insert(record, new, clusters)
             return True
 
 
@@ -242,3 +288,70 @@ def farthest_member(members: Ints, points: Floats, origin: Floats) -> Any:
         if distance > most:
             best, most = record, distance
     return best
+
+
+def missing(size: int, top: Ints, total: Ints, demand: Demand) -> float:
+    """By how much a cluster fails; 0 exactly if it may stay as it is."""
+    wrong = max(0, demand.k - size) + max(0, size - demand.most)
+    return WRONG_SIZE * wrong + shortfall(top, total, demand)
+
+
+def mend(g: int, clusters: Clusters, demand: Demand, near: Ints) -> bool:
+    """Take the step that mends cluster g most; say whether there was one.
+
+    Parameters
+    ----------
+    g : int
+    clusters : Clusters
+        Changed.
+    demand : Demand
+    near : (b,) int64
+        Clusters that g may deal with.
+    """
+    _, _, first, after, _, _, sizes = clusters
+    columns = demand.shares.shape[1]
+    shape = (columns, demand.weights.shape[1])
+    top, total = np.empty(shape, np.int64), np.empty(columns, np.int64)
+    gather(first[g], after, -1, demand, top, total)
+    own = missing(sizes[g], top, total, demand)
+    best, given, taken, there = LESS, -1, -1, -1
+    for h in near:
+        if h == g or sizes[h] == 0:
+            continue
+        gather(first[h], after, -1, demand, top, total)
+        now = own + missing(sizes[h], top, total, demand)
+        i = first[g]
+        last = False
+        while not last:
+            last = i < 0  # the last round gives nothing and only takes
+            j = first[h]
+            only = False
+            while not only:
+                only = j < 0
+                if i >= 0 or j >= 0:
+                    more = (j >= 0) * 1 - (i >= 0) * 1
+                    gather(first[g], after, i, demand, top, total)
+                    if j >= 0:
+                        take_in(j, demand, top, total)
+                    then = missing(sizes[g] + more, top, total, demand)
+                    if now - then > best:
+                        gather(first[h], after, j, demand, top, total)
+                        if i >= 0:
+                            take_in(i, demand, top, total)
+                        then += missing(sizes[h] - more, top, total, demand)
+                        if now - then > best:
+                            best, given, taken, there = now - then, i, j, h
+                if j >= 0:
+                    j = after[j]
+            if i >= 0:
+                i = after[i]
+    if there < 0:
+        return False
+    for record in (given, taken):
+        if record >= 0:
+            remove(record, clusters)
+    if given >= 0:
+        insert(given, there, clusters)
+    if taken >= 0:
+        insert(taken, g, clusters)
+    return True

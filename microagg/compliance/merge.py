@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.sensitivity import absorb, unsafe
+from microagg.compliance.sensitivity import Demand, absorb, unsafe
 
 __all__ = ["join"]
 
@@ -20,18 +20,9 @@ Ints = NDArray[np.int64]
 
 
 def join(
-    top: Ints,
-    total: Ints,
-    sums: Floats,
-    sizes: Ints,
-    faults: Ints,
-    into: Ints,
-    weights: Ints,
-    units: Ints,
-    needs: Ints,
-    most: int,
+    top: Ints, total: Ints, sums: Floats, sizes: Ints, faults: Ints, into: Ints, demand: Demand,
     steps: int,
-) -> int:
+) -> int:  # fmt: skip
     """Join at most `steps` clusters; return how many were joined.
 
     The cluster with most sensitive cells joins the one for which the squared error grows least
@@ -49,11 +40,7 @@ def join(
         Sensitive cells of each cluster.
     into : (g,) int64
         The cluster that each joined; itself if none.
-    weights, units : (f, m), (f,) int64
-        Forms of the rule.
-    needs : (c,) int64
-    most : int
-        Records that a cluster may have.
+    demand : Demand
     steps : int
     """
     groups, d = sums.shape
@@ -71,7 +58,7 @@ def join(
             return step
         best, best_fixed, best_cost = -1, 0, 0.0
         for g in range(groups):
-            if g == worst or sizes[g] == 0 or sizes[worst] + sizes[g] > most:
+            if g == worst or sizes[g] == 0 or sizes[worst] + sizes[g] > demand.most:
                 continue
             cost = 0.0
             for j in range(d):
@@ -84,8 +71,8 @@ def join(
                 continue
             trial_top[:] = top[worst]
             trial_total[:] = total[worst]
-            absorb(trial_top, trial_total, top[g], total[g], needs)
-            fixed = both - unsafe(trial_top, trial_total, weights, units, needs)
+            absorb(trial_top, trial_total, top[g], total[g], demand)
+            fixed = both - unsafe(trial_top, trial_total, demand)
             if best < 0 or (fixed > 0 and best_fixed == 0):
                 better = True
             elif fixed > 0:
@@ -98,11 +85,11 @@ def join(
             stuck[worst] = True
             continue
         step += 1
-        absorb(top[best], total[best], top[worst], total[worst], needs)
+        absorb(top[best], total[best], top[worst], total[worst], demand)
         sums[best] += sums[worst]
         sizes[best] += sizes[worst]
         sizes[worst] = 0
         into[worst] = best
         faults[worst] = 0
-        faults[best] = unsafe(top[best], total[best], weights, units, needs)
+        faults[best] = unsafe(top[best], total[best], demand)
     return steps

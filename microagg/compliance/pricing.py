@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.compliance.sensitivity import take_in, unsafe
+from microagg.compliance.sensitivity import Demand, take_in, unsafe
 
 __all__ = ["cheap_groups", "distances", "greedy_group", "root_bounds"]
 
@@ -77,19 +77,10 @@ def root_bounds(
         bounds[place] += more.sum()
 
 
-def greedy_group(
-    root: int,
-    points: Floats,
-    prices: Floats,
-    shares: Ints,
-    weights: Ints,
-    units: Ints,
-    needs: Ints,
-    k: int,
-    most: int,
-    group: Ints,
-) -> Any:
+def greedy_group(root: int, points: Floats, prices: Floats, demand: Demand, group: Ints) -> Any:
     """Grow a group from a record, by the record that raises the reduced cost least each time.
+
+    It may fill `group`.
 
     Returns
     -------
@@ -99,23 +90,23 @@ def greedy_group(
         Its size; its records are the first of `group`.
     """
     n, d = points.shape
-    top = np.zeros((shares.shape[1], weights.shape[1]), np.int64)
-    total = np.zeros(shares.shape[1], np.int64)
+    top = np.zeros((demand.shares.shape[1], demand.weights.shape[1]), np.int64)
+    total = np.zeros(demand.shares.shape[1], np.int64)
     mean = points[root].copy()
     taken = np.zeros(n, np.bool_)
     cost, least, best = 0.0, 0.0, 0
     record = root
-    for size in range(1, most + 1):
+    for size in range(1, len(group) + 1):
         group[size - 1] = record
         taken[record] = True
-        take_in(record, shares, needs, top, total)
+        take_in(record, demand, top, total)
         gap = 0.0
         for j in range(d):
             step = points[record, j] - mean[j]
             gap += step * step
             mean[j] += step / size
         cost += gap * (size - 1) / size - prices[record]
-        if size >= k and cost < least and unsafe(top, total, weights, units, needs) == 0:
+        if size >= demand.k and cost < least and unsafe(top, total, demand) == 0:
             least, best = cost, size
         record, lowest = -1, np.inf
         for i in range(n):
@@ -135,20 +126,9 @@ def greedy_group(
 
 
 def cheap_groups(
-    root: int,
-    t: int,
-    rank: Ints,
-    points: Floats,
-    near: Floats,
-    prices: Floats,
-    shares: Ints,
-    weights: Ints,
-    units: Ints,
-    needs: Ints,
-    ceiling: float,
-    nodes: int,
-    groups: Ints,
-) -> Any:
+    root: int, t: int, rank: Ints, points: Floats, near: Floats, prices: Floats, demand: Demand,
+    ceiling: float, nodes: int, groups: Ints,
+) -> Any:  # fmt: skip
     """Safe groups of t records with this root and a reduced cost below a ceiling.
 
     Parameters
@@ -158,8 +138,7 @@ def cheap_groups(
         As for `root_bounds`.
     near : (t - 1, n) float64
         Sums of the squared distances of each record to its 0, 1, .. t - 2 nearest.
-    shares : (n, c) int64
-    weights, units, needs : (f, m), (f,), (c,) int64
+    demand : Demand
     ceiling : float
     nodes : int
         Parts of groups to be looked at, at most.
@@ -176,15 +155,15 @@ def cheap_groups(
     complete : bool
         Whether nothing was left unseen.
     """
-    n, columns = len(prices), shares.shape[1]
-    top = np.zeros((columns, weights.shape[1]), np.int64)
+    n, columns = len(prices), demand.shares.shape[1]
+    top = np.zeros((columns, demand.weights.shape[1]), np.int64)
     total = np.zeros(columns, np.int64)
     least, kept, single = ceiling, 0, len(groups) == 1
     chosen = np.empty(t, np.int64)
     chosen[0] = root
     if t == 1:
-        take_in(root, shares, needs, top, total)
-        if -prices[root] < least and unsafe(top, total, weights, units, needs) == 0:
+        take_in(root, demand, top, total)
+        if -prices[root] < least and unsafe(top, total, demand) == 0:
             groups[0, 0] = root
             return -prices[root], 1, True
         return least, 0, True
@@ -234,8 +213,8 @@ def cheap_groups(
                 top[:] = 0
                 total[:] = 0
                 for i in range(t):
-                    take_in(chosen[i], shares, needs, top, total)
-                if unsafe(top, total, weights, units, needs) == 0:
+                    take_in(chosen[i], demand, top, total)
+                if unsafe(top, total, demand) == 0:
                     least = min(least, reached)
                     if single:
                         limit, kept = reached, 0

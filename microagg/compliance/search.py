@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
+from microagg.compliance.local_search import Clusters
+from microagg.compliance.sensitivity import Demand
 from microagg.tables.forms import Forms
 
 __all__ = [
@@ -40,7 +41,6 @@ KERNELS = Kernels(
         "microagg.compliance.sensitivity",
         "microagg.compliance.merge",
         "microagg.compliance.local_search",
-        "microagg.compliance.repair",
     ),
 )
 
@@ -100,19 +100,6 @@ class Task:
     progress: Progress | None = None
 
     @property
-    def weights(self) -> NDArray[np.int64]:
-        """Weights of the forms, shape (f, m), 0 where a form reads fewer than are kept."""
-        found = np.zeros((len(self.forms.forms), self.reads), np.int64)
-        for i, form in enumerate(self.forms.forms):
-            found[i, : len(form.weights)] = form.weights
-        return found
-
-    @property
-    def units(self) -> NDArray[np.int64]:
-        """What totals count for in each form, shape (f,)."""
-        return np.array([form.unit for form in self.forms.forms], dtype=np.int64)
-
-    @property
     def reads(self) -> int:
         """How many of the largest contributions or codes of a group are kept."""
         return max(self.forms.reads, *self.diverse, 1)
@@ -122,6 +109,16 @@ class Task:
         """Different codes needed in each column, shape (c,); 0 for contributions."""
         plain = self.shares.shape[1] - len(self.diverse)
         return np.array([0] * plain + list(self.diverse), np.int64)
+
+    @property
+    def demand(self) -> Demand:
+        """What is asked of a group, for compiled loops."""
+        forms = self.forms.forms
+        weights = np.zeros((len(forms), self.reads), np.int64)  # 0 where a form reads fewer
+        for i, form in enumerate(forms):
+            weights[i, : len(form.weights)] = form.weights
+        units = np.array([form.unit for form in forms], dtype=np.int64)
+        return Demand(self.shares, weights, units, self.needs, self.k, self.most)
 
     @property
     def most(self) -> int:
@@ -205,13 +202,13 @@ def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     sizes = np.bincount(labels).astype(np.int64)
     sums = np.zeros((len(sizes), task.points.shape[1]))
     np.add.at(sums, labels, task.points)
-    weights, units, needs = task.weights, task.units, task.needs
+    demand = task.demand
     faults = np.asarray(task.failing(top, total).sum(axis=1), dtype=np.int64)
     into = np.arange(len(sizes))
     steps = max(1, STEPS // (len(sizes) * (task.points.shape[1] + task.shares.shape[1])))
     run, start = KERNELS.compiled["join"], int((faults > 0).sum())
     while True:
-        done = run(top, total, sums, sizes, faults, into, weights, units, needs, task.most, steps)
+        done = run(top, total, sums, sizes, faults, into, demand, steps)
         left = int((faults > 0).sum())
         task.say("joining clusters", 1.0 - left / max(start, 1))
         if done < steps or task.late:
@@ -234,8 +231,8 @@ def made_safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     faults = faults_of(task, labels)
     if task.cap is None or not faults.any():
         return labels
-    state = _State.of(task, labels)
-    run, weights, units, needs = KERNELS.compiled["mend"], task.weights, task.units, task.needs
+    state = _State(task, labels)
+    run, demand = KERNELS.compiled["mend"], task.demand
     failing, start = np.flatnonzero(faults).tolist(), int((faults > 0).sum())
     while failing and not task.late:
         alive = np.flatnonzero(state.sizes > 0)
@@ -246,10 +243,7 @@ def made_safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
             far = ((means - state.sums[g] / max(int(state.sizes[g]), 1)) ** 2).sum(axis=1)
             order = alive[np.argsort(far, kind="stable")]
             for near in (order[: NEAR + 1], order[NEAR + 1 :]):
-                stepped = run(
-                    g, task.points, task.shares, *state.lists, weights, units, needs, near,
-                    task.k, task.most,
-                )  # fmt: skip
+                stepped = run(g, state.clusters, demand, near)
                 changed |= stepped
                 if stepped or task.late:
                     break
@@ -267,7 +261,7 @@ def improved(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     Interrupted
         On Ctrl-C, with the partition at hand.
     """
-    state = _State.of(task, labels)
+    state = _State(task, labels)
     rounds, changed = 0, 1
     try:
         while changed and not task.late:
@@ -286,21 +280,10 @@ def grown(task: Task) -> NDArray[np.int64]:
     n, d = task.points.shape
     labels = np.full(n, -1, np.int64)
     state = np.array([n, 0], np.int64)
-    run, weights, units, needs = KERNELS.compiled["grow"], task.weights, task.units, task.needs
+    run, demand = KERNELS.compiled["grow"], task.demand
     while state[0] >= task.k and not task.late:
         rounds = max(1, STEPS // (4 * n * d))
-        run(
-            task.points,
-            task.shares,
-            labels,
-            state,
-            weights,
-            units,
-            needs,
-            task.k,
-            task.most,
-            rounds,
-        )
+        run(task.points, labels, state, demand, rounds)
         task.say("growing clusters", 1.0 - int(state[0]) / n)
     rest = np.flatnonzero(labels < 0)
     if len(rest) >= task.k:  # the time is over
@@ -320,35 +303,24 @@ def grown(task: Task) -> NDArray[np.int64]:
     return labels
 
 
-@dataclass(slots=True, eq=False)
 class _State:
-    """Clusters as linked lists of records, with their sums."""
+    """Clusters while they are improved or mended."""
 
-    task: Task
-    labels: NDArray[np.int64]
-    first: NDArray[np.int64]
-    after: NDArray[np.int64]
-    before: NDArray[np.int64]
-    sums: NDArray[np.float64]
-    sizes: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, task: Task, labels: NDArray[np.int64]) -> _State:
+    def __init__(self, task: Task, labels: NDArray[np.int64]) -> None:
         n, d = task.points.shape
         room = max(int(labels.max()) + 1, n // task.k) + 1  # each split needs a free number
-        state = cls(
-            task, np.full(n, -1, np.int64), np.full(room, -1, np.int64),
+        self.task, self.demand = task, task.demand
+        self.clusters = Clusters(
+            task.points, np.full(n, -1, np.int64), np.full(room, -1, np.int64),
             np.full(n, -1, np.int64), np.full(n, -1, np.int64), np.zeros((room, d)),
             np.zeros(room, np.int64),
         )  # fmt: skip
+        self.labels, self.sums, self.sizes = (
+            self.clusters.labels, self.clusters.sums, self.clusters.sizes,
+        )  # fmt: skip
         put = KERNELS.compiled["insert"]
         for i in range(n - 1, -1, -1):
-            put(i, int(labels[i]), task.points, *state.lists)
-        return state
-
-    @property
-    def lists(self) -> tuple[NDArray[Any], ...]:
-        return self.labels, self.first, self.after, self.before, self.sums, self.sizes
+            put(i, int(labels[i]), self.clusters)
 
     @property
     def tiny(self) -> float:
@@ -360,14 +332,10 @@ class _State:
         task, run = self.task, KERNELS.compiled[name]
         n, d = task.points.shape
         batch = max(1, STEPS // (near.shape[1] * d * max(int(self.sizes.max()), 1)))
-        last = (task.k, task.most) if name == "relocate" else ()
         changed = 0
         for start in range(0, n, batch):
             stop = min(start + batch, n)
-            changed += run(
-                task.points, task.shares, *self.lists, task.weights, task.units, task.needs,
-                self.tiny, near, *last, start, stop,
-            )  # fmt: skip
+            changed += run(self.clusters, self.demand, self.tiny, near, start, stop)
             task.say(f"moving records, round {rounds}", stop / n)
             if task.late:
                 break
@@ -391,10 +359,7 @@ class _State:
             if task.late:
                 break
             free = int(np.argmin(self.sizes))
-            changed += run(
-                g, free, task.points, task.shares, *self.lists, task.weights, task.units,
-                task.needs, self.tiny, task.k, task.most,
-            )  # fmt: skip
+            changed += run(g, free, self.clusters, self.demand, self.tiny)
         return changed
 
 

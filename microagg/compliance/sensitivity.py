@@ -8,15 +8,40 @@ plainly; `search` compiles copies.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["absorb", "gather", "meet", "offer", "shortfall", "take_in", "unsafe"]
+__all__ = ["Demand", "absorb", "gather", "meet", "offer", "shortfall", "take_in", "unsafe"]
 
 Ints = NDArray[np.int64]
 
 
-def unsafe(top: Ints, total: Ints, weights: Ints, units: Ints, needs: Ints) -> int:
+class Demand(NamedTuple):
+    """What is asked of every group of records.
+
+    Attributes
+    ----------
+    shares : (n, c) int64
+        Contributions and codes of the records.
+    weights, units : (f, m), (f,) int64
+        Forms of the rule.
+    needs : (c,) int64
+        Different codes that a group must have; 0 for contributions.
+    k, most : int
+        Least and largest size.
+    """
+
+    shares: Ints
+    weights: Ints
+    units: Ints
+    needs: Ints
+    k: int
+    most: int
+
+
+def unsafe(top: Ints, total: Ints, demand: Demand) -> int:
     """Count the columns in which a group fails.
 
     Parameters
@@ -24,11 +49,9 @@ def unsafe(top: Ints, total: Ints, weights: Ints, units: Ints, needs: Ints) -> i
     top : (c, m) int64
         Largest contributions, or largest different codes, descending; 0 beyond.
     total : (c,) int64
-    weights, units : (f, m), (f,) int64
-        Forms of the rule.
-    needs : (c,) int64
-        Different codes that a group must have; 0 for contributions.
+    demand : Demand
     """
+    weights, units, needs = demand.weights, demand.units, demand.needs
     count = 0
     for j in range(top.shape[0]):
         if needs[j] > 0:
@@ -44,8 +67,9 @@ def unsafe(top: Ints, total: Ints, weights: Ints, units: Ints, needs: Ints) -> i
     return count
 
 
-def shortfall(top: Ints, total: Ints, weights: Ints, units: Ints, needs: Ints) -> float:
+def shortfall(top: Ints, total: Ints, demand: Demand) -> float:
     """By how much a group fails, in shares of totals and of codes needed; 0 only if it passes."""
+    weights, units, needs = demand.weights, demand.units, demand.needs
     found = 0.0
     for j in range(top.shape[0]):
         if needs[j] > 0:
@@ -62,8 +86,9 @@ def shortfall(top: Ints, total: Ints, weights: Ints, units: Ints, needs: Ints) -
     return found
 
 
-def take_in(row: int, shares: Ints, needs: Ints, top: Ints, total: Ints) -> None:
+def take_in(row: int, demand: Demand, top: Ints, total: Ints) -> None:
     """Add a record to a group."""
+    shares, needs = demand.shares, demand.needs
     for j in range(shares.shape[1]):
         if needs[j] > 0:
             meet(top[j], shares[row, j])
@@ -97,10 +122,10 @@ def offer(top: Ints, amount: int) -> None:
     top[i] = amount
 
 
-def absorb(top: Ints, total: Ints, other_top: Ints, other_total: Ints, needs: Ints) -> None:
+def absorb(top: Ints, total: Ints, other_top: Ints, other_total: Ints, demand: Demand) -> None:
     """Add a second group to a first one."""
     for j in range(top.shape[0]):
-        if needs[j] > 0:
+        if demand.needs[j] > 0:
             for i in range(top.shape[1]):
                 meet(top[j], other_top[j, i])
             continue
@@ -111,17 +136,15 @@ def absorb(top: Ints, total: Ints, other_top: Ints, other_total: Ints, needs: In
             offer(top[j], other_top[j, i])
 
 
-def gather(
-    first: int, after: Ints, without: int, shares: Ints, needs: Ints, top: Ints, total: Ints
-) -> None:
+def gather(first: int, after: Ints, without: int, demand: Demand, top: Ints, total: Ints) -> None:
     """Compute a group anew from its records, one of them left out (-1 for none).
 
-    Records follow one another in `after`, from `first` until -1; shares (n, c).
+    Records follow one another in `after`, from `first` until -1.
     """
     top[:] = 0
     total[:] = 0
     i = first
     while i >= 0:
         if i != without:
-            take_in(i, shares, needs, top, total)
+            take_in(i, demand, top, total)
         i = after[i]

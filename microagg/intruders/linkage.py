@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError
-from csp.tables.columns import column_names
+from csp.tables.columns import column_names, named_columns
 from microagg.records import Records, read_records
 from microagg.scaling import SCALES
 
@@ -229,9 +230,7 @@ def spreads(records: Records, scale: str) -> NDArray[np.float64]:
     InputError
         If the scale is unknown, or an attribute is constant and that is not allowed.
     """
-    if scale not in SCALES:
-        msg = f"scale {scale!r} is not one of {', '.join(SCALES)}"
-        raise InputError(msg)
+    check_choice("scale", scale, SCALES)
     values = records.values
     if scale == "none":
         return np.ones(values.shape[1])
@@ -322,7 +321,8 @@ def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Rec
         masked = {name: values[:, j] for j, name in enumerate(partition.names)}
     elif isinstance(masked, (np.ndarray, list, tuple)):
         array = np.asarray(masked)
-        every = _names_of(original)
+        known = isinstance(original, Records)
+        every = original.names if known else column_names(named_columns(original))
         columns = every if array.shape[-1] == len(every) else names
         if array.ndim != 2 or array.shape[1] != len(columns):
             msg = (
@@ -336,15 +336,6 @@ def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Rec
     except InputError as error:
         msg = f"masked file: {error}"
         raise InputError(msg) from None
-
-
-def _names_of(data: Any) -> tuple[str, ...]:
-    """Names of all attributes of a file; those of arrays are a1, a2, ..."""
-    if isinstance(data, Records):
-        return data.names
-    if isinstance(data, (np.ndarray, list, tuple)):
-        return tuple(f"a{j + 1}" for j in range(np.asarray(data).shape[1]))
-    return column_names(data)
 
 
 def record_rows(rows: ArrayLike | None, persons: int, records: int) -> NDArray[np.int64]:

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.compiled import Kernels
-from csp.errors import InputError
 from microagg.partitions import mdav
 from microagg.partitions.exact_means import whole
 from microagg.records import check_k
@@ -74,9 +74,7 @@ def ranking_labels(column: NDArray[Any], k: int, *, method: str) -> NDArray[np.i
         If the method is unknown, k is not a whole number from 1 to n, or a number is not finite or
         beyond 2**500.
     """
-    if method not in METHODS:
-        msg = f"method {method!r} is not one of {', '.join(METHODS)}"
-        raise InputError(msg)
+    check_choice("method", method, METHODS)
     points = mdav.checked_points(np.asarray(column, np.float64)[:, None])
     k = check_k(k, len(points))
     if method == "mdav":

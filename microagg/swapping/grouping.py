@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError
 from csp.exact import exact
 from microagg.partitions.mdav import mdav_labels
@@ -63,9 +64,7 @@ class Grouping:
         InputError
             If a word is unknown, l is not a whole number from 1 on, or t is not from 0 to 1.
         """
-        if groups not in GROUPS:
-            msg = f"groups {groups!r} is not one of {', '.join(GROUPS)}"
-            raise InputError(msg)
+        check_choice("groups", groups, GROUPS)
         if l is not None and (isinstance(l, bool) or not isinstance(l, (int, np.integer)) or l < 1):
             msg = f"l must be a whole number from 1 on, not {l!r}"
             raise InputError(msg)

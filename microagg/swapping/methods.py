@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
@@ -177,7 +178,7 @@ def mdav_swap(
     Random groups hide a record among k, and not among all as section IV-A says: values may go to
     any record, but stay where they are with probability 1/k.
     """
-    check_choice("intruders", intruders, tuple(INTRUDERS))
+    check_choice("intruders", intruders, INTRUDERS)
     roles = Roles.of(X, quasi_identifiers, confidential)
     _need_confidential(roles)
     check_k(k, roles.n, 2)
@@ -249,18 +250,6 @@ def ir_swap(
     places = roles.places(roles.confidential)
     moves = [Move(m.labels, m.source, (j,)) for m, j in zip(moves, places, strict=True)]
     return _swapped(roles, moves, k, ("IR-SWAP", groups, "none", seed))
-
-
-def check_choice(what: str, given: str, choices: Sequence[str]) -> None:
-    """Refuse a word that is none of those that mean something.
-
-    Raises
-    ------
-    InputError
-    """
-    if given not in choices:
-        msg = f"{what} {given!r} is not one of {', '.join(choices)}"
-        raise InputError(msg)
 
 
 def _need_confidential(roles: Roles) -> None:

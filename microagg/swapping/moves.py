@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError
 from microagg.partitions.univariate import ranking_labels
 from microagg.swapping.grouping import Grouping
@@ -193,9 +194,7 @@ def informed_moves(
         If the order is unknown, there is one attribute only, or an attribute is not as diverse as
         was asked for in the whole file.
     """
-    if order not in ORDERS:
-        msg = f"order {order!r} is not one of {', '.join(ORDERS)}"
-        raise InputError(msg)
+    check_choice("order", order, ORDERS)
     if len(quasi) + len(confidential) < 2:
         msg = "groups are made of the other attributes, and there are none; give one, or ir_swap"
         raise InputError(msg)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.tables.columns import column_names, read_columns
+from csp.tables.columns import column_names, named_columns, read_columns
 from microagg.records import Records, read_records
 
 __all__ = ["Roles", "refuse_constant"]
@@ -101,12 +100,9 @@ class Roles:
 
 def whole(data: Any) -> tuple[tuple[str, ...], tuple[NDArray[Any], ...], str]:
     """Names and columns of some data, and the library of its frame."""
-    if isinstance(data, (np.ndarray, list, tuple)):
-        data = read_records(data)
     if isinstance(data, Records):
         return data.names, data.columns, data.library
-    if not isinstance(data, (Mapping, str, PathLike)) and callable(getattr(data, "collect", None)):
-        data = data.collect()  # a lazy frame is run once, not once for its names
+    data = named_columns(data)
     names = column_names(data)
     found = read_columns(data, names)
     return names, found.arrays, found.library

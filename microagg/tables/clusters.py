@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact
 from csp.tables.contributors import Contributors
@@ -149,9 +150,7 @@ def cluster_table(
     from csp.tables.table import Table
 
     records = records_of(X, partition, decimals)
-    if negative not in NEGATIVE:
-        msg = f"negative {negative!r} is not one of {', '.join(NEGATIVE)}"
-        raise InputError(msg)
+    check_choice("negative", negative, NEGATIVE)
     found = as_identities(identities, records, share)
     draft = _Draft.of(records, partition, negative, bounds, top)
     if totals:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError, argument
 from csp.tables.contributors import Contributors
 from microagg.partitions.partition import cluster_sums
@@ -45,9 +46,7 @@ def sides_of_units(
         If the mode is unknown, or is "error" and there is a negative value (row and attribute
         named).
     """
-    if negative not in NEGATIVE:
-        msg = f"negative {negative!r} is not one of {', '.join(NEGATIVE)}"
-        raise InputError(msg)
+    check_choice("negative", negative, NEGATIVE)
     if negative == "abs":
         return (np.abs(units),)
     if negative == "shift":

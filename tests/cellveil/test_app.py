@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import csp
 import instances
 from cellveil.cli.app import app
-from cellveil.cli.doctor import checks
+from cellveil.cli.installation.doctor import checks
 from csp import read_jj, write_jj
 from csp.tables.argus import read_microdata
 from tests.support.shared import ROOT, shared_data
@@ -802,7 +802,7 @@ def test_doctor_finds_another_csp(tmp_path):
 
 
 def test_doctor_names_a_library_for_frames_where_there_is_none(monkeypatch):
-    from cellveil.cli import doctor
+    from cellveil.cli.installation import doctor
 
     real = doctor.metadata.version
 
@@ -819,7 +819,7 @@ def test_doctor_names_a_library_for_frames_where_there_is_none(monkeypatch):
 
 @pytest.mark.parametrize("release", ["1.14.0", "1.16.0"])
 def test_doctor_warns_of_wrong_optima(release, monkeypatch):
-    from cellveil.cli import doctor
+    from cellveil.cli.installation import doctor
 
     real = doctor.metadata.version
     monkeypatch.setattr(

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
-from cellveil.cli.defence import posterior_words
+from cellveil.cli.tables.defence import posterior_words
 from csp import Key, Mechanism, Problem, Table
 from csp.problem.jj import read_jj, write_jj
 from csp.release_file import read_release

@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 
 import microagg
 from cellveil.cli.answers import cost_words
-from cellveil.cli.options import Cost
 from cellveil.render.tables import guarantee, quality, sizes
 from csp import (
     Mechanism,
@@ -58,7 +57,7 @@ def texts(found: Protected, folder: Any = None) -> list[str]:
         repr(found.release),
         repr(found.mechanism),
         sizes(found.problem, found.pattern),
-        quality(run, cost_words(Cost.VALUE)),
+        quality(run, cost_words("value")),
         *audit_words,
         str(found.to_frame("polars", intervals=True).to_dict(as_series=False)),
     ]

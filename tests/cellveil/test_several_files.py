@@ -11,7 +11,7 @@ import duckdb
 import pandas as pd
 import pytest
 
-import cellveil.cli.several
+import cellveil.cli.tables.several
 from tests.cellveil.test_app import SURVEY, VALUE, rows, run
 
 
@@ -90,7 +90,7 @@ def test_an_interrupt_keeps_what_is_done(folder, monkeypatch):
     def press(bar, done, wanted):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cellveil.cli.several.Bar, "__call__", press)
+    monkeypatch.setattr(cellveil.cli.tables.several.Bar, "__call__", press)
     result = run("protect", "a.csv", "b.tsv", *VALUE, "-o", "out", code=130)
     assert [p.name for p in Path("out").iterdir()] == ["a.csv"]
     assert overview(result)["b.tsv"]["error"] == "interrupted before this table was protected"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from cellveil.cli.warm import compile_everything
+from cellveil.cli.installation.warm import compile_everything
 from csp.compiled import made
 
 

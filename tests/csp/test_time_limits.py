@@ -16,7 +16,7 @@ import microagg
 from attacks import Knowledge
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import draw
-from cellveil.cli.warm import compile_everything
+from cellveil.cli.installation.warm import compile_everything
 from csp import Decoys, Mechanism, MinFrequency, OutOfTime, Table
 from csp.release.completion import complete
 from csp.release.release import Release

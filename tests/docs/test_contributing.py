@@ -80,7 +80,7 @@ def apply(monkeypatch: pytest.MonkeyPatch, title: str) -> dict[str, ModuleType]:
     made = {}
     for kind, path, body in blocks(title):
         source = body if kind == "python" else changed(path, body)
-        if not path.endswith("__init__.py"):
+        if not path.endswith(("__init__.py", ".pyi")):
             made[path] = use(monkeypatch, path, source)
     return made
 
@@ -111,7 +111,7 @@ def test_there_are_three_examples() -> None:
 def test_paths_of_the_page_exist() -> None:
     new = {path for title in re.findall(r"^## (A new .*)$", TEXT, re.MULTILINE)
            for kind, path, _ in blocks(title) if kind == "python"}  # fmt: skip
-    named = re.findall(r"`((?:csp|attacks|microagg|tests|docs)/[\w/]+(?:\.py|\.md|/))`", TEXT)
+    named = re.findall(r"`((?:csp|attacks|microagg|tests|docs)/[\w/]+(?:\.pyi?|\.md|/))`", TEXT)
     assert len(named) > 10
     for path in set(named) - new:
         assert (ROOT / path).exists(), path

@@ -83,11 +83,6 @@ class CrossTable:
     columns: tuple[Heading, ...]
     panels: tuple[Panel, ...]
 
-    @property
-    def is_full(self) -> bool:
-        """Whether every place of every panel has a cell."""
-        return all((panel.cells >= 0).all() for panel in self.panels)
-
 
 def cross_table(table: Labelled, down: str | None = None, across: str | None = None) -> CrossTable:
     """Lay out a table.

@@ -15,6 +15,7 @@ from csp.tables.hierarchies.hierarchy import Hierarchy
 __all__ = [
     "Finder",
     "check_repeats",
+    "first_row",
     "leaf_positions",
     "missing_owner",
     "negative_value",
@@ -29,13 +30,14 @@ Finder = Callable[[NDArray[np.bool_]], tuple[int, int]]
 """First row, from 1, that has one of some marked entries of a column, and which entry that is."""
 
 
-def _first(marked: NDArray[np.bool_]) -> tuple[int, int]:
+def first_row(marked: NDArray[np.bool_]) -> tuple[int, int]:
+    """Find the first marked entry of a column whose entries are the records; see `Finder`."""
     entry = int(np.argmax(marked))
     return entry + 1, entry
 
 
 def read_codes(
-    column: NDArray[Any], name: str, missing: str | None, first: Finder = _first
+    column: NDArray[Any], name: str, missing: str | None, first: Finder = first_row
 ) -> tuple[list[str], NDArray[np.int64]]:
     """Codes of a column, each once, and which of them each entry has.
 
@@ -80,7 +82,7 @@ def leaf_positions(
     number: NDArray[np.int64],
     tree: Hierarchy,
     name: str,
-    first: Finder = _first,
+    first: Finder = first_row,
 ) -> NDArray[np.int64]:
     """Position of each entry's code in a hierarchy.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from csp.tables.hierarchies.hierarchy import Hierarchy
     from csp.tables.table import Table
 
-__all__ = ["DEFAULT", "check_leaves", "check_totals", "total_codes", "unnoticed_totals"]
+__all__ = ["DEFAULT", "check_leaves", "total_codes", "unnoticed_totals"]
 
 DEFAULT = "Total"
 """Code of the total where none is named."""
@@ -167,24 +167,6 @@ def _is_total(code: str) -> bool:
     return plain in _ALONE or not _SURE.isdisjoint(_words(code))
 
 
-def check_totals(inner: NDArray[Any], codes: Sequence[Sequence[str]], names: Sequence[str]) -> None:
-    """Refuse a table one of whose categories is the sum of the others.
-
-    Parameters
-    ----------
-    inner, codes
-        As for `unnoticed_totals`; the codes of dimensions whose total is beyond doubt are empty.
-    names : sequence of str
-        Dimensions.
-
-    Raises
-    ------
-    InputError
-        Naming dimension and code, and how to say what it is.
-    """
-    _check(unnoticed_totals(inner, codes), codes, names)
-
-
 def _check(
     found: Sequence[tuple[int, int, int]], codes: Sequence[Sequence[str]], names: Sequence[str]
 ) -> None:
@@ -210,7 +192,7 @@ def _total(name: str, code: str) -> str:
 
 
 def check_leaves(table: Table, trees: Sequence[Hierarchy], doubtful: Sequence[bool]) -> None:
-    """Refuse a cube one of whose categories is the sum of the others; see `check_totals`.
+    """Refuse a cube one of whose categories is the sum of the others.
 
     Parameters
     ----------
@@ -219,6 +201,11 @@ def check_leaves(table: Table, trees: Sequence[Hierarchy], doubtful: Sequence[bo
     trees : sequence of Hierarchy
     doubtful : sequence of bool
         Dimensions whose categories are looked at.
+
+    Raises
+    ------
+    InputError
+        Naming dimension and code, and how to say what it is.
     """
     if not any(doubtful):
         return

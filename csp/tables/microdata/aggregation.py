@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.formats.delimited import (
     Opened,
+    check_plain,
     connected,
     is_parquet,
     open_parquet,
     open_text,
+    undeclared_na,
     with_points,
 )
 from csp.memory import size_text, taken_memory
@@ -40,7 +42,9 @@ from csp.tables.columns import (
     plain_relation,
 )
 from csp.tables.hierarchies.coding import (
+    Finder,
     check_repeats,
+    first_row,
     leaf_positions,
     missing_owner,
     negative_value,
@@ -141,9 +145,26 @@ class Wanted:
         others = [n for n in (self.value, self.contributor, self.weight) if n is not None]
         return tuple(dict.fromkeys([*self.names, *others]))
 
-    def tree(self, name: str, texts: Sequence[str]) -> Hierarchy:
-        """Hierarchy of a dimension, flat over the codes that occur if none was given."""
-        return self.hierarchies.get(name) or Hierarchy.flat(sorted(texts), self.roots[name])
+    def placed(
+        self, name: str, entries: NDArray[Any], n: int, first: Finder = first_row
+    ) -> tuple[Hierarchy, NDArray[np.int64]]:
+        """Hierarchy of a dimension, and the position in it of each entry of its column.
+
+        Entries are the codes of all n records, or each code once with a `Finder` of its record.
+        Without a hierarchy all codes that occur stand below the total.
+        """
+        if not n:
+            msg = "the data has no records; a table needs at least one"
+            raise InputError(msg)
+        texts, number = read_codes(entries, name, self.missing, first)
+        check_repeats(len(texts), n, name)
+        tree = self.hierarchies.get(name) or Hierarchy.flat(sorted(texts), self.roots[name])
+        return tree, leaf_positions(texts, number, tree, name, first)
+
+    @property
+    def counted(self) -> bool:
+        """Whether records are only counted, each as one: then no contribution is kept."""
+        return self.value is None and self.contributor is None and self.weight is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,21 +216,13 @@ def aggregated(
     with _opened(data, names, numbers, memory) as source:
         say(Stage("reading codes", note=source.note))
         n = source.count()
-        if not n:
-            msg = "the data has no records; a table needs at least one"
-            raise InputError(msg)
         trees, places = [], []
         for name in wanted.names:
             entries = source.distinct(name)
-            finder = source.finder(name, entries)
-            texts, number = read_codes(entries, name, wanted.missing, finder)
-            check_repeats(len(texts), n, name)
-            tree = wanted.tree(name, texts)
-            places.append((entries, leaf_positions(texts, number, tree, name, finder)))
+            tree, position = wanted.placed(name, entries, n, source.finder(name, entries))
+            places.append((entries, position))
             trees.append(tree)
-        top = wanted.top
-        if wanted.value is None and wanted.contributor is None and wanted.weight is None:
-            top = 0
+        top = 0 if wanted.counted else wanted.top
         wanted.check(trees, top)
         tally = Tally(trees, wanted.negative, top, pairs=source.pairs)
         amounts = _Units(source, wanted.value, wanted.decimals)
@@ -393,12 +406,8 @@ def _opened(
     share = _LEAST // 3 if memory is None else _share(memory)
     rows, pairs = share // _RECORD, share // _PAIR
     parquet = is_parquet(file.path)
-    if parquet and not file.plain:
-        msg = (
-            f"{str(file.path)!r} is not a text file: separator, decimal mark, encoding and "
-            "missing texts (--sep, --decimal, --encoding, --na) do not apply to it"
-        )
-        raise InputError(msg)
+    if parquet:
+        check_plain(file)
     kind = "parquet" if parquet else "csv"
     with (
         tempfile.TemporaryDirectory(prefix="cellveil-") as folder,
@@ -467,14 +476,7 @@ def _written(source: _Source, asked: TextFile, opened: Opened, numbers: Collecti
         for name in codes:
             gap = f"{source.column(name)} LIKE '%NA%' AND {_trimmed(source.column(name))} = 'NA'"
             if source.any(gap):
-                row = source.first_row(gap)
-                gap = argument("missing", ("NA",), option="--na NA")
-                none = argument("missing", (), option="--na ''")
-                msg = (
-                    f"row {row}, column {name!r}: the code is NA, which R writes for a missing "
-                    f"one. If it is missing, declare {gap}; if it is a code, {none}"
-                )
-                raise InputError(msg)
+                raise undeclared_na(source.first_row(gap), name)
     if texts:
         listed = ", ".join(map(_literal, texts))
         source = source.changed(

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
 from csp.memory import memory_size
-from csp.tables.columns import Columns, is_ibis, is_relation, native_frame, read_columns
+from csp.tables.columns import is_ibis, is_relation, native_frame, read_columns
 from csp.tables.contributors import Contributors
-from csp.tables.hierarchies.coding import check_repeats, leaf_positions, read_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import check_leaves, total_codes
 from csp.tables.margins import (
@@ -181,14 +180,10 @@ def _in_memory(data: Any, wanted: Wanted) -> Found:
     names, value = wanted.names, wanted.value
     columns = read_columns(data, wanted.columns, [n for n in (value, wanted.weight) if n])
     found = dict(zip(wanted.columns, columns.arrays, strict=True))
-    n = _check_length(columns)
-
-    positions, trees = [], []
+    trees, positions = [], []
     for name in names:
-        texts, number = read_codes(found[name], name, wanted.missing)
-        check_repeats(len(texts), n, name)
-        tree = wanted.tree(name, texts)
-        positions.append(leaf_positions(texts, number, tree, name))
+        tree, position = wanted.placed(name, found[name], len(found[name]))
+        positions.append(position)
         trees.append(tree)
     known = numbers_of(found, wanted)
     weights = known.weight
@@ -368,11 +363,3 @@ def _unused(data: Any, contributor: str | None, weight: str | None) -> tuple[str
             marked = ", ".join(map(repr, flagged(flag)))
             found.append(f"the layout marks {marked} as <{flag}>, but no {role} was named: {what}")
     return tuple(found)
-
-
-def _check_length(columns: Columns) -> int:
-    n = len(columns.arrays[0])
-    if n == 0:
-        msg = "the data has no records; a table needs at least one"
-        raise InputError(msg)
-    return n

@@ -31,11 +31,6 @@ from csp.tables.columns import (
     read_columns,
 )
 from csp.tables.contributors import Contributors
-from csp.tables.hierarchies.coding import (
-    check_repeats,
-    leaf_positions,
-    read_codes,
-)
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.microdata.aggregation import (
     Found,
@@ -109,25 +104,17 @@ def aggregated_by_workers(
         looks.append(look)
     firsts = [0, *accumulate(look.n for look in looks)]
     n = firsts.pop()
-    if not n:
-        msg = "the data has no records; a table needs at least one"
-        raise InputError(msg)
     trees, places = [], []
     for k, name in enumerate(wanted.names):
         rows: dict[str, int] = {}
         for look, first in zip(looks, firsts, strict=True):
             for text, row in look.codes[k].items():
                 rows.setdefault(text, first + row)
-        entries = np.array(list(rows), dtype=object)
         finder = partial(_first, list(rows.values()))
-        texts, number = read_codes(entries, name, wanted.missing, finder)
-        check_repeats(len(texts), n, name)
-        tree = wanted.tree(name, texts)
-        position = leaf_positions(texts, number, tree, name, finder)
+        tree, position = wanted.placed(name, np.array(list(rows), dtype=object), n, finder)
         places.append(dict(zip(rows, position.tolist(), strict=True)))
         trees.append(tree)
-    counted = wanted.value is None and wanted.contributor is None and wanted.weight is None
-    top = 0 if counted else wanted.top
+    top = 0 if wanted.counted else wanted.top
     scale = _scale([look.amount for look in looks], wanted.value)
     weight_scale = _scale([look.weight for look in looks], wanted.weight)
     wanted.check(trees, top)

@@ -241,7 +241,7 @@ def test_long_patterns_weigh_drawn_coins():
 
 def test_turnover_is_no_count(tmp_path, monkeypatch):
     """A release says nothing of contributors, so nothing is said of their posterior."""
-    from cellveil.cli.defence import measured
+    from cellveil.cli.tables.defence import measured
 
     data = {"r": list("aabbaabb"), "c": list("xyxyxyxy"), "v": [20, 30, 25, 2, 30, 22, 28, 40]}
     table = Table.from_microdata(data, ["r", "c"], "v")

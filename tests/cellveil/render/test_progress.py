@@ -59,6 +59,7 @@ def test_a_notebook_shows_phase_and_quality_and_then_nothing(cell: list[Shown]) 
 
 def test_counted_work_is_a_share(cell: list[Shown]) -> None:
     with Bar("tables") as bar:
+        bar._timer.join()
         bar(1, 4)
     (place,) = cell
     assert 'value="0.250"' in place.states[-2]

@@ -330,7 +330,7 @@ def test_bad_input_is_refused():
         (lambda: anonymity(data, ["a"], "b", distances={"b": "far"}), "distance 'far' is not"),
         (lambda: anonymity({"a": []}), "no records"),
         (lambda: anonymity(np.zeros(3)), "two axes"),
-        (lambda: anonymity(np.zeros((3, 2)), ["a3"]), "no attribute 'a3'"),
+        (lambda: anonymity(np.zeros((3, 2)), ["a3"]), "no column 'a3'; there are a1, a2"),
     ):
         with pytest.raises(InputError, match=words):
             call()

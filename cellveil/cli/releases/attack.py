@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cellveil.cli.answers import answer, known_mechanism, print_columns, read_mechanism
-from cellveil.cli.options import RESULTS, MaxTables, MechanismFile, ReleaseIn, Reveal, Summary
-from cellveil.cli.release_attacks import explain, insiders, joint, posterior
-from cellveil.front import SAFE, UNSAFE
-from cellveil.render.screen import say
+from cellveil.cli.answers import finish, print_columns, read_attacked, read_mechanism
+from cellveil.cli.options import MaxTables, MechanismFile, ReleaseIn, Reveal, Summary
+from cellveil.cli.releases.release_attacks import (
+    cell_columns,
+    explain,
+    insiders,
+    joint,
+    posterior,
+)
 
 if TYPE_CHECKING:
     from attacks.algorithm_known.matching_attack import Matching
@@ -28,15 +31,8 @@ attack = typer.Typer(
 )
 
 
-class How(StrEnum):
-    """Method of the matching attack."""
-
-    AUTO = "auto"
-    HULL = "hull"
-    VALUES = "values"
-    ALL = "all"
-    SAMPLE = "sample"
-    REFERENCE = "reference"
+How = Literal["auto", "hull", "values", "all", "sample", "reference"]
+"""Method of the matching attack."""
 
 
 @attack.command()
@@ -66,12 +62,12 @@ def report(
     every attack was finished and exposes no cell, 1 otherwise, 2 bad input.
     """
     from attacks.attack_report import report as run
-    from cellveil.io.files import check_outputs, write_json
+    from cellveil.io.files import check_outputs
     from cellveil.render.progress import Meter
     from cellveil.render.screen import printable
     from csp.release_file import read_release
 
-    check_outputs({"--summary": summary}, [*releases, mechanism], {"--summary": (".json",)})
+    check_outputs({"--summary": summary}, [*releases, mechanism])
     read = [read_release(path) for path in releases]
     known = read[0][1] if mechanism is None else read_mechanism(mechanism)
     with Meter("attacking", time_limit):
@@ -79,15 +75,10 @@ def report(
             read[0][0], known, others=[other for other, _ in read[1:]], max_tables=max_tables,
             time_limit=time_limit,
         )  # fmt: skip
-    if summary is not None:
-        write_json(summary, found.summary(reveal=reveal))
-    answer(
-        found.summary(reveal=reveal),
-        lambda: typer.echo("\n".join(map(printable, found.text(reveal=reveal).splitlines()))),
-    )
-    if summary is not None:
-        say(f"Wrote {summary}.")
-    raise typer.Exit(SAFE if found.complete and not found.exposed else UNSAFE)
+    finish(
+        found.summary(reveal=reveal), safe=found.complete and not found.exposed, summary=summary,
+        show=lambda: typer.echo("\n".join(map(printable, found.text(reveal=reveal).splitlines()))),
+    )  # fmt: skip
 
 
 @attack.command()
@@ -95,7 +86,7 @@ def matching(
     release: ReleaseIn,
     *,
     mechanism: MechanismFile = None,
-    method: Annotated[How, typer.Option(help="How consistent tables are tested.")] = How.AUTO,
+    method: Annotated[How, typer.Option(help="How consistent tables are tested.")] = "auto",
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Then cells without a proof stay undecided."),
@@ -119,36 +110,24 @@ def matching(
     all cells proved safe, 1 some are not, 2 bad input.
     """
     from attacks.algorithm_known.matching_attack import matching as run
-    from cellveil.io.files import check_outputs, write_columns, write_json
+    from cellveil.io.files import check_outputs
     from cellveil.render.progress import Meter
-    from csp.release_file import read_release
 
-    check_outputs(
-        {"-o": output, "--summary": summary}, [release, mechanism],
-        {"-o": RESULTS, "--summary": (".json",)},
-    )  # fmt: skip
-    given, told = read_release(release)
-    known = known_mechanism(mechanism, told, release)
+    check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
+    given, known = read_attacked(release, mechanism)
     with Meter("attacking", time_limit) as meter:
         found = run(
-            given, known, method=str(method), time_limit=time_limit, max_tables=max_tables,
+            given, known, method=method, time_limit=time_limit, max_tables=max_tables,
             draws=draws, seed=seed,
             progress=lambda tested, matched: meter.phase(
                 f"attacking: {tested} tables tested, {matched} would be published so"
             ),
         )  # fmt: skip
     columns = _columns(found, reveal=reveal)
-    if summary is not None:
-        write_json(summary, _facts(found))
-    if output is not None:
-        write_columns(output, columns)
-    answer(_facts(found), None if output is not None else lambda: _print(found, columns))
-    for line in _words(found):
-        say(line)
-    wrote = [str(path) for path in (output, summary) if path is not None]
-    if wrote:
-        say(f"Wrote {', '.join(wrote)}.")
-    raise typer.Exit(SAFE if (found.verdict == "proved safe").all() else UNSAFE)
+    finish(
+        _facts(found), _words(found), safe=bool((found.verdict == "proved safe").all()),
+        columns=columns, show=lambda: _print(columns), output=output, summary=summary,
+    )  # fmt: skip
 
 
 for _command in (posterior, explain, insiders, joint):
@@ -168,10 +147,7 @@ def _columns(found: Matching, *, reveal: bool) -> dict[str, list[Any]]:
     def text(units: Any) -> list[str]:
         return [units_text(int(v), scale) for v in units]
 
-    labels = [release.labels[i] for i in found.cells.tolist()]
-    columns: dict[str, list[Any]] = {
-        name: [label[d] for label in labels] for d, name in enumerate(release.names)
-    }
+    columns = cell_columns(release, found.cells)
     columns["feasible"] = text(found.feasible_upper - found.feasible_lower)
     columns["width"] = text(found.width)
     if reveal:
@@ -246,7 +222,7 @@ def _words(found: Matching) -> list[str]:
     return lines
 
 
-def _print(found: Matching, columns: dict[str, list[Any]]) -> None:
+def _print(columns: dict[str, list[Any]]) -> None:
     if "values" in columns and sys.stdout.isatty():
         # Their ends say as much, and a terminal is narrow.
         columns = {name: c for name, c in columns.items() if name not in ("lower", "upper")}

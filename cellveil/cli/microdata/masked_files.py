@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellveil.cli.answers import answer, say_written
+from cellveil.cli.answers import finish
 from cellveil.cli.options import (
     Confidential,
     DataFile,
@@ -18,7 +18,6 @@ from cellveil.cli.options import (
     Separator,
     Summary,
 )
-from cellveil.front import SAFE, UNSAFE
 from cellveil.render.screen import tell
 
 if TYPE_CHECKING:
@@ -55,12 +54,12 @@ def check(
     for holds, 1 some does not, 2 bad input.
     """
     import microagg
-    from cellveil.io.files import check_outputs, write_json
+    from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names, text_file
     from csp.errors import InputError
     from csp.exact import read_fraction
 
-    check_outputs({"--summary": summary}, [data], {"--summary": (".json",)})
+    check_outputs({"--summary": summary}, [data])
     secret = split_names(confidential, "--confidential") if confidential else ()
     if not secret and (p is not None or close is not None):
         msg = "-p and -t are asked of confidential columns; name them with --confidential"
@@ -79,13 +78,8 @@ def check(
     if wanted is not None:
         asked[f"{close}-close"] = found.t is not None and found.t <= wanted
     facts = found.summary() | {"asked": asked}
-    if summary is not None:
-        write_json(summary, facts)
-    answer(facts)
-    for line in _check_words(found, asked):
-        tell(line)
-    say_written(summary)
-    raise typer.Exit(SAFE if all(asked.values()) else UNSAFE)
+    words = _check_words(found, asked)
+    finish(facts, words, safe=all(asked.values()), speak=tell, summary=summary)
 
 
 def _check_words(found: Anonymity, asked: dict[str, bool]) -> list[str]:
@@ -135,11 +129,11 @@ def attack(
     input.
     """
     import microagg
-    from cellveil.io.files import check_outputs, write_json
+    from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names, text_file
     from csp.errors import InputError
 
-    check_outputs({"--summary": summary}, [data, original], {"--summary": (".json",)})
+    check_outputs({"--summary": summary}, [data, original])
     if confidential is None and original is None:
         msg = "name --confidential columns, or the --original file: there is nothing to attack"
         raise InputError(msg)
@@ -178,10 +172,4 @@ def attack(
             f"{100 * ranks['share']:.1f} % of the original values lie within {percent} % of the "
             "ranks around their masked value."
         )
-    if summary is not None:
-        write_json(summary, facts)
-    answer(facts)
-    for line in lines:
-        tell(line)
-    say_written(summary)
-    raise typer.Exit(UNSAFE if certain else SAFE)
+    finish(facts, lines, safe=not certain, speak=tell, summary=summary)

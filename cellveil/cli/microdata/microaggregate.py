@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cellveil.cli.answers import answer
+from cellveil.cli.answers import answer, say_written
 from cellveil.cli.options import (
-    RESULTS,
     Cost,
     Decimal,
     Encoding,
@@ -40,38 +38,17 @@ CODES = 10
 """Most values of an attribute that may be codes of categories."""
 
 
-class Clusters(StrEnum):
-    """How clusters are made."""
+Clusters = Literal["mdav", "vmdav", "mondrian"]
+"""How clusters are made."""
 
-    MDAV = "mdav"
-    VMDAV = "vmdav"
-    MONDRIAN = "mondrian"
+Comply = Literal["suppress", "grow", "merge", "drop", "optimise"]
+"""What is done about sensitive cells."""
 
+Scale = Literal["standardise", "none", "variance", "range"]
+"""How attributes are made comparable."""
 
-class Comply(StrEnum):
-    """What is done about sensitive cells."""
-
-    SUPPRESS = "suppress"
-    GROW = "grow"
-    MERGE = "merge"
-    DROP = "drop"
-    OPTIMISE = "optimise"
-
-
-class Scale(StrEnum):
-    """How attributes are made comparable."""
-
-    STANDARDISE = "standardise"
-    NONE = "none"
-    VARIANCE = "variance"
-    RANGE = "range"
-
-
-class Constant(StrEnum):
-    """What happens to attributes with one value."""
-
-    ERROR = "error"
-    KEEP = "keep"
+Constant = Literal["error", "keep"]
+"""What happens to attributes with one value."""
 
 
 def microaggregate(
@@ -102,16 +79,14 @@ def microaggregate(
         Comply | None,
         typer.Option(help="What is done about sensitive cells.", show_default="only judged"),
     ] = None,
-    clusters: Annotated[Clusters, typer.Option(help="How clusters are made.")] = Clusters.MDAV,
+    clusters: Annotated[Clusters, typer.Option(help="How clusters are made.")] = "mdav",
     scale: Annotated[Scale, typer.Option(help="How attributes are made comparable.")] = (
-        Scale.STANDARDISE
+        "standardise"
     ),
     constant: Annotated[
         Constant, typer.Option(help="Attributes with one value: refused, or kept without a say.")
-    ] = Constant.ERROR,
-    negative: Annotated[
-        Negative, typer.Option(help="How rules read negative values.")
-    ] = Negative.ERROR,
+    ] = "error",
+    negative: Annotated[Negative, typer.Option(help="How rules read negative values.")] = "error",
     identity: Annotated[
         list[str] | None,
         typer.Option(
@@ -188,17 +163,7 @@ def microaggregate(
         comply, {"--identity": identity, "--no-identities": no_identities or None, "--cost": cost},
         clusters,
     )  # fmt: skip
-    check_outputs(
-        {
-            "-o": output, "--summary": summary, "--report": report,
-            "the facts of --report": None if report is None else report.with_suffix(".json"),
-        },
-        [data],
-        {
-            "-o": RESULTS, "--summary": (".json",), "--report": (".html",),
-            "the facts of --report": (".json",),
-        },
-    )  # fmt: skip
+    check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
     masked = split_names(attributes, "--attributes") if attributes else None
     kept = split_names(keep, "--keep") if keep else ()
     file = text_file(data, sep, decimal, encoding, na)
@@ -213,8 +178,8 @@ def microaggregate(
     for line in (*_codes_words(records), *_together_words(whole)):
         say(line)
     work = _Work(
-        records, k, str(clusters), str(scale), str(constant), str(negative),
-        None if no_identities else identity or "detect", str(cost or Cost.UNIT),
+        records, k, clusters, scale, constant, negative,
+        None if no_identities else identity or "detect", cost or "unit",
         Clock.of(time_limit),
     )  # fmt: skip
     result: Partition | Compliant
@@ -227,7 +192,7 @@ def microaggregate(
         safe = judged is None or judged.count == 0
         lines = _plain_words(partition, judged)
     else:
-        result = found = work.compliant(rule, str(comply))
+        result = found = work.compliant(rule, comply)
         facts, safe = found.summary(), True
         shown = found.partition.masked
         gone = found.hidden[found.partition.labels]
@@ -252,7 +217,7 @@ def microaggregate(
         from cellveil.report.microdata import write_microdata_report
 
         write_microdata_report(
-            report, records, result, rule=rule, negative=str(negative), inputs=[data],
+            report, records, result, rule=rule, negative=negative, inputs=[data],
             time_limit=max(work.clock.left, 1.0),
         )  # fmt: skip
     answer(facts)
@@ -264,10 +229,7 @@ def microaggregate(
             "another)."
         )
     beside_report = None if report is None else report.with_suffix(".json")
-    paths = (output if safe else None, summary, report, beside_report)
-    wrote = [str(path) for path in paths if path is not None]
-    if wrote:
-        say(f"Wrote {', '.join(wrote)}.")
+    say_written(output if safe else None, summary, report, beside_report)
     raise typer.Exit(SAFE if safe else UNSAFE)
 
 
@@ -349,9 +311,9 @@ def _check_use(
 
     msg = ""
     for option, given in relations.items():
-        if given is not None and comply is not Comply.SUPPRESS:
+        if given is not None and comply != "suppress":
             msg = f"{option} is for --comply suppress; leave it out"
-    if comply is Comply.GROW and clusters is not Clusters.MDAV:
+    if comply == "grow" and clusters != "mdav":
         msg = "--comply grow makes its own clusters; leave --clusters out"
     if msg:
         raise InputError(msg)

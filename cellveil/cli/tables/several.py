@@ -26,10 +26,9 @@ from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import printable, say
 from cellveil.render.tables import guarantee
 from cellveil.signals import exit_code
-from csp.batch import protect_many
 from csp.errors import CellveilError, InputError
 from csp.formats.files import written_together
-from csp.mechanism import Mechanism
+from csp.mechanism import Mechanism, protect_many
 from csp.protection import Protected
 from csp.tables.table import Table
 
@@ -96,9 +95,7 @@ def places_for(
     folder_for(folder)
     outputs = {f"the table of {name!r}:": place for name, place in places.items()}
     kinds = dict.fromkeys(outputs, RESULTS)
-    check_outputs(
-        {**outputs, "--summary": summary}, [*data, *others], {**kinds, "--summary": (".json",)}
-    )
+    check_outputs({**outputs, "--summary": summary}, [*data, *others], kinds)
     return places
 
 

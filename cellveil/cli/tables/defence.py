@@ -1,10 +1,14 @@
-"""The option --defence: from its text and a key file to decoys, and what the result says of it."""
+"""The command ``cellveil key`` and the option --defence, and what a result says of its decoys."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cellveil.render.screen import say
 
 if TYPE_CHECKING:
     from csp.clock import Clock
@@ -12,10 +16,24 @@ if TYPE_CHECKING:
     from csp.decoys.guarantee import Guarantee
     from csp.protection import Protected
 
-__all__ = ["defence_words", "measured", "needs_width", "posterior_words", "read_defence"]
+__all__ = ["defence_words", "key", "measured", "needs_width", "posterior_words", "read_defence"]
 
 _MOST_TABLES, _DRAWS, _KEYS, _MOST_CELLS = 500, 300, 8, 64
 _OPTIONS = ("lean", "spread", "width", "share")
+
+
+def key(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="New file; its owner may read it.")],
+) -> None:
+    """Make a secret key for --defence. Keep it secret and back it up.
+
+    The same key gives the same table the same pattern again; two releases of a table with different
+    keys disclose more than each of them.
+    """
+    from csp.decoys.key import Key
+
+    Key.create(path)
+    say(f"Wrote {path}. Anyone who has it can rerun the algorithm; keep it apart from releases.")
 
 
 def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Decoys | None:

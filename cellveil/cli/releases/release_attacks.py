@@ -9,23 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from cellveil.cli.answers import answer, known_mechanism, print_columns, say_written
-from cellveil.cli.options import (
-    RESULTS,
-    MaxTables,
-    MechanismFile,
-    ReleaseIn,
-    Reveal,
-    Summary,
-)
-from cellveil.front import SAFE, UNSAFE
-from cellveil.render.screen import say, tell
+from cellveil.cli.answers import finish, read_attacked
+from cellveil.cli.options import MaxTables, MechanismFile, ReleaseIn, Reveal, Summary
+from cellveil.render.screen import tell
 
 if TYPE_CHECKING:
     from attacks.release_alone.insider_knowledge import Insight, Knowledge
     from csp.release.release import Release
 
-__all__ = ["explain", "insiders", "joint", "posterior"]
+__all__ = ["cell_columns", "explain", "insiders", "joint", "posterior"]
 
 Seconds = Annotated[
     float | None, typer.Option("--time-limit", metavar="SECONDS", help="For the whole attack.")
@@ -69,17 +61,12 @@ def posterior(
     2 bad input.
     """
     from attacks import posterior as run
-    from cellveil.io.files import check_outputs, write_columns, write_json
+    from cellveil.io.files import check_outputs
     from cellveil.render.progress import Meter
     from csp.exact import units_text
-    from csp.release_file import read_release
 
-    check_outputs(
-        {"-o": output, "--summary": summary}, [release, mechanism],
-        {"-o": RESULTS, "--summary": (".json",)},
-    )  # fmt: skip
-    given, told = read_release(release)
-    known = known_mechanism(mechanism, told, release)
+    check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
+    given, known = read_attacked(release, mechanism)
     with Meter("weighing tables", time_limit):
         found = run(
             given, known, prior=_prior(prior), draws=draws, seed=seed, max_tables=max_tables,
@@ -87,7 +74,7 @@ def posterior(
         )  # fmt: skip
     low, high = found.shortest(mass)
     wide, far = found.shortest(mass, naive=True)
-    columns = _cells(given, found.cells)
+    columns = cell_columns(given, found.cells)
     columns["width"] = [units_text(int(w), given.scale) for w in high - low]
     columns["width_naive"] = [units_text(int(w), given.scale) for w in far - wide]
     columns["chance"] = [round(float(p), 4) for p in found.mode_probability]
@@ -106,17 +93,11 @@ def posterior(
         "largest_probability_of_a_value": round(float(found.mode_probability.max()), 6),
         "largest_probability_of_being_sensitive": round(float(found.sensitive.max()), 6),
     }
-    if output is not None:
-        write_columns(output, columns)
-    if summary is not None:
-        write_json(summary, facts)
-    answer(facts, None if output is not None else lambda: print_columns(columns))
-    say(
+    words = (
         f"Of {facts['suppressed']} suppressed cells {certain} have a value that is at least 95 % "
         f"probable. {found!r}."
     )
-    say_written(output, summary)
-    raise typer.Exit(UNSAFE if certain else SAFE)
+    finish(facts, [words], safe=not certain, columns=columns, output=output, summary=summary)
 
 
 def explain(
@@ -144,14 +125,13 @@ def explain(
     """
     from attacks import disclosed
     from attacks import explain as run
-    from cellveil.io.files import check_outputs, write_json
+    from cellveil.io.files import check_outputs
     from csp.clock import Clock
     from csp.release_file import read_release
 
-    check_outputs({"--summary": summary}, [release], {"--summary": (".json",)})
+    check_outputs({"--summary": summary}, [release])
     clock = Clock.of(time_limit)
-    given, told = read_release(release)
-    known = known_mechanism(None, told, release) if mechanism else None
+    given, known = read_attacked(release, None) if mechanism else (read_release(release)[0], None)
     if cell:
         wanted = [_position(given, text) for text in cell]
     else:
@@ -171,13 +151,8 @@ def explain(
         facts.append({"cell": list(given.labels[place]), "explanation": text.splitlines()})
     if not wanted:
         lines.append("The relations disclose no suppressed cell.")
-    if summary is not None:
-        write_json(summary, {"cells": facts})
-    answer({"cells": facts})
-    for line in lines:
-        tell(f"{line[0].upper()}{line[1:]}.".replace("..", "."))
-    say_written(summary)
-    raise typer.Exit(UNSAFE if exposed else SAFE)
+    sentences = [f"{line[0].upper()}{line[1:]}.".replace("..", ".") for line in lines]
+    finish({"cells": facts}, sentences, safe=not exposed, speak=tell, summary=summary)
 
 
 def insiders(
@@ -205,15 +180,12 @@ def insiders(
     input.
     """
     from attacks import insiders as run
-    from cellveil.io.files import check_outputs, write_columns, write_json
+    from cellveil.io.files import check_outputs
     from cellveil.render.progress import Meter
     from csp.exact import end_text
     from csp.release_file import read_release
 
-    check_outputs(
-        {"-o": output, "--summary": summary}, [release, knowledge],
-        {"-o": RESULTS, "--summary": (".json",)},
-    )  # fmt: skip
+    check_outputs({"-o": output, "--summary": summary}, [release, knowledge])
     given = read_release(release)[0]
     with Meter("attacking as each contributor", time_limit):
         found = run(given, _knowledge(given, knowledge), integer=integer, time_limit=time_limit)
@@ -230,14 +202,8 @@ def insiders(
         "cells_known": columns["verdict"].count("known"),
         "cells_narrower": columns["verdict"].count("narrower"),
     }
-    if output is not None:
-        write_columns(output, columns)
-    if summary is not None:
-        write_json(summary, facts)
-    answer(facts, None if output is not None else lambda: print_columns(columns))
-    say(f"{learned} of {len(found)} contributors learn the value of a cell they did not know.")
-    say_written(output, summary)
-    raise typer.Exit(UNSAFE if learned else SAFE)
+    words = f"{learned} of {len(found)} contributors learn the value of a cell they did not know."
+    finish(facts, [words], safe=not learned, columns=columns, output=output, summary=summary)
 
 
 def joint(
@@ -263,15 +229,13 @@ def joint(
     disclose no cell that one suppresses, 1 they do, 2 bad input.
     """
     from attacks import differencing
-    from cellveil.io.files import check_outputs, write_columns, write_json
+    from cellveil.io.files import check_outputs
     from cellveil.render.progress import Meter
     from csp.errors import InputError
     from csp.exact import end_text
     from csp.release_file import read_release
 
-    check_outputs(
-        {"-o": output, "--summary": summary}, releases, {"-o": RESULTS, "--summary": (".json",)}
-    )
+    check_outputs({"-o": output, "--summary": summary}, releases)
     if len(releases) < 2:
         msg = "name two releases or more; 'cellveil attack report' attacks a single one"
         raise InputError(msg)
@@ -280,7 +244,7 @@ def joint(
             [read_release(path)[0] for path in releases], integer=integer, time_limit=time_limit
         )
     union = found.release
-    columns = _cells(union, found.cells)
+    columns = cell_columns(union, found.cells)
     shown = np.array([bool(p) for p in found.publishers], bool)
     known = found.lower == found.upper
     columns["published_in"] = [
@@ -295,24 +259,20 @@ def joint(
     ).tolist()
     tally = {word: columns["verdict"].count(word) for word in ("published", "known", "narrower")}
     facts = {"releases": len(releases), "suppressed_in_some": len(found.cells)} | tally
-    if output is not None:
-        write_columns(output, columns)
-    if summary is not None:
-        write_json(summary, facts)
-    answer(facts, None if output is not None else lambda: print_columns(columns))
-    say(
+    words = (
         f"Of {len(found.cells)} cells that some release suppresses another publishes "
         f"{tally['published']}; all together disclose {tally['known']} more and narrow "
         f"{tally['narrower']}."
     )
-    say_written(output, summary)
-    raise typer.Exit(UNSAFE if tally["published"] or tally["known"] else SAFE)
+    safe = not tally["published"] and not tally["known"]
+    finish(facts, [words], safe=safe, columns=columns, output=output, summary=summary)
 
 
 # ---- options and files ---------------------------------------------------------------------------
 
 
-def _cells(release: Release, cells: Any) -> dict[str, list[Any]]:
+def cell_columns(release: Release, cells: Any) -> dict[str, list[Any]]:
+    """Columns of the dimensions, a row for each of some cells."""
     labels = [release.labels[int(i)] for i in cells]
     return {name: [label[d] for label in labels] for d, name in enumerate(release.names)}
 

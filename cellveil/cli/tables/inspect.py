@@ -65,7 +65,7 @@ def inspect(
     from csp.errors import InputError
     from csp.rules.inspection import inspect as look
 
-    check_outputs({"--summary": summary}, [data, job], {"--summary": (".json",)})
+    check_outputs({"--summary": summary}, [data, job])
     wanted = [split_names(text, "--by") for text in by]
     if job is not None and job.suffix != ".toml":
         msg = f"--job {str(job)!r} must end with .toml"

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from cellveil.cli.answers import answer
+from cellveil.cli.answers import finish
 from cellveil.cli.options import Summary, TimeLimit
-from cellveil.front import SAFE, UNSAFE
 from cellveil.render.screen import say, tell
 
 if TYPE_CHECKING:
@@ -35,10 +34,10 @@ def diff(
     Releases are what --release writes. Ends with 1 if together they disclose a cell that one of
     them suppresses.
     """
-    from cellveil.io.files import check_outputs, write_json
+    from cellveil.io.files import check_outputs
     from csp.release_file import read_release
 
-    check_outputs({"--summary": summary}, [old, new], {"--summary": (".json",)})
+    check_outputs({"--summary": summary}, [old, new])
     releases = [read_release(path)[0] for path in (old, new)]
     facts = _changes(*releases)
     revised = facts["revised"]
@@ -59,11 +58,8 @@ def diff(
         facts["together"] = _together(differencing(releases, time_limit=time_limit))
     else:
         facts["together"] = {"disclosed": [], "narrowed": 0}
-    if summary is not None:
-        write_json(summary, facts)
-        say(f"Wrote {summary}.")
-    answer(facts)
-    raise typer.Exit(UNSAFE if facts["together"] and facts["together"]["disclosed"] else SAFE)
+    safe = not (facts["together"] and facts["together"]["disclosed"])
+    finish(facts, safe=safe, summary=summary)
 
 
 def _changes(old: Release, new: Release) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import typer
 from cellveil.cli.answers import answer, ends, hashes, needs_reveal, say_written
 from cellveil.cli.options import (
     JJ,
-    RESULTS,
     TEXTS,
     TIME_LIMIT,
     Defence,
@@ -60,7 +59,7 @@ def suppress(
 
     import numpy as np
 
-    from cellveil.cli.defence import defence_words, needs_width, read_defence
+    from cellveil.cli.tables.defence import defence_words, needs_width, read_defence
     from cellveil.io.files import (
         check_outputs,
         pattern_columns,
@@ -80,10 +79,8 @@ def suppress(
 
     to_jj = output is not None and is_jj(output)
     needs_reveal("-o", output if to_jj else None, reveal=reveal)
-    check_outputs(
-        {"-o": output, "--summary": summary}, [problem, key_file],
-        {"-o": TEXTS + JJ, "--summary": (".json",)},
-    )  # fmt: skip
+    kinds = {"-o": TEXTS + JJ}
+    check_outputs({"-o": output, "--summary": summary}, [problem, key_file], kinds)
     method = chosen_method(method, solver)
     decoys = read_defence(defence, key_file, table_id)
     needs_width(decoys)
@@ -173,11 +170,7 @@ def audit(
     from csp.formats.files import written_together
     from csp.problem.jj import read_jj
 
-    check_outputs(
-        {"-o": output, "--summary": summary},
-        [problem, pattern],
-        {"-o": RESULTS, "--summary": (".json",)},
-    )
+    check_outputs({"-o": output, "--summary": summary}, [problem, pattern])
     clock = Clock.of(time_limit)
     with Meter("reading", clock.seconds) as meter:
         posed = read_jj(problem)

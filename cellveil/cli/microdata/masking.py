@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cellveil.cli.answers import answer, say_written
-from cellveil.cli.masked_files import attack, check
-from cellveil.cli.microaggregate import microaggregate
+from cellveil.cli.answers import finish
+from cellveil.cli.microdata.masked_files import attack, check
+from cellveil.cli.microdata.microaggregate import microaggregate
 from cellveil.cli.options import (
-    RESULTS,
     Confidential,
     DataFile,
     Decimal,
@@ -23,8 +22,6 @@ from cellveil.cli.options import (
     Separator,
     Summary,
 )
-from cellveil.front import SAFE
-from cellveil.render.screen import say
 
 if TYPE_CHECKING:
     from microagg.aggregates.generalised import Generalised
@@ -46,34 +43,17 @@ MaskedFile = Annotated[
 ]
 
 
-class Way(StrEnum):
-    """How values are swapped, or made equal."""
+Way = Literal["swap", "rank", "means"]
+"""How values are swapped, or made equal."""
 
-    SWAP = "swap"
-    RANK = "rank"
-    MEANS = "means"
+Intruders = Literal["informed", "uninformed"]
+"""What intruders know."""
 
+Groups = Literal["mdav", "vmdav", "random"]
+"""How groups are made."""
 
-class Intruders(StrEnum):
-    """What intruders know."""
-
-    INFORMED = "informed"
-    UNINFORMED = "uninformed"
-
-
-class Groups(StrEnum):
-    """How groups are made."""
-
-    MDAV = "mdav"
-    VMDAV = "vmdav"
-    RANDOM = "random"
-
-
-class Ranges(StrEnum):
-    """Form of published ranges."""
-
-    TEXT = "text"
-    COLUMNS = "columns"
+Ranges = Literal["text", "columns"]
+"""Form of published ranges."""
 
 
 def swap(
@@ -88,15 +68,15 @@ def swap(
             help="swap: within groups of near records; rank: within groups of near values of the "
             "attribute itself; means: quasi-identifiers become means of groups, nothing is swapped."
         ),
-    ] = Way.SWAP,
+    ] = "swap",
     intruders: Annotated[
         Intruders,
         typer.Option(
             help="With --way swap: each knows all but one confidential attribute, or they know "
             "the quasi-identifiers only."
         ),
-    ] = Intruders.INFORMED,
-    groups: Annotated[Groups, typer.Option(help="How groups of records are made.")] = Groups.MDAV,
+    ] = "informed",
+    groups: Annotated[Groups, typer.Option(help="How groups of records are made.")] = "mdav",
     diverse: Annotated[
         int | None,
         typer.Option(metavar="NUMBER", help="Least number of values in a group (l-diversity)."),
@@ -118,39 +98,36 @@ def swap(
     operating system; no file that is written tells them.
     """
     import microagg
+    from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names, text_file
     from csp.errors import InputError
 
-    _check(data, output, summary)
+    check_outputs({"-o": output, "--summary": summary}, [data])
     file: Any = text_file(data, sep, decimal, encoding, na)
     secret = split_names(confidential, "--confidential") if confidential else None
     known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
-    if way is not Way.SWAP:
+    if way != "swap":
         alone = {
-            "--intruders": intruders is not Intruders.INFORMED, "--diverse": diverse is not None,
+            "--intruders": intruders != "informed", "--diverse": diverse is not None,
             "--close": close is not None,
-            "--groups": way is Way.MEANS and groups is not Groups.MDAV,
+            "--groups": way == "means" and groups != "mdav",
         }  # fmt: skip
         given = [option for option, there in alone.items() if there]
         if given:
             msg = f"{', '.join(given)}: for --way swap; leave it out with --way {way}"
             raise InputError(msg)
-    if way is Way.SWAP:
+    if way == "swap":
         found = microagg.mdav_swap(
-            file, k, confidential=secret, quasi_identifiers=known, intruders=str(intruders),
-            groups=str(groups), l=diverse, t=close,
+            file, k, confidential=secret, quasi_identifiers=known, intruders=intruders,
+            groups=groups, l=diverse, t=close,
         )  # fmt: skip
-    elif way is Way.RANK:
+    elif way == "rank":
         found = microagg.ir_swap(
-            file, k, confidential=secret, quasi_identifiers=known, groups=str(groups)
+            file, k, confidential=secret, quasi_identifiers=known, groups=groups
         )
     else:
         found = microagg.mdav_id(file, k, quasi_identifiers=known, confidential=secret or ())
-    _give(found.to_columns(), found.summary(), output, summary)
-    for line in _swap_words(found):
-        say(line)
-    say_written(output, summary)
-    raise typer.Exit(SAFE)
+    _published(found.to_columns(), found.summary(), _swap_words(found), output, summary)
 
 
 def anonymise(
@@ -189,7 +166,7 @@ def anonymise(
     ] = None,
     form: Annotated[
         Ranges, typer.Option(help="Ranges as text, or as two columns of numbers.")
-    ] = Ranges.TEXT,
+    ] = "text",
     sep: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -208,48 +185,30 @@ def anonymise(
     Only the columns of --attributes are published (Gkountouna, Lepenioti and Terrovitis 2013).
     """
     import microagg
+    from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names, text_file
     from csp.exact import read_fraction, read_whole
 
-    _check(data, output, summary)
+    check_outputs({"-o": output, "--summary": summary}, [data])
     found = microagg.aggregate_anonymise(
         text_file(data, sep, decimal, encoding, na), k, list(known or ["sum"]), within,
         attributes=split_names(attributes, "--attributes") if attributes else None,
         importance=_by_column(importance, "--importance", read_fraction),
         diverse=_by_column(diverse, "--diverse", read_whole), time_limit=time_limit,
     )  # fmt: skip
-    _give(found.to_columns(str(form)), found.summary(), output, summary)
-    for line in _range_words(found):
-        say(line)
-    say_written(output, summary)
-    raise typer.Exit(SAFE)
+    _published(found.to_columns(form), found.summary(), _range_words(found), output, summary)
 
 
-for _command in (microaggregate, swap, anonymise, check, attack):
-    microdata.command()(_command)
+def _published(
+    columns: Any, facts: dict[str, Any], words: list[str], output: Path | None, summary: Path | None
+) -> None:
+    """End with a masked file; without -o it is printed as it would be written."""
+    from cellveil.io.files import write_csv
 
-
-def _check(data: Path, output: Path | None, summary: Path | None) -> None:
-    from cellveil.io.files import check_outputs
-
-    check_outputs(
-        {"-o": output, "--summary": summary}, [data], {"-o": RESULTS, "--summary": (".json",)}
-    )
-
-
-def _give(columns: Any, facts: dict[str, Any], output: Path | None, summary: Path | None) -> None:
-    """Write the masked file and the facts together; without -o the file is printed."""
-    import sys
-
-    from cellveil.io.files import write_columns, write_csv, write_json
-    from csp.formats.files import written_together
-
-    with written_together() as files:
-        if output is not None:
-            write_columns(output, columns, files)
-        if summary is not None:
-            write_json(summary, facts, files)
-    answer(facts, None if output is not None else lambda: write_csv(sys.stdout, columns))
+    finish(
+        facts, words, safe=True, columns=columns, show=lambda: write_csv(sys.stdout, columns),
+        output=output, summary=summary,
+    )  # fmt: skip
 
 
 def _by_column(
@@ -308,3 +267,7 @@ def _range_words(found: Generalised) -> list[str]:
             f"records, and the value itself of {left.values} (see 'microdata attack')."
         )
     return lines
+
+
+for _command in (microaggregate, swap, anonymise, check, attack):
+    microdata.command()(_command)

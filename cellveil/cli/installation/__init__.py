@@ -1,0 +1,1 @@
+"""Verbs about the program itself: demo, doctor, and compiling everything in advance."""

@@ -1,0 +1,1 @@
+"""Verbs for files of records: mask them, check and attack masked ones."""

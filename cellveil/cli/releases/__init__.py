@@ -1,0 +1,1 @@
+"""Verbs that take a release as published: attack, report, diff."""

@@ -1,0 +1,1 @@
+"""Verbs that make and check tables: inspect, protect, suppress and audit, key."""

@@ -1,0 +1,9 @@
+from microagg.aggregates.anonymise import METHODS as METHODS
+from microagg.aggregates.anonymise import aggregate_anonymise as aggregate_anonymise
+from microagg.aggregates.functions import Continuous as Continuous
+from microagg.aggregates.functions import Linear as Linear
+from microagg.aggregates.functions import Monotone as Monotone
+from microagg.aggregates.generalised import Generalised as Generalised
+from microagg.aggregates.generalised import Residual as Residual
+from microagg.aggregates.verify import candidate_counts as candidate_counts
+from microagg.aggregates.verify import is_aggregate_anonymous as is_aggregate_anonymous

@@ -1,0 +1,10 @@
+from microagg.checks.checking import DISTANCES as DISTANCES
+from microagg.checks.checking import DIVERSITIES as DIVERSITIES
+from microagg.checks.checking import MISSING as MISSING
+from microagg.checks.checking import anonymity as anonymity
+from microagg.checks.checking import is_k_anonymous as is_k_anonymous
+from microagg.checks.checking import is_l_diverse as is_l_diverse
+from microagg.checks.checking import is_p_sensitive as is_p_sensitive
+from microagg.checks.checking import is_t_close as is_t_close
+from microagg.checks.result import Anonymity as Anonymity
+from microagg.checks.result import Diversity as Diversity
