@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from csp import OutOfTime, Problem, Progress, SolverError, Table, Unprotectable, audit, suppress
-from csp.solve.small.one import SmallSearch, solve_small
+from csp.solve.small.one import SmallSearch
+from tests.support.small import solve_small
 from tests.support.strategies import cube
 
 PRIMES = (1000003, 1000033, 1000037, 1000039, 1000081, 1000099, 1000117, 1000121, 1000133,

@@ -2,57 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.problem.problem import Problem
-from csp.solve.general.space import KINDS, Space
+from csp.solve.general.space import Space
 from csp.solve.general.witness import WitnessPool
 from csp.solve.general.witness_lp import Router
 
-__all__ = ["ORDERS", "Unmet", "construct", "serve"]
-
-ORDERS = ("need", "small", "weight", "random")
-
-
-@dataclass(frozen=True, slots=True)
-class Unmet:
-    """A requirement for which no witness was found.
-
-    Attributes
-    ----------
-    cell : int
-    kind : {"up", "down", "slide"}
-    late : bool
-        The time ran out; otherwise the linear program has no solution.
-    """
-
-    cell: int
-    kind: str
-    late: bool
+__all__ = ["construct", "serve"]
 
 
 def construct(
     problem: Problem,
     *,
-    order: str = "need",
+    rank: NDArray[np.int64] | None = None,
     weights: NDArray[np.float64] | None = None,
     clock: Clock = UNLIMITED,
     seed: int = 0,
     router: Router | None = None,
     symmetric: bool = True,
     pool: WitnessPool | None = None,
-) -> WitnessPool | Unmet:
+) -> WitnessPool | None:
     """Find a safe pattern by repairing one requirement after the other.
 
     Parameters
     ----------
     problem : Problem
-    order : {"need", "small", "weight", "random"}
-        Which requirements come first: the largest, the smallest, those of dear cells, any.
+    rank : (r,) int64, optional
+        The requirements in the order in which they are seen to; by default the largest first.
     weights : (n,) float64, optional
         Multipliers of the costs, for instance ``1 - alpha * x`` at a point of a relaxation.
     clock : Clock
@@ -68,31 +47,17 @@ def construct(
 
     Returns
     -------
-    WitnessPool or Unmet
-        Witnesses for all requirements, none of them spare; or the first requirement without.
-        Judged in floats: the caller audits the pattern.
-
-    Raises
-    ------
-    ValueError
-        For an unknown order.
+    WitnessPool or None
+        Witnesses for all requirements, none of them spare; None if some requirement has none, or
+        the time ran out. Judged in floats: the caller audits the pattern.
     """
-    if order not in ORDERS:
-        msg = f"order {order!r} is not one of {', '.join(ORDERS)}"
-        raise ValueError(msg)
     router = router or Router(Space.of(problem), seed)
     space = router.space
-    rank = np.arange(len(space.need))
-    if order == "small":
-        rank = rank[::-1]
-    elif order == "weight":
-        rank = np.argsort(-problem.cost[space.cell], kind="stable")
-    elif order == "random":
-        rank = np.random.default_rng(seed).permutation(len(space.need))
+    rank = np.arange(len(space.need)) if rank is None else rank
     weight = space.weight if weights is None else space.weight * weights
     pool = WitnessPool(space) if pool is None else pool
-    missing = serve(router, pool, rank, weight=weight, clock=clock, symmetric=symmetric)
-    return pool.prune() if missing is None else missing
+    served = serve(router, pool, rank, weight=weight, clock=clock, symmetric=symmetric)
+    return pool.prune() if served else None
 
 
 def serve(
@@ -106,7 +71,7 @@ def serve(
     budget: float = np.inf,
     again: bool = True,
     symmetric: bool = True,
-) -> Unmet | None:
+) -> bool:
     """Add witnesses to a pool until it serves all requirements in `rank`.
 
     Parameters
@@ -124,10 +89,9 @@ def serve(
 
     Returns
     -------
-    Unmet or None
-        None if all are served.
+    bool
+        Whether all are served.
     """
-    space = pool.space
     for r in rank.tolist():
         if pool.serves(r):
             continue
@@ -143,6 +107,5 @@ def serve(
         if found is not None and found.serves[r]:
             pool.add(found)
         if not pool.serves(r) or pool.cost() >= budget:
-            late = clock.over
-            return Unmet(int(space.cell[r]), KINDS[int(space.kind[r])], late)
-    return None
+            return False
+    return True

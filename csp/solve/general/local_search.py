@@ -105,7 +105,7 @@ def _around(
     rank = rest.missing()
     if rng.random() < 0.5:
         rank = rng.permutation(rank)
-    missing = serve(
+    served = serve(
         router,
         rest,
         rank,
@@ -114,4 +114,4 @@ def _around(
         clock=clock,
         symmetric=bool(rng.random() < 0.5),
     )
-    return None if missing is not None else rest.prune()
+    return rest.prune() if served else None

@@ -279,6 +279,6 @@ class Neighbourhood:
         missing = pool.missing()
         if len(missing):
             self._router = self._router or Router(space, self._seed)
-            if serve(self._router, pool, missing, clock=self._finish) is not None:
+            if not serve(self._router, pool, missing, clock=self._finish):
                 return None
         return pool.prune()

@@ -16,9 +16,8 @@ from csp.problem.problem import Problem
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["KINDS", "Space", "tighten"]
+__all__ = ["Space", "tighten"]
 
-KINDS = ("up", "down", "slide")
 """A primary cell must be able to rise, to fall, or to do both by some sum."""
 
 
@@ -33,7 +32,7 @@ class Space:
         Room of every cell in table units, 0 where it must be published, as far as the relations
         leave it (`tighten`).
     cell, kind : (r,) int64
-        The requirements: cell and index into `KINDS`, the largest needs first.
+        The requirements, the largest needs first: to rise (0), to fall (1), or both together (2).
     need : (r,) float64
     """
 

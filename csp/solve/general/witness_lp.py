@@ -35,11 +35,6 @@ class Router:
         Passed to the solver.
     most_steps : int
         Simplex iterations before an interior-point method takes over.
-
-    Attributes
-    ----------
-    solved, stalled : int
-        Linear programs solved, and how many of them by the interior-point method.
     """
 
     def __init__(self, space: Space, seed: int = 0, most_steps: int = 3000) -> None:
@@ -47,7 +42,6 @@ class Router:
 
         self.space = space
         self.cells = np.flatnonzero(space.open)
-        self.solved = self.stalled = 0
         self._place = np.full(len(space.up), -1)
         self._place[self.cells] = np.arange(len(self.cells))
         part = csr_array(space.relations[:, self.cells])
@@ -160,14 +154,12 @@ class Router:
         return z
 
     def _run(self, clock: Clock) -> Status:
-        self.solved += 1
         if clock.over:
             return Status.LIMIT
         # Without a basis the solver starts from the slacks.
         self._model.forget()
         word = self._model.solve(clock)
         if word == Status.LIMIT and not clock.over:
-            self.stalled += 1
             self._model.set_option("solver", "ipm")
             self._model.forget()
             word = self._model.solve(clock)
@@ -203,7 +195,6 @@ class Router:
             cost=np.tile(one, 4), lower=np.zeros(4 * k), upper=np.tile(np.concatenate(caps), 2),
             rows=rows, row_lower=lower, row_upper=upper,
         )  # fmt: skip
-        self.solved += 1
         if model.solve(clock) != Status.OPTIMAL:
             return None
         z = model.values.reshape(4, k)

@@ -61,10 +61,9 @@ class Builder:
         wider = [tuple(1 + int(i == k) for i in range(d)) for k in range(d)]
         self._growths = [(0,) * d, *single, (1,) * d, *wider, (2,) * d, (_ALL,) * d]
         self._blocks: dict[Tops, Block] = {}
-        self.programs = 0
 
     def __repr__(self) -> str:
-        return f"Builder({self.programs} programs)"
+        return f"Builder({len(self._blocks)} blocks)"
 
     def _block(self, tops: Tops) -> Block:
         block = self._blocks.get(tops)
@@ -145,7 +144,6 @@ class Builder:
         paid, found = np.inf, 0
         for block in self._blocks_around(p, price, whole=whole):
             for way in ways:
-                self.programs += 1
                 self.clock.check("a pattern was found")
                 one = block.cheapest(
                     p, way, price, self.clock, banned=banned, whole=whole, looks=self.looks

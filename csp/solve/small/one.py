@@ -6,7 +6,6 @@ search. Networks make the integer attacker and the rational one the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 
 from csp.attacker.flow import as_network
 from csp.attacker.view import View
-from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.problem.problem import Problem
 from csp.solve.small import many as cases
@@ -30,7 +28,6 @@ __all__ = [
     "Structure",
     "check_sizes",
     "mask_of",
-    "solve_small",
     "structure_of",
     "unpack",
 ]
@@ -195,46 +192,6 @@ def _bound(work: Work) -> int:
     if work.state[1] >= 0:
         bounds.append(int(work.state[1]))
     return min(bounds, default=0)
-
-
-def solve_small(
-    problem: Problem,
-    *,
-    node_limit: int | None = None,
-    clock: Clock = UNLIMITED,
-    after: Callable[[SmallAnswer], bool] | None = None,
-) -> SmallAnswer:
-    """Search for the canonical pattern of one problem.
-
-    The pattern has the least cost; among those, it is the smallest number in which cell i is
-    worth 2**i. (`csp.suppress` brings the cells into the order of their labels beforehand.)
-
-    Parameters
-    ----------
-    problem : Problem
-        Up to 64 cells that need not be published; their relations form a network.
-    node_limit : int, optional
-    clock : Clock
-        When to stop.
-    after : callable, optional
-        Called every few thousand nodes with the answer so far; True from it ends the search.
-
-    Returns
-    -------
-    SmallAnswer
-
-    Raises
-    ------
-    InputError
-        If the problem is not a small network; the message says why.
-    """
-    search = SmallSearch(problem)
-    left = NO_LIMIT if node_limit is None else node_limit
-    while left > 0 and not clock.over and not search.step(min(left, SLICE)):
-        left -= SLICE
-        if after is not None and after(search.answer()):
-            break
-    return search.answer()
 
 
 def check_sizes(levels: NDArray[np.int64], cost: NDArray[np.int64]) -> None:

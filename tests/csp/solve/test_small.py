@@ -18,10 +18,11 @@ from csp.solve import suppress
 from csp.solve.small import slices
 from csp.solve.small.batch import SmallSolver
 from csp.solve.small.kernels import KERNELS
-from csp.solve.small.one import SmallAnswer, SmallSearch, solve_small
+from csp.solve.small.one import SmallAnswer, SmallSearch
 from instances import synthetic
 from tests.support import oracles
 from tests.support.shared import uncompiled
+from tests.support.small import solve_small
 from tests.support.strategies import (
     cube,
     frequency_2d,
