@@ -28,6 +28,8 @@ BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```", re.MULTILINE | re.DO
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    # By the key hangs which decoys are drawn, and how long the posterior of an example takes.
+    monkeypatch.setattr("secrets.token_bytes", lambda n: bytes(range(n)))
     text = page.read_text(encoding="utf-8")
     names: dict[str, object] = {"__name__": page.stem}
     shown = ""
