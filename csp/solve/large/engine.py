@@ -275,6 +275,10 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
         relaxation = Relaxation(arrays, search.clock.part(_RELAX))
     if relaxation is not None:
         _relaxed(search, relaxation, _RELAX if sparse else _CLOSER)
+        # Branch and cut, where that follows, has better bounds of its own.
+        if as_long == np.inf and not search.close_enough:
+            search.raise_bound(relaxation.whole(search.clock.part(_CLOSER)))
+            search.tell("bound")
     rng = np.random.default_rng(seed)
     # Regions know nothing of lone contributors, and are products of codes.
     ways = ["regions", "cells"] if attackers is None and not sparse else ["cells"]

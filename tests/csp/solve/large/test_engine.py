@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy.optimize import linprog
+from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
 from benchmarks import posed
@@ -249,6 +249,17 @@ def test_the_relaxation_is_what_a_linear_program_of_its_rows_says() -> None:
 
     agree()
     assert any(compared)
+
+
+def test_the_whole_relaxation_is_what_an_integer_program_of_its_rows_says() -> None:
+    field = Field(office())
+    relaxation = Relaxation(field)
+    fixed, free = field.problem.forced & field.open, field.open & ~field.problem.forced
+    rows = conditions(field, field.relations).toarray()
+    least = LinearConstraint(rows[:, free], -rows[:, fixed].sum(axis=1))
+    exact = milp(field.price[free], constraints=least, bounds=(0, 1), integrality=1)
+    assert relaxation.solve().bound < exact.fun == pytest.approx(relaxation.whole())
+    assert relaxation.whole(Clock(now())) == 0  # no time
 
 
 def test_a_relaxation_that_is_stopped_has_a_bound_all_the_same() -> None:
