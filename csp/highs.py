@@ -443,6 +443,10 @@ def safe_bound(
     """Lower bound on ``cost x`` over ``A x >= right`` and ``lower <= x <= upper``.
 
     Any non-negative multipliers `y` give one, with the reduced costs ``cost - A' y``, so that the
-    solver's tolerances cannot push it above a true cost (Neumaier and Shcherbina 2004).
+    solver's tolerances cannot push it above a true cost (Neumaier and Shcherbina 2004). What the
+    sums may lose by rounding is taken off.
     """
-    return float(right @ y + reduced @ np.where(reduced > 0, lower, upper))
+    at = np.where(reduced > 0, lower, upper)
+    size = np.abs(right) @ y + np.abs(reduced) @ np.abs(at)
+    noise = (len(right) + len(reduced)) * np.finfo(np.float64).eps * size
+    return float(right @ y + reduced @ at - noise)

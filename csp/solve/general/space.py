@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Space", "tighten"]
 
-"""A primary cell must be able to rise, to fall, or to do both by some sum."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Space:

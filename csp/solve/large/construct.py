@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from csp.attacker.lp import LpEngine
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
+from csp.errors import SolverError
 from csp.solve.large.axes import Axes, Tops
 from csp.solve.large.book import Book
 from csp.solve.large.field import Field, Witness, movable
@@ -46,16 +48,16 @@ class Builder:
         May be changed from search to search.
     compared : int
         Blocks that hold a witness, of which the cheapest is taken; likewise.
-    looks : int
-        Programs at most for a witness in a block (see `Block.cheapest`); likewise.
+    programs : int
+        At most for a witness in a block (see `Block.cheapest`); likewise.
     """
 
     def __init__(
         self, field: Field, axes: Axes, clock: Clock = UNLIMITED, *, compared: int = 1,
-        looks: int = 2,
+        programs: int = 2,
     ) -> None:  # fmt: skip
         self._field, self._axes, self.clock = field, axes, clock
-        self.compared, self.looks = compared, looks
+        self.compared, self.programs = compared, programs
         d = axes.codes.shape[1]
         single = [tuple(int(i == k) for i in range(d)) for k in range(d)]
         wider = [tuple(1 + int(i == k) for i in range(d)) for k in range(d)]
@@ -146,7 +148,7 @@ class Builder:
             for way in ways:
                 self.clock.check("a pattern was found")
                 one = block.cheapest(
-                    p, way, price, self.clock, banned=banned, whole=whole, looks=self.looks
+                    p, way, price, self.clock, banned=banned, whole=whole, programs=self.programs
                 )
                 if one is not None and r in field.served(one):
                     found += 1
@@ -194,7 +196,8 @@ class Builder:
             if recent >= window:
                 if free >= _MOSTLY * recent:
                     # The pattern is nearly enough: few programs settle what it can.
-                    serve_together(book, self.clock)
+                    with suppress(SolverError):  # one after the other will do
+                        serve_together(book, self.clock)
                     window *= 2
                 free, recent = 0, 0
         return failed

@@ -149,6 +149,8 @@ class _Search:
         SolverError
             If the best pattern costs less.
         """
+        if not np.isfinite(relaxed):
+            return
         problem = self.problem
         step = smallest_step(problem.cost[problem.free])
         bound = cost_of(problem, problem.forced) + round_up(relaxed, step)
@@ -236,8 +238,9 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
     attackers = Attackers(problem) if problem.alone.any() else None
     sparse = occupied(search.axes) < _SPARSE
     # Pairs are found as well without a guide.
-    relaxation = None if sparse else Relaxation(arrays, search.clock.part(_RELAX))
-    x = None if relaxation is None else _relaxed(search, relaxation, _RELAX, _GUIDE)
+    until = search.clock.part(_RELAX)
+    relaxation = None if sparse else Relaxation(arrays, until)
+    x = None if relaxation is None else _relaxed(search, relaxation, until, _GUIDE)
     # A first pattern is worth being a little late.
     late = Clock(clock.end + grace(clock.end - search.began)) if clock.end < np.inf else clock
     book = Book(arrays, attackers)
@@ -254,13 +257,14 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
         sparse = 2 * sum(left is None for left in against.values()) < len(rows)
         rows = np.array(list(against), np.int64)
         if not sparse:
-            relaxation = Relaxation(arrays, search.clock.part(_RELAX))
-            x = _relaxed(search, relaxation, _RELAX, _GUIDE)
+            until = search.clock.part(_RELAX)
+            relaxation = Relaxation(arrays, until)
+            x = _relaxed(search, relaxation, until, _GUIDE)
             guide = np.where(book.used > 0, 0.0, _guide(problem, arrays, x))
     # A second pattern follows, with more time. (Whole numbers take theirs either way.)
-    builder.looks = 2 if search.integer else 1
+    builder.programs = 2 if search.integer else 1
     failed = builder.serve(book, builder.order(rows), guide)
-    builder.looks = 2
+    builder.programs = 2
     search.rescued = len(failed)
     _rescue(search, book, failed, late)
     prune(book, arrays.price)
@@ -271,10 +275,10 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
     search.clock = search.clock.within(as_long * (now() - search.began))
     if not sparse:
         book = _again(search, book, beforehand, builder, x, late)
-    if relaxation is None and not search.close_enough:
-        relaxation = Relaxation(arrays, search.clock.part(_RELAX))
-    if relaxation is not None:
-        _relaxed(search, relaxation, _RELAX if sparse else _CLOSER)
+    if not (search.close_enough or search.clock.over):
+        until = search.clock.part(_RELAX if sparse else _CLOSER)
+        relaxation = Relaxation(arrays, until) if relaxation is None else relaxation
+        _relaxed(search, relaxation, until)
         # Branch and cut, where that follows, has better bounds of its own.
         if as_long == np.inf and not search.close_enough:
             search.raise_bound(relaxation.whole(search.clock.part(_CLOSER)))
@@ -309,10 +313,10 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
 
 
 def _relaxed(
-    search: _Search, relaxation: Relaxation, share: float, gap: float = CLOSE
+    search: _Search, relaxation: Relaxation, until: Clock, gap: float = CLOSE
 ) -> NDArray[np.float64]:
-    """Solve the relaxation for a share of the time; its point, after its bound is taken."""
-    relaxed = relaxation.solve(gap, search.clock.part(share))
+    """Solve the relaxation until a time; its point, after its bound is taken."""
+    relaxed = relaxation.solve(gap, until)
     search.raise_bound(relaxed.bound)
     search.tell("bound")
     return relaxed.x
@@ -357,15 +361,16 @@ def _again(
         for i in book.serving(r) - taken:
             other.add(book.witnesses[i])
             taken.add(i)
-        for claims in book.kept(int(arrays.cell[r])):
-            other.keep(int(arrays.cell[r]), claims)
+    for p in sorted({int(arrays.cell[r]) for r in failed}):
+        for claims in book.kept(p):
+            other.keep(p, claims)
     prune(other, arrays.price)
     cost = cost_of(search.problem, other.pattern())
     if cost >= cost_of(search.problem, book.pattern()):
         return book
     search.offer(other, late)
     search.tell("second pattern")
-    return other
+    return other if search.cost == cost else book
 
 
 def _guide(problem: Problem, arrays: Field, x: NDArray[np.float64] | None) -> NDArray[np.float64]:

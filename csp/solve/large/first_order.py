@@ -18,8 +18,8 @@ from csp.highs import safe_bound
 
 __all__ = ["FirstOrder"]
 
-# Steps after which bound and point are compared, and steps in all.
-_LOOK = 40
+# Steps after which bound and point are compared, and steps in all runs together.
+_COMPARED = 40
 _MOST = 20_000
 
 # A new beginning is due when the distance to the optimum has fallen to the first share since the
@@ -29,6 +29,9 @@ _ENOUGH, _SOME, _LONG = 0.3, 0.8, 0.36
 
 # Norms below this are nothing.
 _ZERO = 1e-9
+
+# Share of all prices by which rounding may falsify what multipliers leave of them.
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 
 class FirstOrder:
@@ -75,10 +78,13 @@ class FirstOrder:
         Parameters
         ----------
         gap : float
-            Share of the cost by which it may differ from the bound, and of the total of the point
-            by which rows may be broken.
+            Share of the cost by which it may differ from the bound, plus the larger of two shares:
+            what rows are broken by of the total of the point, and the same at their multipliers of
+            the cost.
         clock : Clock
         """
+        if self._steps and clock.over:
+            return
         price, lower = self._price / self._unit, self._lower
         x, y = self.x, self._y
         x0, y0, since = x, y, 0
@@ -91,7 +97,7 @@ class FirstOrder:
             new_y = np.maximum(y + self._row_step * self._weight * ahead, 0)
             self._steps += 1
             since += 1
-            if self._steps % _LOOK == 0:
+            if self._steps % _COMPARED == 0 or clock.over:
                 self.x, self._y = new_x, new_y
                 distance = self._distance()
                 if distance <= gap or clock.over:
@@ -113,13 +119,17 @@ class FirstOrder:
         """How far cost and bound are apart, and rows are broken, as shares; keep the best bound."""
         y = self._y * self._unit
         bound = safe_bound(self._lower, y, self._price - self._columns @ y)
+        bound -= _ROUNDING * self._price.sum()
         if bound > self.bound:
             self.bound, self.multipliers = bound, y
         if self.bound > self._price.sum():
             return 0.0  # no point at all keeps the rows
         cost, total = float(self._price @ self.x), float(self.x.sum())
-        broken = float(np.maximum(self._lower - self._rows @ self.x, 0).sum())
-        return abs(cost - bound) / max(cost, bound, _ZERO) + broken / max(total, _ZERO)
+        broken = np.maximum(self._lower - self._rows @ self.x, 0)
+        worst = max(
+            float(broken.sum()) / max(total, _ZERO), float(y @ broken) / max(cost, bound, _ZERO)
+        )
+        return abs(cost - bound) / max(cost, bound, _ZERO) + worst
 
     def _balance(self, dx: NDArray[np.float64], dy: NDArray[np.float64]) -> None:
         """Weigh steps of points and of multipliers by how far both have come."""

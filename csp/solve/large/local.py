@@ -74,7 +74,7 @@ class Block:
 
     def cheapest(
         self, cell: int, way: Way, price: NDArray[np.float64], clock: Clock = UNLIMITED, *,
-        banned: NDArray[np.int64] | None = None, whole: bool = False, looks: int = 2,
+        banned: NDArray[np.int64] | None = None, whole: bool = False, programs: int = 2,
     ) -> Witness | None:  # fmt: skip
         """Witness that moves a cell as far as asked, with little cost of new cells.
 
@@ -89,8 +89,8 @@ class Block:
             Cells that must stay.
         whole : bool
             Whether steps have to be whole units, by an integer program.
-        looks : int
-            Programs at most: from the second on a cell that moves costs its price, however far.
+        programs : int
+            At most: from the second on a cell that moves costs its price, however far.
 
         Returns
         -------
@@ -122,7 +122,7 @@ class Block:
         weight = np.where(money > 0, money * need / np.minimum(reach, need), _FREE)
         best: Witness | None = None
         paid = np.inf
-        for _ in range(looks):
+        for _ in range(programs):
             model.set_costs(columns, np.concatenate([weight, weight]))
             model.forget()
             z = self._solution(model, clock.within(_WHOLE_SECONDS) if whole else clock, whole=whole)

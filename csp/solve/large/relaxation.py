@@ -22,12 +22,11 @@ from csp.solve.large.first_order import FirstOrder
 
 __all__ = ["CLOSE", "Relaxation", "Relaxed", "conditions", "least"]
 
-# A level that any move reaches, and by how much a point leaves a row open.
+# A level that any move reaches.
 _ANY = 1e-9
-_BROKEN = 1e-6
 
-# Pairs of cells in relations whose conditions are written down at once: half a gigabyte.
-_PAIRS = 5_000_000
+# Pairs of cells in relations whose conditions are written down at once: a hundred megabytes.
+_PAIRS = 1_000_000
 
 CLOSE = 5e-4
 """Share of the cost by which point and bound may differ in the end."""
@@ -37,7 +36,7 @@ CLOSE = 5e-4
 _ENTRIES_A_SECOND, _SECONDS = 30_000, 60.0
 _NODES = 200
 
-# Multipliers below this share of the largest are those of rows that hardly bind.
+# Rows that change what every cell costs by less than this share hardly bind.
 _BINDING = 1e-3
 
 
@@ -120,7 +119,7 @@ class Relaxation:
             row_lower=self._lower, row_upper=np.full(m, np.inf), integer=True,
         )  # fmt: skip
         try:
-            status = model.solve(clock, interruptible=True)
+            status = model.solve(clock.within(_SECONDS), interruptible=True)
         except SolverError:  # patterns need no bound
             return 0.0
         return model.dual_bound * step if status in (Status.OPTIMAL, Status.LIMIT) else 0.0
@@ -128,7 +127,10 @@ class Relaxation:
     def _cuts(self) -> tuple[Cut, ...]:
         """Rows that bind."""
         rows, y = self._rows, self._program.multipliers
-        binding = np.flatnonzero(y > _BINDING * y.max(initial=0.0))
+        price = np.maximum(self._price, _ANY)[rows.indices]
+        change = np.repeat(y, np.diff(rows.indptr)) * np.abs(rows.data) / price
+        most = np.maximum.reduceat(change, rows.indptr[:-1]) if rows.nnz else y
+        binding = np.flatnonzero(most > _BINDING)
         rows.sort_indices()
         ends = zip(
             rows.indptr[binding], rows.indptr[binding + 1], self._lower[binding], strict=True

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, linprog, milp
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from benchmarks import posed
 from csp import (
@@ -24,10 +25,12 @@ from csp import (
     suppress,
 )
 from csp.clock import Clock, now
-from csp.solve.large import engine, relaxation
+from csp.errors import OutOfTime, SolverError
+from csp.solve.large import construct, engine, relaxation
 from csp.solve.large.axes import Axes
 from csp.solve.large.book import _Claims
-from csp.solve.large.field import Field, Witness
+from csp.solve.large.construct import Builder
+from csp.solve.large.field import Field, Witness, movable
 from csp.solve.large.relaxation import CLOSE, Relaxation, conditions
 from instances import synthetic
 from tests.csp.solve.test_agree import STRUCTURES
@@ -275,6 +278,96 @@ def test_relations_taken_one_at_a_time_give_the_same_relaxation(monkeypatch: Any
     monkeypatch.setattr(relaxation, "_PAIRS", 1)
     assert Relaxation(field).solve().bound == pytest.approx(whole.bound)
     assert whole.bound > 0
+
+
+def test_rows_that_bind_keep_the_bound_where_costs_are_spread() -> None:
+    problem = office()
+    dear = replace(problem, cost=np.maximum(problem.table.values, 1) ** 2)
+    relaxation = Relaxation(Field(dear))
+    relaxed = relaxation.solve()
+    alone = np.zeros((len(relaxed.cuts), problem.table.n_cells))
+    for r, cut in enumerate(relaxed.cuts):
+        alone[r, cut.cells] = cut.weights
+    right = [-cut.right for cut in relaxed.cuts]
+    price = np.where(dear.free, dear.cost, 0).astype(np.float64)
+    found = linprog(price, A_ub=-alone, b_ub=right, bounds=(0, 1))
+    assert found.fun == pytest.approx(relaxed.bound, rel=5e-3)
+
+
+@pytest.mark.parametrize("singletons", [False, True])
+@pytest.mark.parametrize("after", [0, 12])
+def test_a_second_pattern_that_is_cut_short_is_completed_by_the_first(
+    monkeypatch: Any, after: int, singletons: bool
+) -> None:
+    true, sought = Builder.witness, []
+
+    def short(builder: Builder, *args: Any) -> Witness | None:
+        if builder.compared > 1:
+            sought.append(1)
+            if len(sought) > after:
+                raise OutOfTime("over")
+        return true(builder, *args)
+
+    ended: list[engine.Book] = []
+    plain = engine.prune
+
+    def watched(book: engine.Book, price: Any) -> None:
+        plain(book, price)
+        ended.append(book)
+        if len(ended) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Builder, "witness", short)
+    monkeypatch.setattr(engine, "prune", watched)
+    problem = office(singletons=singletons)
+    assert suppress(problem, method="large").stopped == "interrupt"
+    assert len(sought) == after + 1
+    second = ended[1]
+    assert audit(second.field.problem, second.pattern()).safe  # cells in order of labels
+    assert all(second.settled(r) for r in range(len(second.field.cell)))
+    used = np.zeros_like(second.used)
+    for witness in second.witnesses.values():
+        used[witness.cells] += 1
+    for p in np.unique(second.field.cell).tolist():
+        for pair in second.kept(p):
+            for claim in pair:
+                used[claim.cells] += 1
+    assert used.tolist() == second.used.tolist()
+
+
+def test_what_is_suppressed_is_tried_at_once_where_witnesses_are_free(monkeypatch: Any) -> None:
+    problem = posed.office(((6,), (5,), (3,)), 150, rule="FREQ(4)", counts=True)
+    monkeypatch.setattr(construct, "_WINDOW", 2)
+    monkeypatch.setattr(construct, "_MOSTLY", 0.5)
+    true, calls = construct.serve_together, []
+
+    def watched(book: Any, clock: Any) -> None:
+        calls.append(len(book.witnesses))
+        if len(calls) % 2:
+            raise SolverError("none")
+        true(book, clock)
+
+    monkeypatch.setattr(construct, "serve_together", watched)
+    found = suppress(problem, method="large", integer=True, time_limit=20, gap=0.9)
+    assert len(calls) > 1
+    assert audit(problem, found.pattern, integer=True).safe
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_cells_that_cannot_move_are_peeled_one_after_the_other(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(1, 6), rng.integers(1, 9)
+    matrix = rng.integers(-1, 2, (m, n)) * (rng.random((m, n)) < 0.6)
+    cells = np.flatnonzero(rng.random(n) < 0.8)
+    left = set(cells.tolist())
+    while alone := {
+        j for row in matrix for j in left if row[j] and sum(bool(row[i]) for i in left) == 1
+    }:
+        left -= alone
+    found, part = movable(csc_array(matrix), cells)
+    assert found.tolist() == sorted(left)
+    kept = matrix[:, found]
+    assert part.toarray().tolist() == kept[kept.any(axis=1)].tolist()
 
 
 def test_claims_of_huge_steps_are_exact() -> None:
