@@ -129,7 +129,7 @@ class FirstOrder:
         worst = max(
             float(broken.sum()) / max(total, _ZERO), float(y @ broken) / max(cost, bound, _ZERO)
         )
-        return abs(cost - bound) / max(cost, bound, _ZERO) + worst
+        return float(abs(cost - bound) / max(cost, bound, _ZERO) + worst)
 
     def _balance(self, dx: NDArray[np.float64], dy: NDArray[np.float64]) -> None:
         """Weigh steps of points and of multipliers by how far both have come."""
