@@ -6,6 +6,7 @@ import math
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -80,7 +81,7 @@ class _CellLine:
         self._shown.update(self._html(""))
 
 
-class _Line:
+class _Line(ABC):
     """A line that shows after a while what is being done, where a person looks at it."""
 
     def __init__(self, phase: str) -> None:
@@ -131,9 +132,9 @@ class _Line:
             self._bar.add_task(self._phase, total=None, facts="")
             self._bar.start()
 
+    @abstractmethod
     def _columns(self) -> tuple[Any, ...]:
         """Columns of the line on a terminal."""
-        raise NotImplementedError
 
 
 class Meter(_Line):

@@ -54,3 +54,12 @@ def test_a_program_that_no_point_satisfies_has_a_bound_above_every_cost() -> Non
     found = FirstOrder(rows, np.array([0.9, 0.0]), np.array([3.0, 4.0]))
     found.run(_GAP, UNLIMITED)
     assert found.bound > 7
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rounding_lifts_no_bound_above_a_cost_that_floats_hardly_hold(seed: int) -> None:
+    price = np.random.default_rng(seed).integers(1, 10**14, 200)
+    found = FirstOrder(csr_array(np.eye(200)), np.ones(200), price.astype(np.float64))
+    found.run(1e-12, UNLIMITED)
+    exact = sum(price.tolist())  # every cell is needed
+    assert exact * (1 - 1e-9) < found.bound <= exact
