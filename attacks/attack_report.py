@@ -280,7 +280,7 @@ def report(
     if integer is None:
         integer = mechanism is None or mechanism.attacker_is_integer(table)
     if max_tables <= 0:
-        msg = f"max_tables {max_tables!r} is not a positive number of tables"
+        msg = f"max_tables must be a positive number of tables, got {max_tables!r}"
         raise InputError(msg)
     setting = _Setting(
         release, mechanism, tuple(knowledge), counts, tuple(others), prior, width, percent,

@@ -181,7 +181,7 @@ class Explanation:
             why = (
                 "it is a whole number of units"
                 if rounded
-                else f"no table of whole units that fits has a {beyond} one"
+                else f"no consistent table of whole units has a {beyond} one"
             )
             shown = f"{word} {number(whole, self.release.scale)}" if reveal else (
                 f"bounded further {'below' if word == 'at least' else 'above'}"
@@ -213,7 +213,7 @@ class Explanation:
         given = self.release if release is None else release
         for proof, end, sign in ((self.low, self.lower, -1), (self.high, self.upper, 1)):
             if (proof is None) != (end is None):
-                msg = f"{self!r}: an end and its proof do not go together"
+                msg = f"{self!r}: an end needs a proof, and a proof an end"
                 raise CertificateError(msg)
             if proof is None:
                 continue

@@ -83,7 +83,7 @@ def bench(
     from csp.errors import InputError
 
     if time_limit is not None and not time_limit > 0:
-        msg = f"--time-limit {time_limit:g} is not a positive number of seconds"
+        msg = f"--time-limit must be a positive number of seconds, got {time_limit:g}"
         raise InputError(msg)
     registry = specs(data)
     chosen = choose(registry, what or (), only or ())

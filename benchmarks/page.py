@@ -1,4 +1,4 @@
-"""Results as a page: one table a group, one line a spec, solvers beside each other."""
+"""Results as a page: one table per group, one line per spec, solvers beside each other."""
 
 from __future__ import annotations
 

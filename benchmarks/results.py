@@ -1,4 +1,4 @@
-"""Results on disk: one row a spec and solver, with all that tells whether it is still good.
+"""Results on disk: one row per spec and solver, with all that tells whether it is still good.
 
 The file is rewritten after every run, under another name that then replaces it, so that it is
 whole whenever it is read, or the power fails.

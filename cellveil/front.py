@@ -91,14 +91,14 @@ def _lend(
     quiet: Annotated[
         bool,
         typer.Option(
-            "--quiet", expose_value=False, callback=_quietly, help="Nothing on stderr but errors."
+            "--quiet", expose_value=False, callback=_quietly, help="Only errors on stderr."
         ),
     ] = False,
     json: Annotated[
         bool,
         typer.Option(
             "--json", expose_value=False, callback=_as_json,
-            help="Facts as JSON on stdout, as in --summary, in the place of the table.",
+            help="Facts as JSON on stdout, as in --summary, in place of the table.",
         ),
     ] = False,
 ) -> None:  # fmt: skip

@@ -17,7 +17,8 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 _TABLES = (
-    "Table.from_microdata (one record a row), Table.from_frame (one cell a row) or Table.from_array"
+    "Table.from_microdata (one record per row), Table.from_frame (one cell per row) or "
+    "Table.from_array"
 )
 _MENDS = {
     "Table": f"make one with {_TABLES}",

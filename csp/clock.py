@@ -60,7 +60,7 @@ class Clock:
             return UNLIMITED
         number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
         if not (number and time_limit > 0):
-            msg = f"time_limit {time_limit!r} is not a positive number of seconds"
+            msg = f"time_limit must be a positive number of seconds, got {time_limit!r}"
             raise InputError(msg)
         return cls(now() + float(time_limit))
 

@@ -67,7 +67,7 @@ def read_decimal(text: str) -> Decimal:
         raise InputError(msg)
     number = Decimal(stripped) if abs(int(match[1] or 0)) <= MAX_DIGITS else None
     if number is None or len(number.as_tuple().digits) > MAX_DIGITS:
-        msg = f"{_shown(text)} has more than {MAX_DIGITS} digits or such an exponent; shorten it"
+        msg = f"{_shown(text)} has more than {MAX_DIGITS} digits, or a larger exponent; shorten it"
         raise InputError(msg)
     return number
 

@@ -114,7 +114,7 @@ class Mechanism:
                 msg = f"width: {error}"
                 raise InputError(msg) from error
             if negative:
-                msg = f"width {self.width!r} is negative; give 0 or more"
+                msg = f"width must be at least 0, got {self.width!r}"
                 raise InputError(msg)
         if self.strict and self.width is None:
             msg = (
@@ -123,15 +123,15 @@ class Mechanism:
             )
             raise InputError(msg)
         if self.margins not in ("suppress", "publish"):
-            msg = f"margins {self.margins!r} is not 'suppress' or 'publish'"
+            msg = f"margins must be 'suppress' or 'publish', got {self.margins!r}"
             raise InputError(msg)
         if not callable(self.cost) and self.cost not in ("unit", "value"):
-            msg = f"cost {self.cost!r} is not 'unit', 'value' or a function of the table"
+            msg = f"cost must be 'unit', 'value' or a function of the table, got {self.cost!r}"
             raise InputError(msg)
         if self.defence is not None and not isinstance(self.defence, Decoys):
             # Not quoted: it may be the key itself.
             kind = type(self.defence).__name__
-            msg = f"defence of type {kind} is not Decoys; give Decoys(rate, key) or None"
+            msg = f"defence must be Decoys(rate, key) or None, got a {kind}"
             raise InputError(msg)
 
     def problem(self, table: Table) -> Problem:
@@ -180,8 +180,8 @@ class Mechanism:
         """
         if self.defence is not None:
             msg = (
-                "decoys hide which cells the rules found, and not those that were named "
-                "beforehand; leave the a-priori information or the defence out"
+                "decoys hide which cells the rules found sensitive, but not the cells named "
+                "beforehand; leave out the a-priori information or the defence"
             )
             raise InputError(msg)
         rule = as_rule(self.rules)
@@ -290,8 +290,8 @@ class Mechanism:
             same = False
         if not same or callable(self.cost):
             msg = (
-                "a mechanism with rules or costs of one's own, or with cells named by hand, cannot "
-                "be written as data"
+                "a mechanism with rules or costs that are functions, or with cells named by hand, "
+                "cannot be written as data"
             )
             raise InputError(msg)
         facts: dict[str, Any] = {

@@ -53,8 +53,8 @@ def check_memory(needed: int, what: str, mend: str) -> None:
     there = available_memory()
     if there is not None and needed > there:
         msg = (
-            f"{what}, which needs about {size_text(needed)} of memory, and there are "
-            f"{size_text(there)}; {mend}"
+            f"{what}, which needs about {size_text(needed)} of memory, but only "
+            f"{size_text(there)} are free; {mend}"
         )
         raise InputError(msg)
 

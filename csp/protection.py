@@ -97,7 +97,7 @@ class Protected:
     def to_frame(
         self, library: str | None = None, *, reveal: bool = False, intervals: bool = False
     ) -> Any:
-        """Return the result as a data frame, one row a cell.
+        """Return the result as a data frame, one row per cell.
 
         Parameters
         ----------

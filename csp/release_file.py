@@ -1,7 +1,7 @@
 """Releases as files: what the public sees of a protected table, complete with its relations.
 
 A release is a JSON file (dimensions, relations, perhaps the mechanism) and, beside it, a CSV file
-with one row a cell: its codes, its value (empty where suppressed), its status (s published, x
+with one row per cell: its codes, its value (empty where suppressed), its status (s published, x
 suppressed, e known to be empty) and the public bounds. The JSON file holds the SHA-256
 of the CSV file, so that files of two releases cannot be mistaken for one.
 """
@@ -163,7 +163,7 @@ def read_release(path: str | os.PathLike[str]) -> tuple[Release, Mechanism | Non
     )
     n = len(labels)
     if relations["cells"].max(initial=-1) >= n:
-        msg = f"{str(path)!r}: a relation speaks of cell {relations['cells'].max() + 1} of {n}"
+        msg = f"{str(path)!r}: a relation names cell {relations['cells'].max() + 1} of {n}"
         raise InputError(msg)
     from scipy.sparse import csr_array
 
@@ -231,8 +231,8 @@ def _relations(facts: dict[str, Any], path: str | os.PathLike[str]) -> dict[str,
     fits = fits and 0 <= count <= len(out["rows"]) and out["cells"].min(initial=0) >= 0
     if not fits or not np.array_equal(np.unique(out["rows"]), np.arange(count)):
         msg = (
-            f"{str(path)!r}: the lists of 'relations' do not fit together; each needs one entry "
-            "a member, and 'rows' every number below 'count'"
+            f"{str(path)!r}: the lists of 'relations' disagree; each needs one entry for each "
+            "member of a relation, and 'rows' every number below 'count'"
         )
         raise InputError(msg)
     order = np.lexsort((out["cells"], out["rows"]))

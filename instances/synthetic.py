@@ -167,7 +167,7 @@ def microdata(
         If there are no records, or a column has no codes.
     """
     if n < 1 or any(len(c) < 1 for c in codes.values()):
-        msg = f"microdata need at least one record and one code a column, got {n} records"
+        msg = f"microdata need at least one record and one code per column, got {n} records"
         raise InputError(msg)
     rng = np.random.default_rng(seed)
     columns: dict[str, NDArray[Any]] = {}

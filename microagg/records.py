@@ -206,7 +206,7 @@ def _floats(column: NDArray[Any], name: str) -> NDArray[np.float64]:
         except (TypeError, ValueError):
             missing = item is None or str(item).strip().lower() in {"", "na", "nan", "<na>", "nat"}
             what = "is missing" if missing else "is not a number"
-            raise _wrong(i, name, f"{what}; mend it or leave the column out") from None
+            raise _wrong(i, name, f"{what}; correct it or leave the column out") from None
         if not np.isfinite(numbers[i]):
             raise _wrong(i, name, "is missing or infinite; fill it or drop the record")
     return numbers

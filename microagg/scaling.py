@@ -44,7 +44,7 @@ def scaled(records: Records, scale: str, *, constant: str = "error") -> NDArray[
     """
     check_choice("scale", scale, SCALES)
     if constant not in ("error", "keep"):
-        msg = f"constant {constant!r} is not 'error' or 'keep'"
+        msg = f"constant must be 'error' or 'keep', got {constant!r}"
         raise InputError(msg)
     values = records.values
     flat = values.min(axis=0) == values.max(axis=0)

@@ -230,13 +230,13 @@ def matching(
     check_choice("method", method, METHODS)
     for name, number in (("max_tables", max_tables), ("draws", draws)):
         if number <= 0:
-            msg = f"{name} {number!r} is not a positive number of tables"
+            msg = f"{name} must be a positive number of tables, got {number!r}"
             raise InputError(msg)
     view: View
     engine = None
     if isinstance(mechanism, Mechanism):
         if width is not None:
-            msg = "width= is for functions; a mechanism says itself what it promises"
+            msg = "width= is for functions; a mechanism states its own width, so leave width= out"
             raise InputError(msg)
         view = PublicView.of(release, mechanism, marks=marks, clock=clock)
         engine = network_search_of(view)

@@ -105,7 +105,7 @@ class Posterior:
             If mass is out of range.
         """
         if not 0 < mass <= 1:
-            msg = f"mass {mass!r} is not in (0, 1]; 0.95 means 95 percent"
+            msg = f"mass must be above 0 and at most 1, got {mass!r}; 0.95 means 95 percent"
             raise InputError(msg)
         chances = self.naive if naive else self.probability
         ends = [shortest_interval(v, p, mass) for v, p in zip(self.values, chances, strict=True)]

@@ -36,7 +36,7 @@ def normal_counts(mean: float, deviation: float) -> Prior:
         If the deviation is not positive.
     """
     if not deviation > 0:
-        msg = f"deviation {deviation!r} is not positive"
+        msg = f"deviation must be above 0, got {deviation!r}"
         raise InputError(msg)
 
     def weights(values: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -134,10 +134,13 @@ def choose_rate(
         msg = f"choose_rate needs {'rates' if tables else 'a table'} to try"
         raise InputError(msg)
     if not 0 <= target < 1:
-        msg = f"target {target!r} is not in [0, 1); 0.1 leaves one primary cell in ten unsafe"
+        msg = (
+            f"target must be at least 0 and below 1, got {target!r}; 0.1 leaves one primary cell "
+            "in ten unsafe"
+        )
         raise InputError(msg)
     if keys < 1:
-        msg = f"keys {keys!r} is not positive"
+        msg = f"keys must be at least 1, got {keys!r}"
         raise InputError(msg)
     widths = {mechanism.uniform_width(table) for table in tables}
     if len(widths) != 1 or None in widths:

@@ -95,7 +95,7 @@ def parameter_bounds(
     """
     clock = Clock.of(time_limit)
     if margins not in ("suppress", "publish"):
-        msg = f"margins {margins!r} is not 'suppress' or 'publish'"
+        msg = f"margins must be 'suppress' or 'publish', got {margins!r}"
         raise InputError(msg)
     # A threshold of 1 makes nothing sensitive but an empty cell, and that only if zeros are.
     start, end, width = 1, math.inf, math.inf

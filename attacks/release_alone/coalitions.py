@@ -145,10 +145,10 @@ def smallest_coalition(
         raise InputError(msg)
     least = exact(width if width is not None else percent)
     if least <= 0:
-        msg = f"{'width' if width is not None else 'percent'} must be above 0"
+        msg = f"{'width' if width is not None else 'percent'} must be above 0, got {least}"
         raise InputError(msg)
     if max_tests <= 0:
-        msg = f"max_tests {max_tests!r} is not above 0"
+        msg = f"max_tests must be above 0, got {max_tests!r}"
         raise InputError(msg)
     names = [member.name for member in knowledge]
     if len(set(names)) < len(names):
@@ -356,7 +356,7 @@ def _hitting_set(sets: list[frozenset[int]], n: int, clock: Clock) -> tuple[froz
         raise _Limit
     found = frozenset(np.flatnonzero(model.values > 0.5).tolist())
     if status != Status.OPTIMAL or not all(found & one for one in sets):
-        msg = f"the search for a smallest set that meets {len(sets)} others ended as {status}"
+        msg = f"the search for the smallest set that meets {len(sets)} others ended with {status}"
         raise SolverError(msg)
     # Sizes are whole numbers: a bound above size - 1 by far more than any tolerance is a proof.
     return found, min(len(found), ceil(model.dual_bound - 0.01))

@@ -310,7 +310,9 @@ def _check_joint(
     except InputError as error:
         cells, who = _culprits(releases, places, clock)
         if not who:
-            msg = "the releases contradict each other; no table of whole units fits all of them"
+            msg = (
+                "the releases contradict each other: no table of whole units is consistent with all"
+            )
             raise InputError(msg) from error
         named = ", ".join(cell_name(union, i) for i in cells[:4]) + (
             " ..." if len(cells) > 4 else ""

@@ -97,7 +97,7 @@ class Choices:
         Guard against contributors who are alone in a cell.
     negative : {"error", "abs", "shift", "split"}
     missing : str
-        Code for records without one; "" refuses them.
+        Code for records that lack one; "" refuses them.
     time_limit : float
         Seconds.
     attacks : bool

@@ -121,7 +121,7 @@ def page() -> Any:
                 ui.input_select("negative", "Negative contributions", {
                     "error": "are an error", "abs": "count by their size",
                     "shift": "are shifted to zero", "split": "are judged apart"}),
-                ui.input_text("missing", "Code for records without one", "",
+                ui.input_text("missing", "Code for records that lack one", "",
                               placeholder="none: they are an error"),
                 ui.input_checkbox("attacks", "Attack what would be published, for the report",
                                   value=False),

@@ -143,7 +143,7 @@ def read_attacked(release: Path, given: Path | None) -> tuple[Release, Mechanism
     if given is not None:
         return found, read_mechanism(given)
     if told is None:
-        msg = f"{str(release)!r} does not tell its mechanism; give --mechanism FILE"
+        msg = f"{str(release)!r} does not state its mechanism; give --mechanism FILE"
         raise InputError(msg)
     return found, told
 

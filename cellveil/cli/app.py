@@ -84,7 +84,7 @@ def doctor(
         bool,
         typer.Option(
             "--compile",
-            help="Also compile all that is compiled at its first use: some minutes, once per "
+            help="Also compile everything that is compiled at first use: some minutes, once per "
             "installation, so that no later command has to wait.",
         ),
     ] = False,

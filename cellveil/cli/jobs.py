@@ -33,9 +33,9 @@ def run(
 ) -> None:
     """Run jobs: read the tables, link those that share cells, protect, audit, write.
 
-    Each job's files appear together when all its tables are protected. Of several jobs one that
-    fails does not stop the others. Beside the results stands NAME.result.json with versions and
-    the SHA-256 of everything read and written; the same job gives the same bytes.
+    Each job's files appear together when all its tables are protected. A job that fails does not
+    stop the others. Beside the results, NAME.result.json holds the versions and the SHA-256 of
+    everything read and written; the same job gives the same bytes.
     """
     from cellveil.io.files import check_outputs, hashes_of, write_json
     from cellveil.jobs.job import read_job

@@ -202,15 +202,13 @@ MechanismFile = Annotated[
         show_default="as told by the release",
     ),
 ]
-MaxTables = Annotated[
-    int, typer.Option(metavar="TABLES", help="Tables to test one by one at most.")
-]
+MaxTables = Annotated[int, typer.Option(metavar="TABLES", help="Most tables to test one by one.")]
 ReleaseIn = Annotated[
     Path,
     typer.Argument(metavar="RELEASE", help="Release that 'protect --release' wrote: .json."),
 ]
 DataFile = Annotated[
-    Path, typer.Argument(metavar="DATA", help=".csv, .csv.gz or .parquet, a row a record.")
+    Path, typer.Argument(metavar="DATA", help=".csv, .csv.gz or .parquet, one row per record.")
 ]
 Confidential = Annotated[
     str | None, typer.Option(metavar="COLUMNS", help="Confidential columns, by commas.")
@@ -255,7 +253,7 @@ Missing = Annotated[
     typer.Option(
         "--na",
         metavar="TEXTS",
-        help="Texts that stand for a missing entry, by commas; '' for none but the empty one.",
+        help="Texts that stand for a missing entry, by commas; '' for the empty text only.",
         show_default="NA as a code is refused",
     ),
 ]
@@ -270,7 +268,7 @@ Workers = Annotated[
 TableId = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="Identity of the table: the same name and key, the same decoys."
+        metavar="NAME", help="Identity of the table: the same name and key give the same decoys."
     ),
 ]
 

@@ -30,7 +30,7 @@ def page(
         typer.Option(
             min=0.0,
             metavar="MINUTES",
-            help="End when no page has been open for so long; 0 stays until Ctrl-C.",
+            help="End when no page has been open for this long; 0 waits for Ctrl-C.",
         ),
     ] = 60.0,
 ) -> None:  # fmt: skip

@@ -1,4 +1,4 @@
-"""A protected table as an Excel workbook: the cross table, a row a cell, and facts."""
+"""A protected table as an Excel workbook: the cross table, one row per cell, and facts."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _cross(sheet: Any, protected: Protected, *, reveal: bool) -> None:
 
 
 def _list(sheet: Any, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write a row a cell; numbers as numbers where none of their digits is lost."""
+    """Write one row per cell; numbers as numbers where none of their digits is lost."""
     sheet.append([_text(sheet, name, bold=True) for name in columns])
     numbers = [name in ("value", "lower", "upper") for name in columns]
     for row in zip(*columns.values(), strict=True):

@@ -293,7 +293,7 @@ def read_rules(
         If the text cannot be read, or only one of MAN(...) and a file of cells is given.
     """
     if primary is None and not named and re.search(r"\bMAN\s*\(", text, re.IGNORECASE):
-        msg = "MAN(...) speaks of cells named by hand; name them in a file (--primary or --apriori)"
+        msg = "MAN(...) is for cells named by hand; name them in a file (--primary or --apriori)"
         raise InputError(msg)
     labels: list[tuple[str, ...]] = []
     if primary is not None:
@@ -301,7 +301,7 @@ def read_rules(
         columns = read_columns(TextFile(primary, encoding=declared), by).arrays
         labels = list(zip(*(text_codes(column) for column in columns), strict=True))
         if not labels:
-            msg = f"{str(primary)!r} names no cells; give one row a cell, or leave out --primary"
+            msg = f"{str(primary)!r} names no cells; give one row per cell, or leave out --primary"
             raise InputError(msg)
     rule = parse_rules(text, manual=labels)
     parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
@@ -362,6 +362,6 @@ def read_pattern(path: Path | None, problem: Problem) -> NDArray[np.bool_]:
         status[place[code]] = letter
     if len(first) < len(place):
         code = next(code for code in place if code not in first)
-        msg = f"{str(path)!r} says nothing of cell id {code!r}; it must name every cell"
+        msg = f"{str(path)!r} has no row for cell id {code!r}; it must name every cell"
         raise InputError(msg)
     return as_pattern(problem.table, status)

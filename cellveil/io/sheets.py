@@ -38,7 +38,7 @@ def read_sheet(
     names: Sequence[str] | None = None,
     numbers: Collection[str] = (),
 ) -> dict[str, list[Any]]:
-    """Read the columns of a sheet of records: names in its first row, then one record a row.
+    """Read the columns of a sheet of records: names in its first row, then one record per row.
 
     Formulas count as the values that were saved with them. A number among codes is its shortest
     text (2021, not 2021.0), a date is ISO text, an empty cell is missing.
@@ -175,14 +175,14 @@ def _value(item: Any, *, number: bool, where: str) -> Any:
         return None
     if isinstance(item, str):
         if item in _ERRORS:
-            msg = f"{where} holds the error {item}; mend it in the sheet"
+            msg = f"{where} holds the error {item}; correct it in the sheet"
             raise InputError(msg)
         return item
     if isinstance(item, bool):
         return "TRUE" if item else "FALSE"
     if isinstance(item, (int, float)):
         if not isfinite(item):
-            msg = f"{where} holds a number beyond every bound; mend it in the sheet"
+            msg = f"{where} holds a number that is not finite; correct it in the sheet"
             raise InputError(msg)
         if number:
             return item

@@ -59,7 +59,9 @@ class Source:
                 "--missing": self.missing, "--negative": self.negative != "error",
                 "--memory": self.memory, "--drop-empty or --keep-empty": self.empty,
             }  # fmt: skip
-            self._refuse(micro, "--aggregated data has one row a cell, not one a record; leave out")
+            self._refuse(
+                micro, "--aggregated data has one row per cell, not one per record; leave out"
+            )
             if self.value is None:
                 msg = "--aggregated needs --value: the column that holds the cells"
                 raise InputError(msg)

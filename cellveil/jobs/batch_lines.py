@@ -167,7 +167,7 @@ def _read(batch: Batch, rest: str, where: str, kind: str) -> None:
         msg = f"{where} is for data that {other} opened"
         raise InputError(msg)
     if rest[:1] == "2":
-        msg = f"{where}: tables that do not add up are refused; mend the table and write 0"
+        msg = f"{where}: tables that do not add up are refused; correct the table and write 0"
         raise InputError(msg)
     batch.read = where
 

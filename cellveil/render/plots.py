@@ -339,7 +339,7 @@ def plot_safety_cost(
         msg = "there is no mechanism to draw the cost of"
         raise InputError(msg)
     if not reveal:
-        msg = "how many cells each level costs says more than a release: say reveal=True"
+        msg = "the cost of each level discloses more than a release does: pass reveal=True"
         raise InputError(msg)
     figure, axes = _figure(6.5, 3.6)
     rows = []
@@ -439,7 +439,7 @@ def plot_posterior(
         msg = f"cell {cell} is not a suppressed cell of this posterior"
         raise InputError(msg)
     if not reveal:
-        msg = "the most probable value may be the suppressed one: say reveal=True"
+        msg = "the most probable value may be the suppressed one: pass reveal=True"
         raise InputError(msg)
     i = int(places[0])
     figure, axes = _figure(6.5, 3.2)

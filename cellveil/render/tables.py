@@ -57,7 +57,7 @@ SHORTEST = 9
 def published_grid(
     protected: Protected, console: Console, *, reveal: bool = False, long: bool = False
 ) -> Group | Grid:
-    """Lay out the published table: crossed where it fits, with `long` or else a row a cell.
+    """Lay out the published table: crossed where it fits, with `long` or else one row per cell.
 
     Suppressed cells are a cross; with `reveal` they show their value in red. Further dimensions
     are panels, that of all totals first.
@@ -270,7 +270,7 @@ def guarantee(
 def violation_words(
     problem: Problem, violations: Iterable[Violation], *, reveal: bool = False
 ) -> list[str]:
-    """Say which promises are broken for which cells, a line a cell; amounts only with `reveal`.
+    """Say which promises are broken for which cells, one line per cell; amounts only with `reveal`.
 
     Amounts are left out because they tell the cell: the room below it, down to zero, is its
     value, and a required level is a known share of it.

@@ -100,7 +100,7 @@ def release_facts(
     time_limit: float | None = None,
     reveal: bool = False,
 ) -> dict[str, Any]:
-    """Facts of the report on a release, ready for JSON: from what everybody has.
+    """Facts of the report on a release, ready for JSON: from public knowledge only.
 
     Parameters
     ----------

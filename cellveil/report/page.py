@@ -115,7 +115,7 @@ def write_release_report(
     time_limit: float | None = None,
     reveal: bool = False,
 ) -> None:
-    """Write the page of a release, from what everybody has, and its facts as JSON beside it.
+    """Write the page of a release, from public knowledge only, and its facts as JSON beside it.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def report_page(
 
 
 def release_page(release: Release, facts: Mapping[str, Any]) -> str:
-    """Page of a release, from what everybody has.
+    """Page of a release, from public knowledge only.
 
     Parameters
     ----------

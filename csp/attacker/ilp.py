@@ -112,10 +112,10 @@ def _furthest(
     if status == Status.LIMIT:
         clock.check("the attacker's integer program was solved")
     if status != Status.OPTIMAL:
-        msg = f"the attacker's integer program ended as {status}"
+        msg = f"the attacker's integer program ended with status {status}"
         raise CertificateError(msg)
     z = np.rint(model.values).astype(np.int64)
     if not is_deviation(view, z, 1):
-        msg = "no integer table could be made of the attacker's solution"
+        msg = "the attacker's solution does not round to a table of whole numbers"
         raise CertificateError(msg)
     return z

@@ -175,7 +175,10 @@ class LpEngine:
             return Extreme(None, ray.moved, ray.steps, ray.denominator, *_NOTHING, 1, exact=False)
         clock.check()
         if word != Status.OPTIMAL:
-            msg = f"the attacker's LP ended as {word}; it always has the true table as a solution"
+            msg = (
+                f"the attacker's LP ended with status {word}, although the true table is always a "
+                "solution"
+            )
             raise CertificateError(msg)
         solution = self._model.solution
         z = np.asarray(solution.col_value) * self._unit
@@ -435,8 +438,8 @@ class LpEngine:
             return table, None
         clock.check("an exact witness was found")
         msg = (
-            "no exact table could be made of the attacker's LP solution; the numbers of the table "
-            "may be too far apart: use a larger unit, or tables of smaller parts"
+            "no exact table could be derived from the attacker's LP solution; the numbers of the "
+            "table may be too far apart: use a larger unit, or tables of smaller parts"
         )
         raise CertificateError(msg)
 

@@ -47,7 +47,7 @@ class View:
         return f"View({len(self.cells)} cells, {len(self.rows)} relations)"
 
     def recession(self) -> View:
-        """Directions that can be followed without end, cut off at one unit a cell."""
+        """Directions that can be followed without end, cut off at one unit per cell."""
         return View(
             self.cells,
             self.rows,

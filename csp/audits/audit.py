@@ -157,8 +157,8 @@ def _pairs(witnesses: Any, n: int) -> list[tuple[NDArray[np.int64], int]]:
         pairs = None
     if pairs is None or any(z.shape != (n,) or z.dtype.kind != "i" for z, _ in pairs):
         msg = (
-            f"witnesses must be pairs of {n} whole numbers, one a cell, and a whole number that "
-            "divides them"
+            f"each witness must be a pair: {n} whole numbers, one for each cell, and the whole "
+            "number that divides them"
         )
         raise InputError(msg)
     return [(z.astype(np.int64), scale) for z, scale in pairs]

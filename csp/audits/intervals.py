@@ -135,7 +135,10 @@ def intervals(
     suppressed = as_pattern(table, pattern)
     wanted = np.flatnonzero(suppressed) if cells is None else _positions(cells)
     if len(wanted) and not (wanted.min() >= 0 and wanted.max() < table.n_cells):
-        msg = f"cells must be positions from 0 to {table.n_cells - 1}"
+        msg = (
+            f"cells must be positions from 0 to {table.n_cells - 1}, got some from {wanted.min()} "
+            f"to {wanted.max()}"
+        )
         raise InputError(msg)
     ends = interval_claims(table, suppressed, wanted, integer=integer, clock=clock)
     found = Certificate(table, suppressed, tuple(c for pair in ends.values() for c in pair))

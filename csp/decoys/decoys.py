@@ -98,31 +98,34 @@ class Decoys:
                 _check_number(name, getattr(self, name))
         if not _RAREST <= exact(self.rate) <= 1 - _RAREST:
             msg = (
-                f"rate {number_text(self.rate)} is not between 0 and 1 (neither included, nor "
-                "anything nearer to them than 2**-32), so that coins could not decide; 0.1 makes "
-                "one cell in ten a decoy"
+                "rate must be above 0 and below 1, by at least 2**-32, got "
+                f"{number_text(self.rate)}; 0.1 makes one cell in ten a decoy"
             )
             raise InputError(msg)
         if not isinstance(self.lean, int) or not 0 <= self.lean <= 20:
-            msg = f"lean {self.lean!r} is not a whole number from 0 to 20; 0 means one rate for all"
+            msg = (
+                f"lean must be a whole number from 0 to 20, got {self.lean!r}; 0 means one rate "
+                "for all"
+            )
             raise InputError(msg)
         if not 0 <= exact(self.spread) <= 100:
             shown = number_text(self.spread)
-            msg = f"spread {shown} is not in [0, 100]; 0.05 may cost 5 percent more"
+            msg = f"spread must be from 0 to 100, got {shown}; 0.05 allows 5 percent more cost"
             raise InputError(msg)
         if self.width is not None and self.share is not None:
             msg = "width and share exclude each other; give one of them"
             raise InputError(msg)
         if self.width is not None and exact(self.width) <= 0:
-            msg = f"width {number_text(self.width)} is not positive; decoys need room to move"
+            msg = f"width must be above 0, got {number_text(self.width)}; decoys need room to move"
             raise InputError(msg)
         if self.share is not None and not 0 < exact(self.share) <= 1:
-            msg = f"share {number_text(self.share)} is not in (0, 1]; 0.2 means 20 percent"
+            shown = number_text(self.share)
+            msg = f"share must be above 0 and at most 1, got {shown}; 0.2 means 20 percent"
             raise InputError(msg)
         if not isinstance(self.table, str):
             # Not quoted, nor is what is not a number: it may be a key in the wrong place.
             kind = type(self.table).__name__
-            msg = f"table is a text such as 'turnover 2026', not of type {kind}"
+            msg = f"table must be a text such as 'turnover 2026', got a {kind}"
             raise InputError(msg)
 
     def __repr__(self) -> str:
@@ -217,8 +220,8 @@ class Decoys:
     def _draws(self, table: Table) -> list[bytes]:
         if not isinstance(self.key, Key):
             msg = (
-                "these decoys have no key, which is what the public knows of them; to protect a "
-                "table give Decoys(rate, key=Key.read(path))"
+                "these decoys have no key, as the public knows them; to protect a table, give "
+                "Decoys(rate, key=Key.read(path))"
             )
             raise InputError(msg)
         return [self.key.draw(("decoys 1", self.table, *words)) for words in _identities(table)]

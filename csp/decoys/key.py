@@ -64,7 +64,7 @@ class Key:
 
     def __init__(self, secret: bytes) -> None:
         if not isinstance(secret, (bytes, bytearray, memoryview)):
-            msg = f"a key is made of bytes, not of {type(secret).__name__}; use Key.new() or b'...'"
+            msg = f"a key must be bytes, got a {type(secret).__name__}; use Key.new() or b'...'"
             raise InputError(msg)
         held = bytes(secret)
         if len(held) < SHORTEST_KEY:
@@ -172,5 +172,5 @@ class Key:
         return self
 
     def __reduce__(self) -> NoReturn:
-        msg = "a key is not pickled, since it would stand in the pickle; read its file again there"
+        msg = "a key cannot be pickled, since the pickle would hold it; read its file again instead"
         raise InputError(msg)

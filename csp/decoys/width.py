@@ -54,7 +54,7 @@ class Wide:
             if below.any():
                 msg = (
                     f"cell {table.cell(int(np.argmax(below)))} may be negative, so a share of its "
-                    "upper end says nothing; give "
+                    "upper end is not a width; give "
                     + phrase("Decoys(width=)", "width= in --defence")
                     + " in place of share="
                 )
@@ -63,7 +63,7 @@ class Wide:
         own = 0 if decoys.width is None else ceil_fraction(exact(decoys.width) * 10**table.scale)
         if max(own, width) <= 0:
             msg = (
-                "nothing says how wide the interval of a decoy must be; give "
+                "the least width of a decoy's interval is missing; give "
                 + phrase("the mechanism width=, Decoys(width=)", "--width, or --defence a width=")
                 + " in numbers of the measure, or "
                 + phrase("Decoys(share=)", "a share=")

@@ -135,7 +135,7 @@ def write_apriori(
                 if any(sign in code for sign in (separator, '"', "\n", "\r")):
                     msg = (
                         f"{str(path)!r}: code {code!r} holds the separator {separator!r}, a quote "
-                        "or a line end, which an a-priori file cannot say; rename it"
+                        "or a line end, which an a-priori file cannot hold; rename it"
                     )
                     raise InputError(msg)
             numbers = (f"{number:f}" for number in statement.numbers)

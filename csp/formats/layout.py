@@ -208,7 +208,7 @@ def _tags(line: str, where: str) -> list[tuple[str, list[str]]]:
 def _apply(draft: dict[str, Any], tag: str, words: list[str], where: str) -> None:
     if tag in _FLAGS:
         if words:
-            msg = f"{where}: <{tag}> stands alone, but {words[0]!r} follows it"
+            msg = f"{where}: <{tag}> takes no value, but {words[0]!r} follows it"
             raise InputError(msg)
         draft["flags"].add(tag)
         return
@@ -217,7 +217,7 @@ def _apply(draft: dict[str, Any], tag: str, words: list[str], where: str) -> Non
         msg = f"{where}: unknown tag <{tag}>; known are {known}"
         raise InputError(msg)
     if len(words) < _WORDS[tag]:
-        msg = f"{where}: <{tag}> needs a word behind it"
+        msg = f"{where}: <{tag}> needs a value after it"
         raise InputError(msg)
     if tag in {"DECIMALS", "HIERLEVELS", "DISTANCE"}:
         if not _whole(*words):

@@ -92,9 +92,9 @@ def apply_apriori(
             lpl[cell], upl[cell], spl[cell] = _levels(table, cell, margin, width)
             if cell not in levels and not (lpl[cell] or upl[cell] or spl[cell]):
                 msg = (
-                    f"{statement.where}: cell {table.cell(cell)} is to be sensitive, but nothing "
-                    "says how far it must stay hidden; add MAN(10) to the rules for 10 percent, a "
-                    f"line pl, or {argument('width')}"
+                    f"{statement.where}: cell {table.cell(cell)} is named as sensitive without a "
+                    "protection level; add MAN(10) to the rules for 10 percent, a line pl, or "
+                    f"{argument('width')}"
                 )
                 raise InputError(msg)
         if problem.status[cell] != "z" and not (letter == "x" and primary[cell]):

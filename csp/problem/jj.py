@@ -368,7 +368,7 @@ def _relations(lines: _Lines, place: dict[int, int], values: NDArray[np.int64]) 
             row[place[code]] = factor
         if sum(factor * exact[cell] for cell, factor in row.items()):
             lines.fail(
-                "the relation does not hold for the values; mend the cells", number, NotAdditive
+                "the relation does not hold for the values; correct the cells", number, NotAdditive
             )
         cells = sorted(row)
         indices.extend(cells)

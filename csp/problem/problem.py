@@ -111,7 +111,7 @@ class Problem:
         clash = kept & (self.status == "z")
         if clash.any():
             i = int(np.argmax(clash))
-            msg = f"cell {self.table.cell(i)} is to stay suppressed and must be published"
+            msg = f"cell {self.table.cell(i)} is to stay suppressed, but must be published"
             raise InputError(msg)
         return replace(self, status=np.where(kept & self.free, "x", self.status))
 

@@ -81,14 +81,14 @@ def _check_published(release: Release) -> None:
     wrong = open_cells & ((release.published < release.lower) | (release.published > release.upper))
     if wrong.any():
         i = int(np.argmax(wrong))
-        msg = f"published cell {release.labels[i]} lies outside its own bounds; mend the release"
+        msg = f"published cell {release.labels[i]} lies outside its own bounds; correct the release"
         raise InputError(msg)
     off = release.relations @ np.where(release.pattern, 0, release.published)
     counts = np.diff(release.relations[:, np.flatnonzero(release.pattern)].indptr)
     for row in np.flatnonzero((counts == 0) & (off != 0)).tolist():
         msg = (
             f"the published values of relation {row + 1} contradict each other by {abs(off[row])} "
-            f"units: {_words(release, row)}; mend the release"
+            f"units: {_words(release, row)}; correct the release"
         )
         raise InputError(msg)
 
@@ -143,6 +143,6 @@ def _solve(
     if status == Status.LIMIT:
         clock.check("a table that agrees with the release was found")
     if status != Status.OPTIMAL:
-        msg = f"the search for a completion of the release ended as {status}"
+        msg = f"the search for a completion of the release ended with status {status}"
         raise SolverError(msg)
     return model.values

@@ -132,7 +132,7 @@ class Custom(Rule):
         if not isinstance(found, Sensitivity):
             return Sensitivity.of(table, np.asarray(found))
         if len(found.primary) != table.n_cells:
-            msg = f"{self!r} spoke of {len(found.primary)} cells; the table has {table.n_cells}"
+            msg = f"{self!r} judged {len(found.primary)} cells; the table has {table.n_cells}"
             raise InputError(msg)
         return found if table.structural is None else found.without(table.structural)
 
@@ -215,7 +215,7 @@ def counts_of(table: Table, *, weighted: bool = False) -> NDArray[np.int64]:
         return count
     if not table.counts:
         msg = (
-            "the rule needs the number of contributors of each cell, and the table does not know "
+            "the rule needs the number of contributors of each cell, and the table does not hold "
             f"it; name its column with {argument('count')}, and if the values themselves are "
             f"counts of contributors, let {argument('count')} name the column of the values"
         )

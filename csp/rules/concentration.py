@@ -177,7 +177,7 @@ def _either_side(
         if side.top.shape[1] < needed:
             msg = (
                 f"{rule} needs the {needed} largest contributions of each cell and the table "
-                f"knows {side.top.shape[1]}; "
+                f"holds {side.top.shape[1]}; "
                 + phrase(f"tabulate with top={needed}", f"name {needed} columns with --top")
             )
             raise InputError(msg)

@@ -126,7 +126,7 @@ def inspect(
     Parameters
     ----------
     data : data frame, mapping of columns, or path to a .csv or .parquet file
-        One row a record.
+        One row per record.
     by : sequence of str, or of sequences
         Dimensions of the table, or of several tables.
     value : str, optional

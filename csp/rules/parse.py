@@ -128,7 +128,7 @@ def parse_rules(text: str, *, manual: Sequence[Any] = ()) -> Rule:
             raise term.fail(why)
         rules.append(rule)
     if len(manual) and not any(isinstance(rule, Manual) for rule in rules):
-        msg = f"cells are named by hand, but {text!r} has no MAN(margin) to say how wide they stay"
+        msg = f"cells are named by hand, but {text!r} has no MAN(margin) for their widths"
         raise InputError(msg)
     if not rules:
         msg = f"{text!r} holds no rule; the words are {', '.join(FORMS.values())}"

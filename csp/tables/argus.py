@@ -164,7 +164,7 @@ def read_table_data(
     value: str | None = None,
     total: Mapping[str, str] | None = None,
 ) -> TableData:
-    """Read the table (.tab) that a record layout describes, one line a cell.
+    """Read the table (.tab) that a record layout describes, one line per cell.
 
     A cell without a value (blank or "-") is empty. Of the statuses, the letter of <UNSAFE> makes
     a cell sensitive, that of <PROTECT> public, M suppressed; that of <SAFE> says nothing, since

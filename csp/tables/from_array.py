@@ -60,7 +60,9 @@ def table_from_array(
     try:
         array = unmasked(a)
     except ValueError:
-        msg = "the rows of the array have different lengths; give every row one entry a column"
+        msg = (
+            "the rows of the array have different lengths; give every row one entry for each column"
+        )
         raise InputError(msg) from None
     if array.ndim == 0 or array.size == 0:
         msg = f"an array of shape {array.shape} has no cells; give at least one along each axis"

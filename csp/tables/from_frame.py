@@ -1,4 +1,4 @@
-"""Tables of aggregated frames: one row a cell, with or without margins; and frames of columns."""
+"""Tables of aggregated frames: one row per cell, with or without margins; and frames of columns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def table_from_frame(
     lower: str | None = None,
     upper: str | None = None,
 ) -> Table:
-    """Table of an aggregated frame, one row a cell.
+    """Table of an aggregated frame, one row per cell.
 
     The rows hold either every cell of the table, margins included, or inner cells only: then the
     margins are computed. With margins, inner cells without a row are 0, and the margins confirm it.
@@ -434,7 +434,7 @@ def _contributors(
     if (values < 0).any():
         row = int(np.argmax(values[cells] < 0)) + 1
         msg = (
-            f"row {row}: the value is negative, so its largest contributions say too little; "
+            f"row {row}: the value is negative, so the largest contributions do not suffice; "
             + phrase(
                 "tabulate microdata with csp.Table.from_microdata(..., negative=...)", _RECORDS
             )

@@ -209,8 +209,8 @@ def _check_circles(name: str, known: Mapping[str, Sequence[tuple[int, frozenset[
         for code, child in circle
     )
     msg = (
-        f"the hierarchies of dimension {name!r} go round in a circle: {steps}; rename a code that "
-        "means different things in two tables"
+        f"the hierarchies of dimension {name!r} form a cycle: {steps}; rename a code that means "
+        " different things in two tables"
     )
     raise InputError(msg)
 
@@ -384,7 +384,7 @@ def _contributors(
 def _check_all(flags: Sequence[bool], what: str) -> None:
     if any(flags) and not all(flags):
         have, lack = flags.index(True) + 1, flags.index(False) + 1
-        msg = f"table {have} has {what} and table {lack} has not; link tables of one kind"
+        msg = f"table {have} has {what}, but table {lack} does not; link tables of one kind"
         raise InputError(msg)
 
 

@@ -372,9 +372,9 @@ def _check_additive(table: Table) -> None:
         row = int(bad[0])
         more = f" ({len(bad) - 1} more relations fail)" if len(bad) > 1 else ""
         mend = phrase(
-            " (by how much: attribute difference of this error); mend the cells, leave out the "
+            " (by how much: attribute difference of this error); correct the cells, leave out the "
             "relation, or give Table.from_frame a tolerance= if the numbers are rounded",
-            "; mend the cells, or say with --tolerance how far sums of rounded numbers may be off",
+            "; correct the cells, or give --tolerance: how far sums of rounded numbers may be off",
         )
         msg = (
             f"relation {row + 1} does not hold: {table.relation(row)}; the parts and the total "

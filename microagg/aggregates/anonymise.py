@@ -1,4 +1,4 @@
-"""k^f-anonymity: every aggregate an attacker may know fits at least k published records."""
+"""k^f-anonymity: every aggregate an attacker may know matches at least k published records."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def aggregate_anonymise(
     diverse: Mapping[str, int] | None = None,
     time_limit: float | None = None,
 ) -> Generalised:
-    """Generalise records until knowledge of an aggregate fits at least k of them.
+    """Generalise records until the aggregates an attacker knows match at least k of them.
 
     Parameters
     ----------

@@ -221,7 +221,7 @@ def _whole_values(returned: Any, n: int, name: str) -> NDArray[np.int64]:
     if given.dtype.kind in "fO":
         wrong = [not _is_whole(v) for v in given.tolist()]
         if any(wrong):
-            msg = f"row {wrong.index(True) + 1}: {name} returned no whole number; scale it"
+            msg = f"row {wrong.index(True) + 1}: {name} did not return a whole number; scale it"
             raise InputError(msg)
     limit = 2**53 if given.dtype.kind == "f" else LARGEST
     found = [int(v) for v in given.tolist()] if given.dtype.kind == "O" else given
@@ -296,7 +296,7 @@ def _read(f: Any, names: Sequence[str]) -> Aggregate:
 def _weighted(weights: Sequence[Any]) -> Linear:
     found = tuple(exact(w) for w in weights)
     if not any(found):
-        msg = "every weight of f is 0, so that f tells nothing; give at least one other weight"
+        msg = "every weight of f is 0; give at least one that is not"
         raise InputError(msg)
     return Linear("weighted sum", found)
 

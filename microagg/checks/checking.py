@@ -127,7 +127,7 @@ t=0.25))
     gaps = np.any([key.codes < 0 for key in keys], axis=0)
     if missing == "any" and hidden and gaps.any():
         msg = (
-            f"{int(gaps.sum())} records miss a quasi-identifier (the first in row "
+            f"{int(gaps.sum())} records lack a quasi-identifier (the first in row "
             f"{int(np.argmax(gaps)) + 1}); with missing='any' their candidates overlap, and "
             "diversity is one of classes: leave the confidential attributes out, or take "
             "missing='value'"

@@ -171,7 +171,7 @@ class Master:
         if ended == Status.LIMIT:
             return None
         if ended != Status.OPTIMAL:
-            msg = f"the relaxed set partition ended as {ended}"
+            msg = f"the relaxed set partition ended with status {ended}"
             raise SolverError(msg)
         return self.model.objective, np.array(self.model.solution.row_dual)
 

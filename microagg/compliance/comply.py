@@ -165,7 +165,7 @@ def comply(
     points = scaled(records, scale, constant=constant)
     if method != "suppress" and (identities not in ("detect", None) or share is not None):
         asked = argument("identities", option="--identity")
-        msg = f"method {method!r} suppresses no mean, so {asked} and share= have no use"
+        msg = f"method {method!r} does not suppress means; leave out {asked} and share="
         raise InputError(msg)
     _check_passable(whole, k)
     codes = [variety.codes[:, None] for variety in varieties]

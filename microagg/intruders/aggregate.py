@@ -76,7 +76,7 @@ class AggregateAttack:
         return np.flatnonzero(self.candidates == 1)
 
     def to_frame(self, library: str = "", *, reveal: bool = False) -> Any:
-        """One row a record: row, candidates, sum and value disclosed. For internal files only.
+        """One row per record: row, candidates, sum and value disclosed. For internal files only.
 
         Parameters
         ----------

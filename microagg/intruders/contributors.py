@@ -95,7 +95,7 @@ class Insiders:
         return _within(self.rest, self.above, percent)
 
     def to_frame(self, percent: Number, library: str | None = None, *, reveal: bool = False) -> Any:
-        """One row a cell: cluster, attribute, records of the pair, disclosed.
+        """One row per cell: cluster, attribute, records of the pair, disclosed.
 
         For internal files only.
 

@@ -122,7 +122,7 @@ class RecordLinkage:
         return np.array(hits, np.float64) / len(self.right)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """One row a person: row, nearest, right, chance. For internal files only."""
+        """One row per person: row, nearest, right, chance. For internal files only."""
         from csp.tables.from_frame import columns_to_frame
 
         columns = {
@@ -165,7 +165,7 @@ def link_records(
     Parameters
     ----------
     original : (n, d) array, data frame, mapping of columns, or path
-        What the intruder knows; one record a person.
+        What the intruder knows; one record per person.
     masked : (m, d) array, data frame, mapping of columns, path, Partition or Compliant
         What is published. Attributes are found by name; an array has the columns of the original
         file, or those of `attributes`, in their order.

@@ -186,7 +186,10 @@ def _checked(given: ArrayLike) -> NDArray[Any]:
     _checked_shape(weights.shape)
     for (i, j), value in np.ndenumerate(weights):
         if not math.isfinite(value) or value < 0:
-            msg = f"the likelihood of person {i} and record {j} is not a finite number from 0 on"
+            msg = (
+                f"the likelihood of person {i} and record {j} must be finite and at least 0, got "
+                f"{value!r}"
+            )
             raise InputError(msg)
         weights[i, j] = Fraction(value)
     for j in range(weights.shape[1]):
@@ -304,7 +307,10 @@ def _listed(
     for matching in permutations(range(persons), records):
         weight = likelihood(matching)
         if not math.isfinite(weight) or weight < 0:
-            msg = f"the likelihood of persons {matching} is not a finite number from 0 on"
+            msg = (
+                f"the likelihood of persons {matching} must be finite and at least 0, got "
+                f"{weight!r}"
+            )
             raise InputError(msg)
         if weight:
             total += Fraction(weight)

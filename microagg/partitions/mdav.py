@@ -143,7 +143,7 @@ class Unassigned:
     rows : (m,) int64
         Ascending.
     points : (d, m) float64
-        One record a column.
+        One record per column.
     """
 
     def __init__(self, points: NDArray[np.float64], rows: NDArray[np.int64]) -> None:

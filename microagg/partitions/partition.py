@@ -57,16 +57,16 @@ class Partition:
         Raises
         ------
         InputError
-            If there is not one label a record, the labels have gaps, or a cluster has fewer than
+            If there is not one label per record, the labels have gaps, or a cluster has fewer than
             k records (named).
         """
         check_k(k, records.n)
         groups = np.array(labels, dtype=np.int64)
         if groups.shape != (records.n,) or np.any(groups != np.asarray(labels)):
-            msg = f"{records.n} records need as many whole labels; got shape {groups.shape}"
+            msg = f"{records.n} records need one whole-number label each; got shape {groups.shape}"
             raise InputError(msg)
         if groups.min() < 0:
-            msg = "labels must be 0 or more"
+            msg = f"labels must be at least 0, got {groups.min()}"
             raise InputError(msg)
         sizes = np.bincount(groups).astype(np.int64)
         if sizes.min() < k:

@@ -66,7 +66,7 @@ class Grouping:
         """
         check_choice("groups", groups, GROUPS)
         if l is not None and (isinstance(l, bool) or not isinstance(l, (int, np.integer)) or l < 1):
-            msg = f"l must be a whole number from 1 on, not {l!r}"
+            msg = f"l must be a whole number of at least 1, not {l!r}"
             raise InputError(msg)
         most = None if t is None else exact(t)
         if most is not None and not 0 <= most <= 1:

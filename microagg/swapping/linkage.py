@@ -125,7 +125,7 @@ class Linkages:
         return all(one.proved for one in self.parts)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Plain data, one row an attribute."""
+        """Plain data, one row per attribute."""
         return [one.row() for one in self.parts]
 
 

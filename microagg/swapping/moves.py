@@ -101,7 +101,7 @@ def checked_seed(seed: int | None) -> int:
     if seed is None:
         return secrets.randbits(128)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        msg = f"the seed must be a whole number from 0 on, or None; not a {type(seed).__name__}"
+        msg = f"the seed must be a whole number of at least 0, or None, got a {type(seed).__name__}"
         raise InputError(msg)
     return int(seed)
 

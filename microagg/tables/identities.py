@@ -137,7 +137,7 @@ def _parse(text: str, names: Sequence[str]) -> Identity:
                 found[name] = found.get(name, Fraction(0)) + value
     found = {name: value for name, value in found.items() if value}
     if not found:
-        msg = f"identity {text!r} says nothing of any attribute"
+        msg = f"identity {text!r} does not depend on any attribute; name some"
         raise InputError(msg)
     unit = math.lcm(*(value.denominator for value in found.values()))
     return Identity(tuple((n, int(v * unit)) for n, v in found.items()), constant * unit)

@@ -86,7 +86,7 @@ class Disclosure:
         return np.flatnonzero(self.sensitive.any(axis=1))
 
     def to_frame(self, library: str | None = None) -> Any:
-        """One row a cell: cluster, attribute, sensitive. For internal files only."""
+        """One row per cell: cluster, attribute, sensitive. For internal files only."""
         from csp.tables.from_frame import columns_to_frame
 
         c, d = self.sensitive.shape

@@ -1,4 +1,4 @@
-"""Claims of papers as data: one file a paper, one entry a claim, each with a verdict."""
+"""Claims of papers as data: one file per paper, one entry per claim, each with a verdict."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def _figures(folder: Path, groups: dict[str, list[Trial]]) -> list[str]:
 
 
 def _figure_6(plt: Any, groups: dict[str, list[Trial]]) -> Any:
-    """Share of unsafe cells by size, one line a scenario, the paper's in black."""
+    """Share of unsafe cells by size, one line per scenario, the paper's in black."""
     figure, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
     for name, trials in groups.items():
         found = {c: u / p for c, (u, p) in ratios(trials).items() if p}

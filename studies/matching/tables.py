@@ -162,7 +162,7 @@ def distance(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def tidy(trials: Sequence[Trial]) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
-    """Columns with one row a table, and with one row a primary cell.
+    """Columns with one row per table, and with one row per primary cell.
 
     Returns
     -------

@@ -22,7 +22,7 @@ def _ready(data: Path, out: Path, names: Sequence[str]) -> tuple[str, ...]:
     found = tuple(name for name in names if name in here)
     wanted = ", ".join(dict.fromkeys(FILES[name].file for name in names))
     if not found:
-        msg = f"there is none of {wanted} in {str(data)!r}; give --data FOLDER"
+        msg = f"{str(data)!r} holds none of {wanted}; give --data FOLDER"
         raise InputError(msg)
     if out.exists() and not out.is_dir():
         msg = f"-o {str(out)!r} is a file; give a folder"

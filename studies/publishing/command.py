@@ -49,7 +49,7 @@ def publishing(
     ] = 5,
     table: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Table of counts, one row a cell; once for each."),
+        typer.Option(metavar="FILE", help="Table of counts, one row per cell; once for each."),
     ] = None,
     by: Annotated[
         str | None, typer.Option(metavar="COLUMNS", help="With --table: its dimensions.")

@@ -138,7 +138,7 @@ def _error(trials: Sequence[PublishingTrial], narrow: Callable[[CellRisk], bool]
 
 
 def tidy_publishing(trials: Sequence[PublishingTrial]) -> dict[str, list[Any]]:
-    """Columns with one row a primary cell, and one for each release without any."""
+    """Columns with one row per primary cell, and one for each release without any."""
     facts = ("rule", "group", "table", "coin", "outcome", "suppressed", "plain", "value",
              "plain_value", "fibre", "effective")  # fmt: skip
     measures = (

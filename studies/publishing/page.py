@@ -164,7 +164,7 @@ def _share(value: float) -> str:
 
 
 def _draw(path: Path, found: Sequence[RuleSummary]) -> bool:
-    """Draw the posterior against the cost, one line a family of rules; False without matplotlib."""
+    """Draw the posterior against the cost, one line per family; False without matplotlib."""
     from studies.figures import Panel, can_draw, draw
 
     known = [one for one in found if not math.isnan(one.posterior_unsafe)]

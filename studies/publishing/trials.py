@@ -254,7 +254,7 @@ def run_publishing_trials(
     """
     for name, number in (("tables", tables), ("coins", coins)):
         if number < 1:
-            msg = f"{name} {number} is not positive"
+            msg = f"{name} must be at least 1, got {number}"
             raise InputError(msg)
     wanted = [
         {

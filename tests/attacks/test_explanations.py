@@ -151,7 +151,7 @@ def test_whole_numbers_are_explained_and_searched() -> None:
     found = explain(release, ("z",))
     assert "known as a whole number" in repr(found)
     assert "at least 1, because it is a whole number" not in found.text(reveal=True)
-    assert "at least 1, because no table of whole units that fits has a smaller one" in (
+    assert "at least 1, because no consistent table of whole units has a smaller one" in (
         found.text(reveal=True)
     )
     assert "bounded further below" in found.text()

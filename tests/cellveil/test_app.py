@@ -342,7 +342,7 @@ def test_what_protect_writes_can_be_audited(folder):
         ("id,status\n99,x\n", "row 1: no cell has id '99'"),
         ("id,status\n0,x\n0,s\n", "already stands in row 1"),
         ("id,status\n0,q\n", "'q' of id '0'"),
-        ("id,status\n0,x\n", "says nothing of cell id '1'"),
+        ("id,status\n0,x\n", "has no row for cell id '1'"),
         ("cell,status\n0,x\n", "no column 'id'"),
     ],
 )
@@ -410,7 +410,7 @@ BAD = {
     "unknown column": (SURVEY, ["--by", "regoin", "--rules", "FREQ(3)"], "did you mean 'region'"),
     "empty name": (SURVEY, ["--by", "region,", "--rules", "FREQ(3)"], "empty name"),
     "dimension twice": (SURVEY, ["--by", "region,region", "--rules", "FREQ(3)"], "none twice"),
-    "negative width": (SURVEY, [*VALUE, "--width", "-3"], "negative"),
+    "negative width": (SURVEY, [*VALUE, "--width", "-3"], "width must be at least 0"),
     "width no number": (SURVEY, [*VALUE, "--width", "wide"], "'wide'"),
     "width too wide": (SURVEY, [*VALUE, "--width", "1e30"], "wider than any cell"),
     "width beyond reading": (SURVEY, [*VALUE, "--width", "1e-999999999"], "more than 400 digits"),
@@ -428,7 +428,7 @@ BAD = {
         CELLS, [*AGGREGATED, "--top", "top", "--rules", "P(10,1)"], "name 2 columns with --top",
     ),
     "no width": (SURVEY, [*BY, "--value", "turnover", "--rules", "FREQ(9)"], "--width, or a m"),
-    "off by rounding": (cells("N,B,60", "N,B,60.01"), COUNTS, "say with --tolerance"),
+    "off by rounding": (cells("N,B,60", "N,B,60.01"), COUNTS, "give --tolerance"),
     "strict alone": (SURVEY, [*VALUE, "--strict"], "width"),
     "unknown method": (SURVEY, [*VALUE, "--method", "magic"], "'magic'"),
     "unknown cost": (SURVEY, [*VALUE, "--cost", "weight"], "weight"),
@@ -451,7 +451,7 @@ BAD = {
     "jj of singletons": (
         SURVEY,
         [*VALUE, "--jj", "out.jj", "--reveal", "--singletons"],
-        "cannot say --singletons",
+        "cannot hold --singletons",
     ),
     "decimals": (survey(r3="N,B,e3,1.234"), [*VALUE, "--decimals", "2"], "row 3"),
 }  # fmt: skip

@@ -92,7 +92,7 @@ def test_protect_with_decoys_tells_its_promise_and_no_secret(folder):
         ("--defence decoys:abc --key-file office.key", "are numbers"),
         ("--defence decoys:0.1 --key-file " + "0123456789abcdef" * 4, "the key file named"),
         ("--defence decoys:0.1 --key-file short.key", "needs at least 16"),
-        ("--defence decoys:2 --key-file office.key", "not between 0 and 1"),
+        ("--defence decoys:2 --key-file office.key", "above 0 and below 1"),
         ("--defence decoys --key-file office.key", "takes decoys:RATE"),
         ("--defence coins:0.1 --key-file office.key", "takes decoys:RATE"),
         ("--defence decoys:0.1,size=3 --key-file office.key", "each once"),

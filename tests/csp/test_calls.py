@@ -50,7 +50,7 @@ def test_misuse_is_named(call, words):
 )  # fmt: skip
 def test_witnesses_are_pairs_of_whole_numbers(witnesses):
     problem = Problem.of(TABLE, np.arange(9) == 0, spl=1)
-    with pytest.raises(InputError, match="pairs of 9 whole numbers, one a cell"):
+    with pytest.raises(InputError, match="a pair: 9 whole numbers, one for each cell"):
         audit(problem, ~TABLE.margins, witnesses=witnesses)
 
 

@@ -144,7 +144,7 @@ def test_partitions_must_have_k_records_a_cluster():
     records = read_records(COLUMNS)
     with pytest.raises(InputError, match="cluster 1 has 1 records"):
         Partition.of(records, [0, 0, 1], 2, "by hand")
-    with pytest.raises(InputError, match="as many whole labels"):
+    with pytest.raises(InputError, match="one whole-number label each"):
         Partition.of(records, [0, 0], 2, "by hand")
     with pytest.raises(InputError, match="cluster 1 has 0 records"):
         Partition.of(records, [0, 0, 2], 1, "by hand")

@@ -57,7 +57,7 @@ def run_demo(console: Console) -> None:
         console.print(line)
     console.print(quality(protected.suppression, "each cell costs 1"))
     console.print()
-    _heading(console, "The same on your own data (one row a record)")
+    _heading(console, "The same on your own data (one row per record)")
     console.print(OWN_DATA, soft_wrap=True)
 
 

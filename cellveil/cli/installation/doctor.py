@@ -1,4 +1,4 @@
-"""Is this installation sound? One line a check: ok, warning or problem, and how to mend it."""
+"""Is this installation sound? One line a check: ok, warning or problem, and how to fix it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run_doctor() -> bool:
             check.state, typer.colors.RED
         )
         typer.echo(typer.style(f"{check.state:8}", fg=style) + check.words)
-    typer.echo("All is well." if well else "There are problems; mend them from the top.")
+    typer.echo("All is well." if well else "There are problems; fix them from the top.")
     return well
 
 

@@ -62,7 +62,7 @@ def check(
     check_outputs({"--summary": summary}, [data])
     secret = split_names(confidential, "--confidential") if confidential else ()
     if not secret and (p is not None or close is not None):
-        msg = "-p and -t are asked of confidential columns; name them with --confidential"
+        msg = "-p and -t are for confidential columns; name them with --confidential"
         raise InputError(msg)
     wanted = None if close is None else read_fraction(close)
     found = microagg.anonymity(
@@ -121,7 +121,7 @@ def attack(
     na: Missing = None,
     summary: Summary = None,
 ) -> None:
-    """Attack a masked file: values that a class tells, links of persons to records, ranks.
+    """Attack a masked file: values that a class discloses, links of persons to records, ranks.
 
     Homogeneity takes the masked file and its confidential columns. With --original, persons are
     linked to masked records by the quasi-identifiers, and original values are looked for among

@@ -92,10 +92,10 @@ def swap(
     output: MaskedFile = None,
     summary: Summary = None,
 ) -> None:
-    """Swap confidential values within groups of at least k: no link is right with more than 1/k.
+    """Swap confidential values within groups of at least k: links are right with 1/k at most.
 
     All columns stay in the file (Soria-Comas and Domingo-Ferrer 2012). The coins are those of the
-    operating system; no file that is written tells them.
+    operating system; no file that is written discloses them.
     """
     import microagg
     from cellveil.io.files import check_outputs
@@ -137,7 +137,7 @@ def anonymise(
     attributes: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMNS", help="Columns that the aggregate is of.", show_default="all"
+            metavar="COLUMNS", help="Columns that the aggregate combines.", show_default="all"
         ),
     ] = None,
     known: Annotated[
@@ -180,7 +180,7 @@ def anonymise(
     output: MaskedFile = None,
     summary: Summary = None,
 ) -> None:
-    """Replace values by ranges until knowledge of an aggregate fits at least k records.
+    """Replace values by ranges until the aggregates an attacker knows match at least k records.
 
     Only the columns of --attributes are published (Gkountouna, Lepenioti and Terrovitis 2013).
     """

@@ -84,7 +84,7 @@ def microaggregate(
         "standardise"
     ),
     constant: Annotated[
-        Constant, typer.Option(help="Attributes with one value: refused, or kept without a say.")
+        Constant, typer.Option(help="Constant attributes: refused, or kept without effect.")
     ] = "error",
     negative: Annotated[Negative, typer.Option(help="How rules read negative values.")] = "error",
     identity: Annotated[
@@ -129,7 +129,7 @@ def microaggregate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="One HTML page for people: clusters, loss by attribute, sensitive means, larger "
+            help="One HTML page to read: clusters, loss by attribute, sensitive means, larger "
             "k; facts as .json beside it.",
         ),
     ] = None,
@@ -147,7 +147,7 @@ def microaggregate(
     from microagg.records import read_records
 
     if comply is not None and rules is None:
-        msg = f"--comply {comply} needs --rules: what must not be told"
+        msg = f"--comply {comply} needs --rules, by which means are sensitive"
         raise InputError(msg)
     if k < 2:
         why = ": a cluster of 1 publishes its record as it is" if k == 1 else ""
@@ -364,8 +364,8 @@ def _check_identifiers(kept: dict[str, list[str]]) -> None:
         if 2 * alone >= len(codes):
             msg = (
                 f"--keep {name}: {alone} of {len(codes)} records have a value there that no other "
-                "record has, so it tells whose means are published beside it; leave the column "
-                "out, or add --keep-identifiers if all of them are known anyway"
+                "record has, so it identifies the record beside the means; leave the column out, "
+                "or add --keep-identifiers if all of its values are known anyway"
             )
             raise InputError(msg)
 

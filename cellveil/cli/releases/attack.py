@@ -50,7 +50,7 @@ def report(
     max_tables: MaxTables = 200_000,
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="For all attacks; those not finished by then say so."),
+        typer.Option(metavar="SECONDS", help="For all attacks; the report names those cut short."),
     ] = None,
     summary: Summary = None,
     reveal: Reveal = False,

@@ -31,8 +31,8 @@ def diff(
 ) -> None:
     """Compare two releases of the same table: what changed, and what both disclose together.
 
-    Releases are what --release writes. Ends with 1 if together they disclose a cell that one of
-    them suppresses.
+    Releases are files that --release wrote. The exit code is 1 if they together disclose a cell
+    that one of them suppresses.
     """
     from cellveil.io.files import check_outputs
     from csp.release_file import read_release

@@ -24,7 +24,7 @@ Seconds = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="One row a cell: .csv or .parquet."),
+    typer.Option("--output", "-o", metavar="FILE", help="One row per cell: .csv or .parquet."),
 ]
 
 
@@ -118,7 +118,7 @@ def explain(
     summary: Summary = None,
     reveal: Reveal = False,
 ) -> None:
-    """Explain why a suppressed cell is known, or between which ends it lies.
+    """Explain why a suppressed cell is known, or which interval contains it.
 
     Names relations and cells; amounts with --reveal only. Exit codes: 0 no cell that was looked at
     is known, 1 some is, 2 bad input.
@@ -174,7 +174,7 @@ def insiders(
     summary: Summary = None,
     reveal: Reveal = False,
 ) -> None:
-    """Show what contributors infer, who know their own contributions.
+    """Show what contributors infer from their own contributions.
 
     Exit codes: 0 no contributor learns the value of a cell unknown to it, 1 some do, 2 bad
     input.
@@ -225,7 +225,7 @@ def joint(
 ) -> None:
     """Attack several releases together: what one suppresses, another may disclose.
 
-    'cellveil diff' says what changed between two releases of one table. Exit codes: 0 together they
+    'cellveil diff' shows what changed in two releases of one table. Exit codes: 0 together they
     disclose no cell that one suppresses, 1 they do, 2 bad input.
     """
     from attacks import differencing
@@ -320,7 +320,7 @@ def _knowledge(release: Release, path: Path) -> list[Knowledge]:
     names = ["contributor", *release.names]
     more = [name for name in ("own", "value") if name in column_names(path)]
     if not more:
-        msg = f"{str(path)!r} has neither a column 'own' nor 'value': it says nothing of anybody"
+        msg = f"{str(path)!r} has neither a column 'own' nor 'value'; add what contributors know"
         raise InputError(msg)
     rows = zip(*read_columns(path, [*names, *more], more).arrays, strict=True)
     place = {tuple(label): i for i, label in enumerate(release.labels)}

@@ -34,7 +34,7 @@ def report(
     time_limit: TimeLimit = TIME_LIMIT,
     reveal: Reveal = False,
 ) -> None:
-    """Write one HTML page about a release: table, intervals, attacks, from what everybody has.
+    """Write one HTML page about a release: table, intervals, attacks, from public knowledge.
 
     'cellveil protect --report' writes the page of the office, with costs and proofs. Exit codes:
     0 no attack exposes a cell, 1 some does or was cut short, 2 bad input.

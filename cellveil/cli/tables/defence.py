@@ -23,7 +23,9 @@ _OPTIONS = ("lean", "spread", "width", "share")
 
 
 def key(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="New file; its owner may read it.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="New file, readable by its owner only.")
+    ],
 ) -> None:
     """Make a secret key for --defence. Keep it secret and back it up.
 
@@ -75,7 +77,7 @@ def needs_width(decoys: Decoys | None) -> None:
         from csp.errors import InputError
 
         msg = (
-            "--defence: a JJ file says nothing of how wide the interval of a decoy must be; write "
+            "--defence: a JJ file does not state how wide the interval of a decoy must be; write "
             "decoys:0.1,width=10 or decoys:0.1,share=0.1"
         )
         raise InputError(msg)
@@ -97,12 +99,12 @@ def _parsed(text: str) -> dict[str, Any]:
         name, equals, number = part.partition("=")
         if name not in _OPTIONS or not equals or name in options:
             wanted = ", ".join(f"{o}=NUMBER" for o in _OPTIONS)
-            msg = f"--defence: what stands behind a comma is one of {wanted}, each once"
+            msg = f"--defence: a comma must be followed by one of {wanted}, each once"
             raise InputError(msg)
         options[name] = _number(number)
     if "lean" in options:
         if options["lean"].denominator != 1:
-            msg = "--defence: lean is a whole number, such as lean=4"
+            msg = "--defence: lean must be a whole number, such as lean=4"
             raise InputError(msg)
         options["lean"] = int(options["lean"])
     return options

@@ -138,7 +138,7 @@ def audit(
         typer.Argument(
             metavar="PATTERN",
             help="Columns id and status (.csv), or a .jj; u and x are suppressed. "
-            "Without it the status in the problem counts.",
+            "Without it the status in the problem is used.",
             show_default=False,
         ),
     ] = None,

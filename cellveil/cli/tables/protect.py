@@ -105,13 +105,13 @@ def protect(
         Path | None, typer.Option(metavar="FILE", help="tau-ARGUS record layout of the data.")
     ] = None,
     aggregated: Annotated[
-        bool, typer.Option("--aggregated", help="The data has one row a cell.")
+        bool, typer.Option("--aggregated", help="The data has one row per cell.")
     ] = False,
     count: CountColumn = None,
     top: TopColumns = None,
     primary: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File of cells sensitive by hand, for MAN(...)."),
+        typer.Option(metavar="FILE", help="File of cells named as sensitive, for MAN(...)."),
     ] = None,
     apriori: Apriori = None,
     width: Annotated[
@@ -124,7 +124,7 @@ def protect(
     ] = False,
     cost: Annotated[Cost, typer.Option(help="Suppress few cells, or little value.")] = "unit",
     margins: Annotated[
-        Margins, typer.Option(help="May margins be suppressed, or are they public?")
+        Margins, typer.Option(help="Whether margins may be suppressed or are public.")
     ] = "suppress",
     singletons: Annotated[
         bool | None,
@@ -154,7 +154,9 @@ def protect(
     keep: Earlier = None,
     missing: Annotated[
         str | None,
-        typer.Option(metavar="CODE", help="Code for records without one.", show_default="refused"),
+        typer.Option(
+            metavar="CODE", help="Code for records that lack one.", show_default="refused"
+        ),
     ] = None,
     sheet: Sheet = None,
     sep: Separator = None,
@@ -189,7 +191,7 @@ def protect(
             "-o",
             metavar="FILE",
             help="Published table: .csv, .csv.gz, .parquet, .xlsx, .sdmx.csv, .sdctable.csv, .sbs "
-            "(tau-ARGUS) or .hst. With several files of data a folder.",
+            "(tau-ARGUS) or .hst. A folder for several files of data.",
         ),
     ] = None,
     summary: Summary = None,
@@ -197,7 +199,7 @@ def protect(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="One HTML page for people: table, intervals, proofs, attacks; facts as .json "
+            help="One HTML page to read: table, intervals, proofs, attacks; facts as .json "
             "beside it.",
         ),
     ] = None,
@@ -220,7 +222,7 @@ def protect(
     ] = False,
     layout: Annotated[
         Layout,
-        typer.Option(help="On screen: rows by columns, in panels, or a row a cell."),
+        typer.Option(help="On screen: rows by columns, in panels, or one row per cell."),
     ] = "cross",
     reveal: Reveal = False,
 ) -> None:
@@ -306,7 +308,7 @@ def protect(
     if jj is not None and (singletons or unions):
         from csp.errors import InputError
 
-        msg = "a JJ file cannot say --singletons or --unions; leave them or --jj out"
+        msg = "a JJ file cannot hold --singletons or --unions; leave them or --jj out"
         raise InputError(msg)
     check_outputs(
         {

@@ -148,7 +148,7 @@ class Hierarchy:
     def from_hrc(
         cls, source: str | PathLike[str] | Iterable[str], lead: str = "@", total: str = "Total"
     ) -> Hierarchy:
-        """Hierarchy of a τ-ARGUS .hrc file: one code a line, indented by leads.
+        """Hierarchy of a τ-ARGUS .hrc file: one code per line, indented by leads.
 
         Parameters
         ----------

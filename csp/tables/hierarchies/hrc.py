@@ -1,4 +1,4 @@
-"""τ-ARGUS hierarchy files (.hrc): one code a line, its depth shown by repeated leads."""
+"""τ-ARGUS hierarchy files (.hrc): one code per line, its depth shown by repeated leads."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def parse_hrc(
         parents[code] = path[-1]
         path.append(code)
     if not parents:
-        msg = f"{name}there are no codes; an .hrc file has one code a line"
+        msg = f"{name}there are no codes; an .hrc file has one code on each line"
         raise InputError(msg)
     return parents
 

@@ -56,7 +56,7 @@ def tabulate(
     memory: str | int | None = None,
     progress: Callable[[Stage], None] | None = None,
 ) -> Table:
-    """Tabulate microdata, one record a row.
+    """Tabulate microdata, one record per row.
 
     Parameters
     ----------

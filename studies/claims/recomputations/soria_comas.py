@@ -98,7 +98,7 @@ def printed_closeness() -> str:
         masked = table(name)
         mean = sum(abs(masked[c] - original[c]) for c in original) / len(original)
         found.append(f"{way} {float(mean):.2g}")
-    return f"mean differences in print, misprints mended: {', '.join(found)}"
+    return f"mean differences in print, misprints corrected: {', '.join(found)}"
 
 
 def k_anonymous_in_order() -> str:

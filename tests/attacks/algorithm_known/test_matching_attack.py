@@ -341,8 +341,8 @@ def test_options_out_of_range_are_refused() -> None:
     release = MECHANISM.protect(ordinary()).release
     for wrong, words in (
         ({"method": "magic"}, "not one of"),
-        ({"time_limit": 0}, "not a positive number of seconds"),
-        ({"max_tables": 0}, "not a positive number of tables"),
+        ({"time_limit": 0}, "must be a positive number of seconds"),
+        ({"max_tables": 0}, "must be a positive number of tables"),
         ({"marks": np.ones(25, dtype=bool)}, "none at a published cell"),
     ):
         with pytest.raises(InputError, match=words):

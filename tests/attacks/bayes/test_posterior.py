@@ -169,7 +169,7 @@ def test_priors_and_limits_that_leave_nothing_are_refused() -> None:
         posterior(release, MECHANISM, prior=lambda v: np.zeros(3))
     with pytest.raises(InputError, match="give draws="):
         posterior(release, MECHANISM, max_tables=2)
-    with pytest.raises(InputError, match="not in"):
+    with pytest.raises(InputError, match="above 0 and at most 1"):
         posterior(release, MECHANISM).shortest(1.5)
 
 

@@ -31,7 +31,7 @@ def test_what_an_earlier_release_suppressed_stays_suppressed():
         assert (new.pattern >= old).all()
         assert new.audit.safe
     assert not plain.protect(second).pattern.any()
-    with pytest.raises(InputError, match="to stay suppressed and must be published"):
+    with pytest.raises(InputError, match="to stay suppressed, but must be published"):
         plain.protect(second, keep=Release.of(first, first.margins))
     with pytest.raises(InputError, match="matched by label"):
         plain.protect(second, keep=old)

@@ -80,7 +80,7 @@ def test_the_pattern_obeys_them() -> None:
     [
         ([Statement(("9", "1"), "u", where="f, line 3")], "^f, line 3: no cell"),
         ([Statement(("1",), "u")], "1 codes for a table of 2 dimensions"),
-        ([Statement(("2", "2"), "u", where="f, line 1")], "line 1: .*nothing says how far"),
+        ([Statement(("2", "2"), "u", where="f, line 1")], "line 1: .*without a protection level"),
         ([Statement(("2", "2"), "pl", (Decimal(1), Decimal(1)))], "which is not sensitive"),
         (
             [

@@ -97,7 +97,7 @@ def test_no_suppressed_value_gets_into_a_file(tmp_path: Path) -> None:
         ('"scale": 2', '"scale": "2"', "key 'scale'"),
         ('"r.csv"', '"../r.csv"', "in the same folder"),
         ('"r.csv"', '"none.csv"', "there is no file"),
-        ('"count": 7', '"count": 2', "do not fit together"),
+        ('"count": 7', '"count": 2', "the lists of 'relations' disagree"),
         ('"coefficients": [\n   1', '"coefficients": [\n   1.9', "whole numbers 'coefficients'"),
         ('"rows": [\n   0', '"rows": [\n   false', "whole numbers 'rows'"),
         ("{", "", "not JSON"),

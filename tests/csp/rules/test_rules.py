@@ -488,5 +488,5 @@ def test_a_sensitivity_of_ones_own() -> None:
         False,
     ]
     fixed = found
-    with pytest.raises(InputError, match="spoke of 3 cells"):
+    with pytest.raises(InputError, match="judged 3 cells"):
         as_rule(lambda table: fixed)(table_of([[5], [6], [7], [8]]))

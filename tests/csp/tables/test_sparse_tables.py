@@ -239,7 +239,7 @@ def test_a_table_that_needs_more_memory_than_there_is_is_refused(monkeypatch):
     monkeypatch.setattr("csp.memory.available_memory", lambda: 5_000)
     data = {"region": ["1"], "kind": ["a"], "value": [1]}
     wanted = (
-        "the table would have 36 cells, which needs about 0 MB of memory, and there are 0 MB; "
+        "the table would have 36 cells, which needs about 0 MB of memory, but only 0 MB are free; "
         "use fewer codes or dimensions, or codes of a coarser level of a hierarchy, or leave cells "
         "without records out (empty='drop')"
     )
@@ -258,7 +258,9 @@ def test_a_table_that_needs_more_memory_than_there_is_is_refused(monkeypatch):
 
 def test_sizes_are_told(monkeypatch):
     monkeypatch.setattr("csp.memory.available_memory", lambda: 2 * 10**9)
-    with pytest.raises(InputError, match=r"needs about 3\.\d GB of memory, and there are 2\.0 GB"):
+    with pytest.raises(
+        InputError, match=r"needs about 3\.\d GB of memory, but only 2\.0 GB are free"
+    ):
         check_size(10_000_000, 4)
     check_size(1_000_000, 4)
     monkeypatch.setattr("csp.memory.available_memory", lambda: None)

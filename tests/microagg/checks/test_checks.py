@@ -324,7 +324,7 @@ def test_bad_input_is_refused():
         (lambda: anonymity(data, []), "no quasi-identifier"),
         (lambda: anonymity(data, ["z"]), "no column 'z'"),
         (lambda: anonymity(data, ["c"]), "row 2, column 'c': the number is infinite"),
-        (lambda: anonymity(data, ["b"], "a", missing="any"), "1 records miss a quasi-identifier"),
+        (lambda: anonymity(data, ["b"], "a", missing="any"), "1 records lack a quasi-identifier"),
         (lambda: anonymity(data, ["a"], "b", distances={"a": "equal"}), "not among the confid"),
         (lambda: anonymity(data, ["a"], "b", distances={"b": "ordered"}), "text, which has no"),
         (lambda: anonymity(data, ["a"], "b", distances={"b": "far"}), "distance 'far' is not"),

@@ -254,7 +254,7 @@ def test_dropped_records_are_named_with_their_attribute():
         ({"negative": "split", "method": "drop", "rule": "P(60"}, "P"),
         ({"scale": "range", "method": "optimise"}, "standardise"),
         ({"time_limit": -1, "method": "merge"}, "number of seconds"),
-        ({"identities": ["pay = pay"], "method": "merge"}, "suppresses no mean"),
+        ({"identities": ["pay = pay"], "method": "merge"}, "does not suppress means"),
         ({"attributes": ["pay", "pay"]}, "occurs twice"),
     ],
 )

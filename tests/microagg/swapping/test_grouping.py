@@ -132,8 +132,8 @@ def test_joined_groups_keep_one_in_k_and_no_more():
     ("ask", "message"),
     [
         ({"groups": "nearest"}, "'nearest' is not one of mdav, vmdav, random"),
-        ({"l": 1.5}, "whole number from 1 on"),
-        ({"l": 0}, "whole number from 1 on"),
+        ({"l": 1.5}, "whole number of at least 1"),
+        ({"l": 0}, "whole number of at least 1"),
         ({"t": 2}, "from 0 to 1"),
         ({"l": 4}, "'pay' has 3 different values"),
     ],
