@@ -258,9 +258,9 @@ def report(
     Raises
     ------
     InputError
-        If nothing is suppressed, no table fits the release, or what contributors know, further
-        releases or limits are refused by their attack. A mechanism that cannot have made the
-        release is told in the report.
+        If nothing is suppressed, no table is consistent with the release, or what contributors
+        know, further releases or limits are refused by their attack. The report names a mechanism
+        that cannot have made the release.
     OutOfTime
         If the time limit passed before a table consistent with the release was known.
 

@@ -278,7 +278,7 @@ def explain(
     Raises
     ------
     InputError
-        If there is no such cell, it is published, or no table fits the release.
+        If there is no such cell, it is published, or no table is consistent with it.
     OutOfTime
         If the time limit passed before the ends were known.
     CertificateError

@@ -31,7 +31,7 @@ def grid(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number with so many significant digits, or nothing."""
+    """Return a number to the given number of significant digits, or nothing."""
     if value is None:
         return ""
     if value and abs(value) >= 10**digits:

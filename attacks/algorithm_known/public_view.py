@@ -153,7 +153,7 @@ class PublicView:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BlackBoxView:
-    """The tables consistent with a release, and a function in the place of the mechanism.
+    """The tables consistent with a release, and a function in place of the mechanism.
 
     Nothing is known of the function but what it does. What it promises is a least width of the
     interval of every suppressed cell.

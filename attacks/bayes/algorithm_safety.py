@@ -78,8 +78,9 @@ def algorithm_safety(
     """Compare beliefs with and without knowledge of the algorithm, exactly.
 
     Algorithm-safe is what Jin et al. (2010) call an algorithm that leaves the conditional
-    probabilities of tables alone, and m-confidential what Wong et al. (2007) call one that leaves
-    nobody surer than 1/m; Minami and Abe (2019, section 5) discuss both. This is about one release.
+    probabilities of tables alone, and m-confidential what Wong et al. (2007) call one that lets
+    no attacker be surer than 1/m; Minami and Abe (2019, section 5) discuss both. This is about one
+    release.
 
     Parameters
     ----------

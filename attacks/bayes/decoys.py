@@ -82,7 +82,7 @@ class DecoyRule:
         self._solver = SmallSolver(self._bare)
         fixed = self._bare.status == "z"
         self._rates = self._decoys.rates(self._bare.table, fixed, self._wide.units)
-        # Without a spread the key has no say in costs.
+        # Without a spread the key does not enter the costs.
         self._orders = orders if exact(self._decoys.spread) else 1
         self._coins, self.precision, self._seed = coins, precision, seed
         self.name = repr(self._decoys.public)

@@ -147,7 +147,7 @@ def start(
 
 
 def go_on(search: Walk, nodes: int) -> None:
-    """Walk on until it is over, `kept` is full, or at most so many nodes have been seen.
+    """Walk on until it is over, `kept` is full, or `nodes` nodes have been seen.
 
     A small walk goes on uncompiled as long as that pays, a few nodes at a time.
     """

@@ -41,7 +41,7 @@ class Disclosure:
     linear : (k,) bool
         The value follows from the published ones by linear algebra alone.
     exact : (k,) bool
-        The rational interval is a point (linear ones included): bounds tell the value as well.
+        The rational interval is a point (linear ones included): bounds disclose the value as well.
     whole : (k,) bool
         The whole-number interval is a point (those of `exact` included).
     narrower : (k,) bool
@@ -95,7 +95,7 @@ def disclosed(
     Raises
     ------
     InputError
-        If nothing is suppressed, or no table fits the release.
+        If nothing is suppressed, or no table is consistent with the release.
     OutOfTime
         If the time limit passed before every cell was judged.
     CertificateError

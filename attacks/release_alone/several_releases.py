@@ -296,7 +296,7 @@ def _ends(
 def _check_joint(
     releases: Sequence[Release], union: Release, places: Sequence[NDArray[np.int64]], clock: Clock
 ) -> None:
-    """Name the releases and a cell, if no table fits all releases.
+    """Name the releases and a cell, if no table is consistent with all.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Who may talk to the page: the browser that was given its address, and nobody else."""
+"""Who may talk to the page: the browser that was given its address, and no other."""
 
 from __future__ import annotations
 

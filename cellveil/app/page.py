@@ -10,7 +10,7 @@ from shiny import ui
 __all__ = ["page"]
 
 NONE = ""
-"""Choice of no column."""
+"""The choice of not naming a column."""
 
 
 def page() -> Any:

@@ -105,7 +105,7 @@ class Work:
             self._change(error=error, over=True)
         except KeyboardInterrupt:
             self._change(error=CellveilError("stopped before there was a safe pattern"), over=True)
-        except Exception as error:  # shown on the page; a thread has nobody else to tell
+        except Exception as error:  # shown on the page; a thread cannot raise to a caller
             self._change(error=error, over=True)
         else:
             self._change(done=done, over=True, phase="done")

@@ -1,7 +1,7 @@
 """Pictures of results, for papers and slides, by matplotlib (``pip install "cellveil[plot]"``).
 
 Colours are told apart by people who are colour-blind (Okabe and Ito 2008) and never stand alone: a
-shape, a hatch or a word says the same. Without `reveal` a picture shows what everybody can work
+shape, a hatch or a word says the same. Without `reveal` a picture shows what anyone can work
 out.
 """
 

@@ -57,7 +57,7 @@ class Manner:
     quiet : bool
         Nothing on stderr but errors: no words, no progress.
     json : bool
-        Facts as JSON on stdout, in the place of tables and sentences.
+        Facts as JSON on stdout, in place of tables and sentences.
     """
 
     quiet: bool = False

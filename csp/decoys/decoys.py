@@ -1,7 +1,7 @@
 """Random decoys: cells protected like primary ones, drawn by a keyed function, published unmarked.
 
 An attacker who knows the algorithm but not the key cannot run it again, and so cannot exclude any
-consistent table, one that fits the release (docs/decoys.md has theorem and proof).
+table that is consistent with the release (docs/decoys.md has theorem and proof).
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Key:
         try:
             held = read_bytes(path, _LARGEST_FILE, packed=False)
         except InputError as error:
-            # What looks like a key in the place of a file is not quoted.
+            # What looks like a key in place of a file is not quoted.
             shown = f": {error}" if len(Path(path).name) < _LIKE_A_KEY else " named"
             msg = f"cannot read the key file{shown}; make one with 'cellveil key FILE'"
             raise InputError(msg) from None

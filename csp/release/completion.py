@@ -115,12 +115,12 @@ def _no_table(
     none = np.zeros(len(lower), dtype=np.int64)
     if _solve(matrix, right, lower, upper, none, clock, whole=False) is not None:
         return InputError(
-            "no table of whole numbers fits the release, only fractions do; a published value or "
-            "the scale must be wrong"
+            "no table of whole numbers is consistent with the release, only fractions are; a "
+            "published value or the scale must be wrong"
         )
     return InputError(
-        "no table fits the release: its published values contradict the relations or bounds of "
-        "the suppressed cells; a published margin must be wrong"
+        "no table is consistent with the release: its published values contradict the relations "
+        "or bounds of the suppressed cells; a published margin must be wrong"
     )
 
 

@@ -168,7 +168,7 @@ def read_table_data(
 
     A cell without a value (blank or "-") is empty. Of the statuses, the letter of <UNSAFE> makes
     a cell sensitive, that of <PROTECT> public, M suppressed; that of <SAFE> says nothing, since
-    τ-ARGUS heeds it only where no rule is given. <SHADOW> variables are not used.
+    τ-ARGUS obeys it only where no rule is given. <SHADOW> variables are not used.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
 A group is known by its total and its largest contributions in every column; a column is an
 attribute, or one sign of it. Other columns hold codes of values, from 1 and 0 where missing, of
-which a group must have so many different ones: then the largest different codes are kept. Written
-plainly; `search` compiles copies.
+which a group must have a given number: then the largest different codes are kept. Written plainly;
+`search` compiles copies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Homogeneity: a class whose confidential values are equal, or close, tells them."""
+"""Homogeneity: a class whose confidential values are equal, or close, discloses them."""
 
 from __future__ import annotations
 

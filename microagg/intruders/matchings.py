@@ -119,7 +119,7 @@ def linkage_posterior(
     -----
     Persons and records that no likelihood connects are looked at apart. Within a component,
     persons are placed one after another, and what is kept is how many records of each kind are
-    taken; records that are equally likely for everybody are of one kind, so that a group of a
+    taken; records that are equally likely for all persons are of one kind, so that a group of a
     swap costs hardly more than its size squared, and records that are likely for few neighbours
     only cost little too. What is too large for that is drawn from its exact distribution, by the
     rejection of M. Huber and J. Law (2008, Fast approximation of the permanent for very dense

@@ -93,7 +93,7 @@ def _changed(names: str, folder: Path, data: Path | None) -> int:
         if "all" not in asked and one.words[0] not in asked:
             continue
         if lacks := one.lacks(data):
-            say(f"{one.path.name}: cannot be made again without {lacks}")
+            say(f"{one.path.name}: cannot be reproduced without {lacks}")
             continue
         lines = differences(one.path.read_text(encoding="utf-8"), made_again(one, data))
         changed += bool(lines)

@@ -1,6 +1,6 @@
-"""The pages of the studies, made again by the commands that they name, and compared line by line.
+"""The pages of the studies, reproduced by the commands that they name, and compared line by line.
 
-Times are another matter every time, and are left aside: they stand in columns that are headed "CPU
+Times differ from run to run and are left aside: they stand in columns that are headed "CPU
 s", in tables that are introduced as CPU milliseconds, and in brackets, with "s" or where the text
 says so. What a search finds within a time limit may differ too, and is shown.
 """

@@ -86,7 +86,7 @@ def parameters(
     side: Annotated[int, typer.Option(metavar="NUMBER", help="Rows and columns of a table.")] = 4,
     seed: Annotated[int, typer.Option(help="Seed of the tables.")] = 0,
 ) -> None:
-    """Show how soon releases give away a secret threshold and width (Minami and Abe 2019, 2.5)."""
+    """Show how soon releases disclose a secret threshold and width (Minami and Abe 2019, 2.5)."""
     from cellveil.render.progress import Bar
     from studies.matching.secret_parameters import erosion, page
     from studies.pages import write_page

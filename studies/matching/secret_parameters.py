@@ -1,4 +1,4 @@
-"""How soon releases give away the parameters of the algorithm, where those are kept secret.
+"""How soon releases disclose the parameters of the algorithm, where those are kept secret.
 
 Minami and Abe (2019, Section 2.5) let an adversary who does not know threshold and width narrow
 them down by what is published. Here the adversary weighs every pair, release after release.
@@ -151,7 +151,7 @@ def page(found: Sequence[Erosion], *, side: int, command: str) -> Iterator[str]:
     yield "# How long parameters stay secret"
     yield ""
     yield (
-        "An office tells how it suppresses, and keeps threshold and width to itself (Minami and "
+        "An office states how it suppresses, and keeps threshold and width to itself (Minami and "
         "Abe 2019, Section 2.5). An attacker lists every table that is consistent with a release, "
         "and asks which pairs of threshold and width publish one of them with this very pattern. "
         f"Here {n} pairs are possible at first: thresholds {THRESHOLDS[0]} to {THRESHOLDS[-1]}, "

@@ -132,7 +132,7 @@ def spread(
     draws: int = 400,
     seed: int = 0,
 ) -> float:
-    """Estimate the standard deviation of a statistic over experiments of so many tables.
+    """Estimate the standard deviation of a statistic over experiments of `size` tables.
 
     Tables, not cells, are drawn with replacement: cells of one table are attacked together.
 

@@ -173,7 +173,7 @@ class Timing:
         every match.
     full : float or None
         To list the whole fibre another way (`attacks.fibre.kernel_walk`) and judge each table by
-        itself; None if more than two million tables fit.
+        itself; None if more than two million are consistent.
     agree : bool
         Whether hulls and matches of these are the same.
     """

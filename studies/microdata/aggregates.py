@@ -109,7 +109,7 @@ def measurements(
     records = read_records(X, attributes, decimals=decimals)
     for size in sizes:
         if not 1 <= size <= records.n:
-            msg = f"a sample of {size} needs so many records; the file has {records.n}"
+            msg = f"a sample of {size} records cannot be drawn from {records.n}"
             raise InputError(msg)
     units = records.units
     whole = Domains.of(units)

@@ -126,11 +126,11 @@ def lines(
     worse = [a for a in beside if a.best > a.mondrian * (1 + 1e-12)]
     yield (
         f"For each file, k and d: the best masking, aggrAnon, and the best of the three Mondrians "
-        f"(which knows no d). Best above Mondrian: {len(worse)} of {len(beside)}. *fewest*: the "
+        f"(which has no d). Best above Mondrian: {len(worse)} of {len(beside)}. *fewest*: the "
         "fewest records that any attacker meets, by brute force on the output. *known*: records "
         "whose generalised attributes' sum, and whose single generalised value, the attacker "
-        "still learns, since the attributes left exact can be subtracted from the sum it knows; "
-        "of so many touched records."
+        "still learns, since the attributes left exact can be subtracted from the sum it knows, "
+        "among the touched records."
     )
     yield ""
     yield from grid(

@@ -81,7 +81,7 @@ class SwapLoss:
         return asdict(self)
 
     def with_zeros(self, zeros: int) -> tuple[float, float]:
-        """Mean and standard deviation if so many pairs that did not change were averaged, too."""
+        """Mean and standard deviation if `zeros` unchanged pairs were averaged as well."""
         share = self.entries / (self.entries + zeros)
         mean = share * self.mean
         return mean, math.sqrt(max(share * (self.std**2 + self.mean**2) - mean**2, 0.0))

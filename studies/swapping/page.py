@@ -31,7 +31,7 @@ def lines(tables: Mapping[str, Rows], losses: Mapping[str, Rows], *, command: st
     yield (
         "Soria-Comas and Domingo-Ferrer, *Probabilistic k-anonymity through microaggregation and "
         "data swapping* (2012): instead of making k records equal, permute values within groups of "
-        "k, so that nobody links a record with a probability above 1/k."
+        "k, so that no link to a record is right with a probability above 1/k."
     )
     yield ""
     yield f"Made by `{command}`. {machine()}."

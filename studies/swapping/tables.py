@@ -161,7 +161,7 @@ def loss_rows(
     iterator of dict
         The row of the study, with "printed_mean", "printed_std" (text, or None), "ratio" and
         "ratio_std" (measured over printed), "zeros", and the mean, standard deviation and ratios
-        that so many further pairs without a difference would give.
+        that `zeros` further pairs without a difference would give.
 
     Raises
     ------

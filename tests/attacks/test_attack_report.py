@@ -185,7 +185,7 @@ def numbers_in(text: str) -> set[int]:
 @examples(40)
 @given(st.integers(0, 10**6), st.integers(2, 4), st.integers(2, 4), st.data())
 def test_no_suppressed_value_is_shown(seed: int, rows: int, cols: int, data: st.DataObject) -> None:
-    # Values that no count of cells can be, and codes that are no numbers.
+    # Values that cannot count cells, and codes that are not numbers.
     inner = np.random.default_rng(seed).integers(10_000, 99_999, (rows, cols))
     table = Table.from_array(
         inner, codes=(list("abcd")[:rows], list("wxyz")[:cols]), names=["r", "c"]

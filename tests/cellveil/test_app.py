@@ -435,7 +435,7 @@ BAD = {
     "gap out of range": (SURVEY, [*VALUE, "--gap", "2"], "gap"),
     "time limit": (SURVEY, [*VALUE, "--time-limit", "-1"], "time_limit"),
     "hierarchy without file": (SURVEY, [*VALUE, "--hierarchy", "region"], "COLUMN=FILE"),
-    "hierarchy of no dimension": (SURVEY, [*VALUE, "--hierarchy", "x=region.hrc"], "'x'"),
+    "hierarchy of another column": (SURVEY, [*VALUE, "--hierarchy", "x=region.hrc"], "'x'"),
     "hierarchy twice": (SURVEY, [*VALUE, *HRC, *HRC], "twice"),
     "memory of a table": (CELLS, [*COUNTS, "--memory", "2GB"], "--memory"),
     "empty cells of a table": (CELLS, [*COUNTS, "--drop-empty"], "--drop-empty"),

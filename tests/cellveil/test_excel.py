@@ -1,4 +1,4 @@
-"""Workbooks: what is on their sheets, that texts are no formulas, and that nothing leaks."""
+"""Workbooks: what is on their sheets, that texts are not formulas, and that nothing leaks."""
 
 from __future__ import annotations
 

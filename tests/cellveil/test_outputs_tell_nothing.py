@@ -4,7 +4,7 @@ The attacker has the release, the mechanism and every output made without reveal
 tables, every completion of the release is listed by brute force. An output tells nothing if each
 completion could have given the same text: then reading it excludes none of them.
 
-A run's own facts (method, seconds, why it stopped, whether its optimum is proved) are no functions
+A run's own facts (method, seconds, why it stopped, whether its optimum is proved) are not functions
 of the table alone; gap and bound are. For those the attacker may suppose any bound from zero to
 the cost, and the text must be possible with one of them.
 """

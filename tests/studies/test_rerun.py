@@ -1,4 +1,4 @@
-"""Pages made again: what differs is shown, times are left aside, and missing files are named."""
+"""Pages reproduced: what differs is shown, times are left aside, and missing files are named."""
 
 from __future__ import annotations
 

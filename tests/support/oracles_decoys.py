@@ -23,7 +23,7 @@ class Impossible(Exception):
     """No pattern keeps the promises."""
 
 
-# ---- all tables that fit --------------------------------------------------------------------
+# ---- all consistent tables ------------------------------------------------------------------
 
 
 def completions(table: Any, pattern: Sequence[Any]) -> list[tuple[int, ...]]:

@@ -60,7 +60,7 @@ def deranged(labels: Sequence[int]) -> Mechanism:
 
 
 def best_link(n: int, released: Sequence[int], mechanism: Mechanism) -> Fraction:
-    """Examples 4 to 6 of the paper: the likeliest identity of any released record.
+    """Examples 4 to 6 of the paper: the most probable identity of any released record.
 
     The sum over all correspondences of the released records with identities in which one of them
     is fixed, over the sum of all. A correspondence is as likely as the mechanism makes it, summed
@@ -154,7 +154,7 @@ def shuffled_chance(one: Sequence[Any], two: Sequence[Any], k: int) -> Fraction:
 def informed_best(
     columns: list[list[Any]], published: list[list[Any]], quasi: int, place: int, order: str, k: int
 ) -> Fraction:
-    """Likeliest owner of any value that occurs once of an attribute.
+    """Most probable owner of any value that occurs once of an attribute.
 
     The intruder knows all attributes but this one, and the published file.
     """

@@ -22,7 +22,7 @@ EXAMPLES = 60
 
 
 def examples(count: int) -> settings:
-    """So many examples in the suite, and in proportion more under a larger profile."""
+    """`count` examples in the suite, and in proportion more under a larger profile."""
     return settings(max_examples=max(1, count * settings().max_examples // EXAMPLES))
 
 

@@ -1,4 +1,4 @@
-"""The command ``cellveil report``: a release, as everybody can read it, on one page."""
+"""The command ``cellveil report``: a release, as the public can read it, on one page."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def read_codes(
     column : (n,) array
     name : str
     missing : str or None
-        Code in the place of missing ones.
+        Code in place of missing ones.
     first : callable
         See `Finder`; without it the entries are the records.
 
@@ -128,7 +128,7 @@ def leaf_positions(
 
 
 def check_repeats(codes: int, records: int, name: str) -> None:
-    """Refuse an identifier in the place of a dimension, before a table of its size is made.
+    """Refuse an identifier in place of a dimension, before a table of its size is made.
 
     Raises
     ------

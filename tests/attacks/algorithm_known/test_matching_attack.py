@@ -410,7 +410,7 @@ def test_an_incomplete_attack_never_contradicts_a_complete_one(
 def test_values_that_are_primary_here_and_there(
     odd: bool, width: int, most: int, table: Table
 ) -> None:
-    # Primary values are no interval, so that gaps of a hull matter.
+    # Primary values do not form an interval, so that gaps of a hull matter.
     mechanism = Mechanism(Every(most, odd), width=width, margins="publish", integer=True)
     assume((table.values % 2 == odd).any())
     try:

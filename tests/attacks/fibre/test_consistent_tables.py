@@ -1,4 +1,4 @@
-"""Fibres: every table that fits, each once; counts, samples, completions."""
+"""Fibres: every consistent table, each once; counts, samples, completions."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_releases_that_no_table_fits_are_refused() -> None:
         complete(Release.of(Table.from_array(values), np.zeros(12, dtype=bool)))
     with pytest.raises(InputError, match=r"relation \d+ contradict each other by 1 units"):
         complete(release_of(values, SQUARE, c6=9))
-    with pytest.raises(InputError, match="no table fits"):
+    with pytest.raises(InputError, match="no table is consistent"):
         complete(release_of(values, SQUARE[:3], c3=20, c7=13))
     with pytest.raises(InputError, match="outside its own bounds"):
         complete(release_of(values, SQUARE, c2=-5))

@@ -1,4 +1,4 @@
-"""Sums that releases give away, against the null space and an exact simplex."""
+"""Sums that releases disclose, against the null space and an exact simplex."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def seen_by(
     for c in range(table.n_cells):
         inside = [m for m in members if c in m.own]
         if counts is not None and len(inside) == counts[c]:
-            known.add(c)  # nobody else is there
+            known.add(c)  # the only contributor
         if table.lower[c] >= 0:
             lower[c] = max(int(lower[c]), sum(m.own[c] for m in inside))
     if cell in known or not release.pattern[cell]:
@@ -223,7 +223,7 @@ def test_singletons_know_their_cells_and_all_below() -> None:
     counts = Table.from_array([[1, 0, 0], [3, 4, 5], [1, 6, 7]])
     release = Release.of(counts, ~counts.margins)
     people = knowledge_of(counts, release)
-    # The margin of row 1 is 1: whoever is alone there knows the whole row.
+    # The margin of row 1 is 1: a contributor alone there knows the whole row.
     assert sorted(sorted(m.cells) for m in people) == [[0, 1, 2], [8]]
     assert all(not m.own for m in people)
     pooled = view_of(release, people)
@@ -274,7 +274,7 @@ def test_bad_input_is_refused_without_a_value() -> None:
     assert isinstance(found, Coalition)
     for text in words:
         assert_clean(text.split("Traceback")[0], secret)
-    # By how much what somebody knows misses the release would tell the rest of it.
+    # By how much what a member knows misses the release would tell the rest of it.
     row = {c: int(table.values[c]) + 70_001 for c in (0, 1, 2)}
     with pytest.raises(InputError, match="no table agrees") as caught:
         smallest_coalition(release, [Knowledge("b", row)], 5, width=2)

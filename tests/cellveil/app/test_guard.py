@@ -1,4 +1,4 @@
-"""The page answers the browser that has its address, and nobody else."""
+"""The page answers the browser that has its address, and no other."""
 
 from __future__ import annotations
 

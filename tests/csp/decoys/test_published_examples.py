@@ -1,4 +1,4 @@
-"""Decoys on the tables of Minami and Abe (2019) and others: all tables that fit, listed.
+"""Decoys on the tables of Minami and Abe (2019) and others: all consistent tables, listed.
 
 Nothing is taken from the procedure but its pattern: sensitivity, hulls and widths are computed
 from the listed tables; that each of them can be published so is tried with coins that show the
@@ -48,7 +48,7 @@ def defended(mechanism: Mechanism, table: Table, *words: Any) -> Any:
 
 
 def listed(found: Any) -> Iterator[NDArray[np.int64]]:
-    """All tables that fit, cell by cell, in blocks."""
+    """All consistent tables, cell by cell, in blocks."""
     for block in Fibre(found.release).blocks():
         full = np.tile(found.release.published, (len(block), 1))
         full[:, found.pattern] = block
@@ -132,7 +132,7 @@ def test_no_table_of_the_experiments_is_excluded(scenario, side):
 
 
 def test_the_same_judgement_finds_what_the_plain_mechanism_gives_away():
-    """So that the test above can fail: protected again, tables that fit get other patterns."""
+    """So that the test above can fail: protected again, consistent tables get other patterns."""
     refused = 0
     for index in range(6):
         table = draw_table(SCENARIOS["plain"], 4, index, seed=0)

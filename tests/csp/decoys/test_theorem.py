@@ -1,4 +1,4 @@
-"""Random decoys against the theorem: nobody without the key can exclude a table that fits.
+"""Random decoys against the theorem: no one without the key can exclude a consistent table.
 
 The procedure is written again in `tests.support.oracles_decoys`, where enumeration decides
 everything.

@@ -50,7 +50,7 @@ def test_a_contributor_alone_in_two_cells_knows_both() -> None:
     (insider,) = insiders(problem)
     assert insider.knows == (one, two)
     assert insider.takes_part == frozenset()
-    # In a two by two pattern whoever knows two opposite cells knows them all.
+    # In a two by two pattern an attacker who knows two opposite cells knows them all.
     with pytest.raises(Unprotectable, match="from the contributor of cell"):
         suppress(problem)
     report = audit(problem, ~table.margins)
@@ -135,7 +135,7 @@ def test_a_contributor_weighted_three_is_three_in_a_sum_too() -> None:
     assert not union_sensitive(Dominance(1, 40), table, [0])
 
 
-def test_the_zero_rule_ignores_sums_that_nobody_reports_to() -> None:
+def test_the_zero_rule_ignores_sums_without_contributors() -> None:
     people = Contributors(np.array([0, 0, 5, 5]), np.array([0, 0, 9, 9]), np.zeros((4, 1), int))
     table = Table.from_array([0, 0, 9], contributors=people)
     assert not Zero(1)(table).primary.any()

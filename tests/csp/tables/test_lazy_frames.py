@@ -31,7 +31,7 @@ REGIONS = Hierarchy.from_parents({"N1": "N", "N2": "N", "S1": "S", "S2": "S", "S
 
 
 def in_parts(data, count):
-    """A Dask frame of so many partitions, some of them perhaps empty."""
+    """A Dask frame of several partitions, some of them perhaps empty."""
     frame = pd.DataFrame(data)
     cuts = np.linspace(0, len(frame), count + 1).astype(int)
     return dd.concat([dd.from_pandas(frame[a:b], npartitions=1) for a, b in pairwise(cuts)])

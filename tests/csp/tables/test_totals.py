@@ -127,7 +127,7 @@ def test_totals_among_records_and_in_arrays_are_refused():
         Table.from_array(with_margins)
     assert Table.from_array(with_margins, margins=False).n_cells == 16
     assert Table.from_array(with_margins, margins=True).n_cells == 25
-    assert Table.from_array([1, 2, 3]).n_cells == 4  # one line is no evidence
+    assert Table.from_array([1, 2, 3]).n_cells == 4  # one line is not evidence
     with pytest.raises(InputError, match="'Total' is both"):
         Table.from_microdata({"r": ["Total", "a"]}, ["r"])
     tree = Hierarchy.from_dict({"North": ["a", "b"]})
@@ -135,7 +135,7 @@ def test_totals_among_records_and_in_arrays_are_refused():
 
 
 def test_values_are_not_taken_for_counts():
-    """Turnover of one firm was published: 100 is no count of a hundred contributors."""
+    """Turnover of one firm was published: 100 does not count a hundred contributors."""
     rows = {
         "region": ["N", "N", "S", "S"], "sector": ["A", "B", "A", "B"],
         "turnover": [100, 600, 500, 700],

@@ -228,7 +228,7 @@ def test_disclosed_cells_are_those_sensitive_to_the_p_percent_rule(cells, p, low
             rows = [i for i, label in enumerate(labels) if label == g]
             c = [data[name][i] - shift for i in rows]
             assert found.disclosed(p)[g, j] == sensitive(c, ("P", limit))
-            # Nobody does better than the second largest on the largest: all pairs.
+            # No insider does better than the second largest on the largest: all pairs.
             errors = {
                 (i, r): Fraction(sum(c) - c[i] - c[r], c[r])
                 for i in range(len(c)) for r in range(len(c)) if i != r and c[r] > 0
@@ -395,7 +395,7 @@ def test_an_interval_is_within_p_percent_of_every_value_in_it():
     assert not identity_attack(signed, [[True, False], [True, False]]).within(10**9).any()
 
 
-def test_rounding_of_an_identity_is_seen_by_nobody():
+def test_rounding_of_an_identity_is_not_seen():
     data = {"all": [4, 5, 7, 9], "a": [1, 2, 3, 4], "b": [2, 3, 4, 4]}
     part = partition_of(data, [0, 0, 1, 1])
     identity = microagg.Identity((("all", -1), ("a", 1), ("b", 1)), tolerance=Fraction(1))

@@ -195,7 +195,7 @@ def test_an_identity_binds_only_clusters_in_which_it_holds():
     ]  # fmt: skip
 
 
-def test_rounding_is_a_cell_that_nobody_sees_within_its_bounds():
+def test_rounding_is_an_unseen_cell_within_its_bounds():
     data = {"all": [4, 5, 7, 9], "a": [1, 2, 3, 4], "b": [2, 3, 4, 4]}
     pairs = microagg.Partition.of(microagg.read_records(data), [0, 0, 1, 1], 2, "pairs")
     identity = microagg.Identity((("all", -1), ("a", 1), ("b", 1)), tolerance=Fraction(1))
@@ -307,7 +307,7 @@ def test_census_leaks_through_its_identity_unless_that_is_a_relation():
     partition = microagg.Partition.of(three, labels, 5, "MDAV")
     known = microagg.cluster_table(three, partition)
     assert [str(identity) for identity in known.identities] == ["PTOTVAL = PEARNVAL + POTHVAL"]
-    # The best pattern for the totals alone, seen by somebody who also knows the identity.
+    # The best pattern for the totals alone, seen by an attacker who also knows the identity.
     blind = suppress_clusters(microagg.cluster_table(three, partition, identities=None), "P(60)")
     pattern = np.zeros(known.table.n_cells, dtype=bool)
     pattern[: blind.hidden.size] = blind.hidden.ravel()
