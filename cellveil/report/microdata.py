@@ -15,7 +15,7 @@ from cellveil.io.files import hashes_of, write_json
 from cellveil.report.skeleton import whole_page
 from csp.clock import Clock
 from csp.errors import InputError
-from csp.formats.files import written_together
+from csp.formats.files import Together, joined
 from csp.rules import Rule
 from microagg.compliance.result import Compliant
 from microagg.partitions.partition import Partition, information_loss
@@ -40,6 +40,7 @@ def write_microdata_report(
     negative: str = "error",
     inputs: Sequence[Path] = (),
     time_limit: float | None = None,
+    files: Together | None = None,
 ) -> None:
     """Write the page of a microaggregated file, and its facts as JSON beside it.
 
@@ -58,6 +59,8 @@ def write_microdata_report(
         Files whose SHA-256 is told.
     time_limit : float, optional
         Wall seconds for the curve over k, which ends early then.
+    files : Together, optional
+        Files that are written together or not at all.
 
     Raises
     ------
@@ -69,7 +72,7 @@ def write_microdata_report(
         raise InputError(msg)
     facts = microdata_facts(records, result, rule, negative, Clock.of(time_limit))
     facts["inputs"] = hashes_of(inputs)
-    with written_together() as group:
+    with joined(files) as group:
         with group.writer(path) as out:
             out.write(microdata_page(facts))
         write_json(path.with_suffix(".json"), facts, group)

@@ -143,6 +143,7 @@ def microaggregate(
     from cellveil.io.inputs import split_names, text_file
     from csp.clock import Clock
     from csp.errors import InputError
+    from csp.formats.files import written_together
     from csp.rules import parse_rules
     from microagg.records import read_records
 
@@ -209,17 +210,18 @@ def microaggregate(
         told = _told(columns, beside)
         facts["kept"] = told
         lines += _kept_words(told)
-    if output is not None and safe:
-        write_columns(output, columns | beside)
-    if summary is not None:
-        write_json(summary, facts)
-    if report is not None:
-        from cellveil.report.microdata import write_microdata_report
+    with written_together() as files:
+        if output is not None and safe:
+            write_columns(output, columns | beside, files)
+        if report is not None:
+            from cellveil.report.microdata import write_microdata_report
 
-        write_microdata_report(
-            report, records, result, rule=rule, negative=negative, inputs=[data],
-            time_limit=max(work.clock.left, 1.0),
-        )  # fmt: skip
+            write_microdata_report(
+                report, records, result, rule=rule, negative=negative, inputs=[data],
+                time_limit=max(work.clock.left, 1.0), files=files,
+            )  # fmt: skip
+        if summary is not None:
+            write_json(summary, facts, files)
     answer(facts)
     for line in lines:
         say(line)

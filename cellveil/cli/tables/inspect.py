@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table as Grid
 from rich.text import Text
 
-from cellveil.cli.answers import answer, terminal
+from cellveil.cli.answers import answer, say_written, terminal
 from cellveil.cli.options import Sheet, Summary
 from cellveil.render.screen import printable, say
 
@@ -63,6 +63,7 @@ def inspect(
     from cellveil.io.inputs import split_names
     from cellveil.io.sheets import is_workbook, read_sheet
     from csp.errors import InputError
+    from csp.formats.files import written_together
     from csp.rules.inspection import inspect as look
 
     check_outputs({"--summary": summary}, [data, job])
@@ -80,28 +81,34 @@ def inspect(
         records, wanted, value, contributor=contributor, weight=weight, rules=rules or None
     )
     facts = asdict(found)
-    if summary is not None:
-        write_json(summary, facts)
-        say(f"Wrote {summary}.")
+    texts: dict[Path, str] = {}
+    if job is not None:
+        options = {"sheet": sheet, "value": value, "contributor": contributor, "weight": weight}
+        if value is not None and any("negative" in words for words in found.problems):
+            options["negative"] = "abs"
+        if any("missing=" in words for words in found.problems):
+            options["missing"] = "unknown"
+        texts = _job_texts(job, data, records, found, options)
+    with written_together() as files:
+        if summary is not None:
+            write_json(summary, facts, files)
+        for path, text in texts.items():
+            with files.writer(path) as out:
+                out.write(text)
+    say_written(summary)
     answer(facts, lambda: _show(found))
     _advise(found)
-    tried = list(found.tables[0].sensitive)
     if job is None:
         say("--job FILE.toml writes this as a job for 'cellveil run'.")
-        return
-    options = {"sheet": sheet, "value": value, "contributor": contributor, "weight": weight}
-    if value is not None and any("negative" in words for words in found.problems):
-        options["negative"] = "abs"
-    if any("missing=" in words for words in found.problems):
-        options["missing"] = "unknown"
-    _write(job, data, records, found, tried[0], options)
+    else:
+        say(f"Wrote {', '.join(map(str, texts))}. Next: cellveil run {job}")
 
 
-def _write(
-    job: Path, data: Path, records: Any, found: Inspection, rules: str, options: dict[str, Any]
-) -> None:
+def _job_texts(
+    job: Path, data: Path, records: Any, found: Inspection, options: dict[str, Any]
+) -> dict[Path, str]:
+    """Text of each file of the job: its hierarchies, then the job itself."""
     from cellveil.jobs.draft import draft, offered
-    from csp.formats.files import written_together
 
     trees = offered(records, found)
     places = {name: job.parent / f"{_file_name(name)}.hrc" for name in trees}
@@ -111,15 +118,9 @@ def _write(
 
         msg = f"{str(taken[0])!r} is there already; move it, or put the job into another folder"
         raise InputError(msg)
-    text = draft(found, data, folder=job.parent, rules=rules, options=options, hierarchies=places)
-    with written_together() as files:
-        for name, tree in trees.items():
-            with files.writer(places[name]) as out:
-                out.write(tree.to_hrc())
-        with files.writer(job) as out:
-            out.write(text)
-    written = ", ".join(str(path) for path in (job, *places.values()))
-    say(f"Wrote {written}. Next: cellveil run {job}")
+    first = next(iter(found.tables[0].sensitive))
+    text = draft(found, data, folder=job.parent, rules=first, options=options, hierarchies=places)
+    return {places[name]: tree.to_hrc() for name, tree in trees.items()} | {job: text}
 
 
 def _file_name(name: str) -> str:

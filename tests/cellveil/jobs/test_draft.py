@@ -50,8 +50,10 @@ def test_nothing_is_overwritten(data: Path) -> None:
     job = data.parent / "job.toml"
     (data.parent / "town.hrc").write_text("mine")
     ask = ["inspect", str(data), "--by", "town", "--job", str(job)]
-    assert CliRunner().invoke(app, ask).exit_code == 2
+    facts = data.parent / "facts.json"
+    assert CliRunner().invoke(app, [*ask, "--summary", str(facts)]).exit_code == 2
     assert not job.exists()
+    assert not facts.exists()
     (data.parent / "town.hrc").unlink()
     run(*ask)
     assert CliRunner().invoke(app, ask).exit_code == 2
