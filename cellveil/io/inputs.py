@@ -26,7 +26,7 @@ from csp.tables.columns import TextFile, read_columns, text_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
 from csp.tables.link import link
-from csp.tables.microdata.aggregation import Stage
+from csp.tables.microdata.contributions import Stage
 from csp.tables.patterns import STATUS, as_pattern
 from csp.tables.table import Table
 

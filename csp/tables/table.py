@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from csp.exact import Number
     from csp.tables.hierarchies.hierarchy import Hierarchy
-    from csp.tables.microdata.aggregation import Stage
+    from csp.tables.microdata.contributions import Stage
 
 __all__ = ["Table"]
 

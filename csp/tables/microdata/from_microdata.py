@@ -22,7 +22,8 @@ from csp.tables.margins import (
     sparse_labels,
     sparse_relations,
 )
-from csp.tables.microdata.aggregation import Found, Stage, Wanted, aggregated, numbers_of
+from csp.tables.microdata.aggregation import aggregated
+from csp.tables.microdata.contributions import Found, Stage, Wanted, numbers_of
 from csp.tables.microdata.grouping import Records, check_combinations, group
 from csp.tables.microdata.workers import aggregated_by_workers, has_workers
 
@@ -111,7 +112,7 @@ def tabulate(
         by DuckDB batch by batch, with copies of the columns on disk in the folder for temporary
         files, which are deleted at the end. The table is the same.
     progress : callable, optional
-        Called with a `csp.tables.microdata.aggregation.Stage` while records are added up within
+        Called with a `csp.tables.microdata.contributions.Stage` while records are added up within
         `memory`, or where they lie.
 
     Returns

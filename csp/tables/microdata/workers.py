@@ -32,7 +32,7 @@ from csp.tables.columns import (
 )
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
-from csp.tables.microdata.aggregation import (
+from csp.tables.microdata.contributions import (
     Found,
     Stage,
     Wanted,
@@ -200,7 +200,7 @@ class _Look(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What workers need to add up; see `aggregation.Wanted` and `grouping.Tally`.
+    """What workers need to add up; see `contributions.Wanted` and `grouping.Tally`.
 
     Attributes
     ----------

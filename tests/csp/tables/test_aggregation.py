@@ -15,10 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import csp.tables.microdata.aggregation
+import csp.tables.microdata.duckdb_records
 from csp import Hierarchy, InputError, Table
 from csp.memory import memory_size
 from csp.tables.columns import TextFile
-from csp.tables.microdata.aggregation import Stage
+from csp.tables.microdata.contributions import Stage
 from tests.csp.tables.test_sparse_tables import everything
 
 CODES = (
@@ -90,7 +91,7 @@ def test_parquet_and_relations_give_the_table_of_memory(monkeypatch, tmp_path):
     tables = 0
     for seed in range(30):
         monkeypatch.setattr(
-            csp.tables.microdata.aggregation, "MAX_BATCH", 2**22 if seed % 5 == 0 else 8
+            csp.tables.microdata.duckdb_records, "MAX_BATCH", 2**22 if seed % 5 == 0 else 8
         )
         data, options = drawn(seed)
         path = tmp_path / "a.parquet"
@@ -106,7 +107,7 @@ def test_parquet_and_relations_give_the_table_of_memory(monkeypatch, tmp_path):
 
 
 def test_text_files_give_the_table_of_memory(monkeypatch, tmp_path):
-    monkeypatch.setattr(csp.tables.microdata.aggregation, "MAX_BATCH", 8)
+    monkeypatch.setattr(csp.tables.microdata.duckdb_records, "MAX_BATCH", 8)
     tables = 0
     for seed in range(20):
         data, options = drawn(seed)
@@ -201,7 +202,7 @@ def test_fractions_are_not_identifiers(tmp_path):
 
 
 def test_progress_and_the_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(csp.tables.microdata.aggregation, "MAX_BATCH", 4)
+    monkeypatch.setattr(csp.tables.microdata.duckdb_records, "MAX_BATCH", 4)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spill"))
     (tmp_path / "spill").mkdir()
     path = tmp_path / "a.parquet"
@@ -243,7 +244,7 @@ def test_memory_is_a_size_and_enough(tmp_path):
 def test_a_contributor_with_most_of_the_records(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"g": ["a", "b"] * 20, "who": ["x"] * 39 + ["y"]}), path)
-    monkeypatch.setattr(csp.tables.microdata.aggregation, "MAX_BATCH", 8)
+    monkeypatch.setattr(csp.tables.microdata.duckdb_records, "MAX_BATCH", 8)
     monkeypatch.setattr(csp.tables.microdata.aggregation, "_RECORD", 10**9)
     with pytest.raises(InputError, match="have 40 records, more than fit into the memory allowed"):
         Table.from_microdata(path, ["g"], contributor="who", memory="9GB")

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import csp.tables.microdata.workers
 from csp import Hierarchy, InputError, Table
-from csp.tables.microdata.aggregation import Stage
+from csp.tables.microdata.contributions import Stage
 from tests.csp.tables.test_aggregation import drawn, outcome
 from tests.csp.tables.test_sparse_tables import everything
 from tests.support.shared import examples

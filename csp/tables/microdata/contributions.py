@@ -1,0 +1,226 @@
+"""What to tabulate of records, and what each of them contributes, as integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.tables.columns import numbered_owners
+from csp.tables.hierarchies.coding import (
+    Finder,
+    check_repeats,
+    first_row,
+    leaf_positions,
+    missing_owner,
+    negative_value,
+    read_codes,
+    weight_not_positive,
+)
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.microdata.grouping import Grouped, Tally
+from csp.tables.units import NotUnits, to_units
+
+__all__ = ["Found", "Numbers", "Stage", "Wanted", "check_weights", "found_of", "numbers_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is being done to records, for a progress line.
+
+    Attributes
+    ----------
+    words : str
+    done, total : int
+        Batches that are done, of how many; 0 of 0 where nothing is counted.
+    note : str
+        How a text file was read, where that was found from the file; see
+        `csp.tables.columns.Columns`.
+    """
+
+    words: str
+    done: int = 0
+    total: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to tabulate; see `csp.tables.microdata.from_microdata.tabulate`.
+
+    Attributes
+    ----------
+    names : tuple of str
+    value, contributor, weight : str or None
+    hierarchies : mapping of str to Hierarchy
+    roots : mapping of str to str
+    negative : str
+    top : int
+    decimals : int or None
+    missing : str or None
+    check : callable
+        Refuses a table that is too large, given its hierarchies and the number of largest
+        contributions.
+    """
+
+    names: tuple[str, ...]
+    value: str | None
+    contributor: str | None
+    weight: str | None
+    hierarchies: Mapping[str, Hierarchy]
+    roots: Mapping[str, str]
+    negative: str
+    top: int
+    decimals: int | None
+    missing: str | None
+    check: Callable[[Sequence[Hierarchy], int], None]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the data, each once."""
+        others = [n for n in (self.value, self.contributor, self.weight) if n is not None]
+        return tuple(dict.fromkeys([*self.names, *others]))
+
+    def placed(
+        self, name: str, entries: NDArray[Any], n: int, first: Finder = first_row
+    ) -> tuple[Hierarchy, NDArray[np.int64]]:
+        """Hierarchy of a dimension, and the position in it of each entry of its column.
+
+        Entries are the codes of all n records, or each code once with a `Finder` of its record.
+        Without a hierarchy all codes that occur stand below the total.
+        """
+        if not n:
+            msg = "the data has no records; a table needs at least one"
+            raise InputError(msg)
+        texts, number = read_codes(entries, name, self.missing, first)
+        check_repeats(len(texts), n, name)
+        tree = self.hierarchies.get(name) or Hierarchy.flat(sorted(texts), self.roots[name])
+        return tree, leaf_positions(texts, number, tree, name, first)
+
+    @property
+    def counted(self) -> bool:
+        """Whether records are only counted, each as one: then no contribution is kept."""
+        return self.value is None and self.contributor is None and self.weight is None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Cells of records.
+
+    Attributes
+    ----------
+    grouped : Grouped
+    trees : tuple of Hierarchy
+    scale : int
+        Decimals of the values.
+    library : str
+        Of the caller's frame.
+    """
+
+    grouped: Grouped
+    trees: tuple[Hierarchy, ...]
+    scale: int
+    library: str = ""
+
+
+def found_of(
+    tally: Tally, wanted: Wanted, trees: Sequence[Hierarchy], scale: int, weight_scale: int
+) -> Found:
+    """Cells of all records that were added up; plain counts have no contributions."""
+    grouped = tally.result()
+    plain = wanted.value is None and wanted.contributor is None
+    if plain and weight_scale == 0 and tally.unweighted:
+        grouped = replace(grouped, contributors=None)
+    return Found(grouped, tuple(trees), scale + weight_scale)
+
+
+def check_weights(
+    owner: NDArray[np.int64], weight: NDArray[np.int64], wanted: Wanted, *, rows: bool = False
+) -> None:
+    """Refuse two weights of one contributor; an average of them would be a guess.
+
+    Parameters
+    ----------
+    owner, weight : (n,) int64
+    wanted : Wanted
+    rows : bool
+        Name two records by their rows, which are those of the data then.
+
+    Raises
+    ------
+    InputError
+    """
+    first = np.zeros(int(owner.max()) + 1, np.int64)
+    first[owner[::-1]] = np.arange(len(owner))[::-1]
+    differ = weight != weight[first[owner]]
+    if differ.any():
+        row = int(np.argmax(differ))
+        where = f"rows {first[owner[row]] + 1} and {row + 1}: " if rows else ""
+        msg = (
+            f"{where}one contributor (column {wanted.contributor!r}) has two weights (column "
+            f"{wanted.weight!r}); give it one"
+        )
+        raise InputError(msg)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """What records in memory contribute; see `csp.tables.microdata.grouping.Records`.
+
+    Attributes
+    ----------
+    amount : (n,) int64
+    scale : int
+    weight : (n,) int64
+    weight_scale : int
+    owner : (n,) int64 or None
+    """
+
+    amount: NDArray[np.int64]
+    scale: int
+    weight: NDArray[np.int64]
+    weight_scale: int
+    owner: NDArray[np.int64] | None
+
+
+def numbers_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> Numbers:
+    """Read amounts, weights and contributors of records in memory.
+
+    Raises
+    ------
+    InputError
+        See `csp.tables.microdata.from_microdata.tabulate`.
+    """
+    n = len(columns[wanted.names[0]])
+    amount, scale = np.ones(n, np.int64), 0
+    if wanted.value is not None:
+        amount, scale = _numbers(columns[wanted.value], wanted.value, wanted.decimals)
+    if wanted.negative == "error" and (amount < 0).any():
+        raise negative_value(int(np.argmax(amount < 0)) + 1, wanted.value)
+    weight, weight_scale = np.ones(n, np.int64), 0
+    if wanted.weight is not None:
+        weight, weight_scale = _numbers(columns[wanted.weight], wanted.weight, None)
+        if (weight <= 0).any():
+            raise weight_not_positive(int(np.argmax(weight <= 0)) + 1, wanted.weight)
+    owner = None
+    if wanted.contributor is not None:
+        _, owner, gap = numbered_owners(columns[wanted.contributor])
+        if gap >= 0:
+            raise missing_owner(gap + 1, wanted.contributor)
+        if wanted.weight is not None:
+            check_weights(owner, weight, wanted, rows=True)
+    return Numbers(amount, scale, weight, weight_scale, owner)
+
+
+def _numbers(
+    column: NDArray[Any], name: str, decimals: int | None
+) -> tuple[NDArray[np.int64], int]:
+    try:
+        return to_units(column, decimals)
+    except NotUnits as error:
+        msg = f"row {error.index + 1}, column {name!r}: {error.reason}"
+        raise InputError(msg) from error
