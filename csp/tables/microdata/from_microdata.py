@@ -23,8 +23,9 @@ from csp.tables.margins import (
     sparse_relations,
 )
 from csp.tables.microdata.aggregation import aggregated
+from csp.tables.microdata.combinations import check_combinations
 from csp.tables.microdata.contributions import Found, Stage, Wanted, numbers_of
-from csp.tables.microdata.grouping import Records, check_combinations, group
+from csp.tables.microdata.grouping import Records, group
 from csp.tables.microdata.workers import aggregated_by_workers, has_workers
 
 if TYPE_CHECKING:

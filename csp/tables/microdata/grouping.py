@@ -12,15 +12,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.memory import check_memory
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.microdata.combinations import (
+    KEYS,
+    Largest,
+    Sums,
+    axes_of,
+    check_combinations,
+    first_of,
+    starts_of,
+)
 
 __all__ = [
     "MAX_BATCH",
@@ -29,7 +36,6 @@ __all__ = [
     "Records",
     "Tally",
     "batches",
-    "check_combinations",
     "group",
 ]
 
@@ -39,17 +45,8 @@ _LIMIT = 2.0**62
 MAX_BATCH = 2**22
 """Most records of one batch."""
 
-_MOST_COMBINATIONS = 2**40
-"""Most combinations of codes: with a number below `MAX_BATCH` they stay inside int64."""
-
 _MOST_FLOORS = 2**22
 """Combinations up to which the least of the largest contributions is kept for each."""
-
-_KEYS = 2**62
-"""Numbers made of a place and something else stay below it."""
-
-_DENSE = 2**16
-"""Places up to which an array of one number for each is taken without looking at how many occur."""
 
 _MOST_PAIRS = 2**22
 """Pairs of a cell and a contributor, about, that are summed at once."""
@@ -99,24 +96,6 @@ class Grouped:
     values: NDArray[np.int64]
     rows: NDArray[np.int64]
     contributors: Contributors | None
-
-
-def check_combinations(hierarchies: Sequence[Hierarchy]) -> int:
-    """Return the number of combinations of codes.
-
-    Raises
-    ------
-    InputError
-        If there are more than 2**40.
-    """
-    found = prod(len(tree.codes) for tree in hierarchies)
-    if found > _MOST_COMBINATIONS:
-        msg = (
-            f"the codes have {found} combinations, more than {_MOST_COMBINATIONS}; use fewer "
-            "dimensions or codes"
-        )
-        raise InputError(msg)
-    return found
 
 
 def group(
@@ -173,253 +152,8 @@ def batches(records: Records) -> Iterator[Records]:
         start = stop
 
 
-# ---- dimensions ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Axis:
-    """One dimension as arrays: every code with all codes above it.
-
-    Attributes
-    ----------
-    stride, size : int
-        Combinations are numbered in C order: code number times stride, summed over dimensions.
-    start, length : (size,) int64
-        Where in `line` a code stands, followed by what it adds up into, and how many these are.
-    line : (k,) int64
-    """
-
-    stride: int
-    size: int
-    start: NDArray[np.int64]
-    length: NDArray[np.int64]
-    line: NDArray[np.int64]
-
-    def code(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Code of each combination in this dimension."""
-        return places // self.stride % self.size
-
-    def up(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Pairs of a position in `places` and a combination it adds up into along this dimension.
-
-        Every combination is among those that it adds up into.
-        """
-        code = self.code(places)
-        copies = self.length[code]
-        source = np.repeat(np.arange(len(places)), copies)
-        within = np.arange(len(source)) - np.repeat(np.cumsum(copies) - copies, copies)
-        above = self.line[np.repeat(self.start[code], copies) + within]
-        return source, np.repeat(places - code * self.stride, copies) + above * self.stride
-
-
-def _axes(hierarchies: Sequence[Hierarchy]) -> list[_Axis]:
-    shape = [len(tree.codes) for tree in hierarchies]
-    found = []
-    for k, tree in enumerate(hierarchies):
-        lines = [(i, *tree.ancestors(i)) for i in range(len(tree.codes))]
-        length = np.array([len(line) for line in lines], np.int64)
-        found.append(
-            _Axis(
-                prod(shape[k + 1 :]),
-                shape[k],
-                np.cumsum(length) - length,
-                length,
-                np.array([code for line in lines for code in line], np.int64),
-            )
-        )
-    return found
-
-
-# ---- sums ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sums:
-    """Additive numbers of some combinations.
-
-    Attributes
-    ----------
-    places : (n,) int64
-        Ascending, each once.
-    columns : (k, n) int64
-    """
-
-    places: NDArray[np.int64]
-    columns: NDArray[np.int64]
-
-    @classmethod
-    def none(cls, k: int) -> _Sums:
-        """No combinations, of k columns."""
-        return cls(np.zeros(0, np.int64), np.zeros((k, 0), np.int64))
-
-    @classmethod
-    def of(cls, places: NDArray[np.int64], columns: NDArray[np.int64]) -> _Sums:
-        """Sum columns by place."""
-        if len(places) and int(places.max()) < min(_DENSE + 2 * len(places), 2**27):
-            return cls._counted(places, columns)
-        order = np.argsort(places, kind="stable")
-        ordered = places[order]
-        start = _starts(ordered)
-        if not len(start):
-            return cls(ordered, columns)
-        return cls(ordered[start], np.add.reduceat(columns[:, order], start, axis=1))
-
-    @classmethod
-    def _counted(cls, places: NDArray[np.int64], columns: NDArray[np.int64]) -> _Sums:
-        """Sum columns by place without a sort, where places are not much more than numbers.
-
-        Floats add whole numbers below 2**53 without error, so high and low bits are added apart:
-        there are fewer than 2**27 numbers of 26 low bits, and the high ones of sums below 2**62
-        have 36.
-        """
-        there = np.flatnonzero(np.bincount(places))
-        sums = np.empty((len(columns), len(there)), np.int64)
-        for k, column in enumerate(columns):
-            high, low = column >> 26, column & (2**26 - 1)
-            for shift, part in ((26, high), (0, low)):
-                found = np.bincount(places, weights=part)[there].astype(np.int64) << shift
-                sums[k] = found if shift else sums[k] + found
-        return cls(there, sums)
-
-    def plus(self, other: _Sums) -> _Sums:
-        """Sum of both."""
-        if not len(self.places) or not len(other.places):
-            return self if len(self.places) else other
-        return _Sums.of(
-            np.concatenate([self.places, other.places]),
-            np.concatenate([self.columns, other.columns], axis=1),
-        )
-
-    def carried_up(self, axes: Sequence[_Axis]) -> _Sums:
-        """Return the sums of all combinations that these inner ones add up into."""
-        found = self
-        for axis in axes:
-            pairs = int(axis.length[axis.code(found.places)].sum())
-            check_memory(
-                pairs * 8 * (4 + 2 * len(found.columns)),
-                f"the table would have more than {len(found.places)} cells",
-                "use fewer codes or dimensions, or codes of a coarser level of a hierarchy",
-            )
-            source, above = axis.up(found.places)
-            found = _Sums.of(above, found.columns[:, source])
-        return found
-
-    def at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Columns at some ascending places, all of these among them; 0 at the others."""
-        found = np.zeros((len(self.columns), len(places)), np.int64)
-        found[:, np.searchsorted(places, self.places)] = self.columns
-        return found
-
-
-def _starts(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each run of equal numbers begins."""
-    if not len(ordered):
-        return np.zeros(0, np.int64)
-    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-
-
-# ---- largest contributions -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Largest:
-    """Contributions, ordered by place and then from the largest down.
-
-    Attributes
-    ----------
-    places, amount, owner, weight : (n,) int64
-    """
-
-    places: NDArray[np.int64]
-    amount: NDArray[np.int64]
-    owner: NDArray[np.int64]
-    weight: NDArray[np.int64]
-
-    @classmethod
-    def none(cls) -> _Largest:
-        """No contributions."""
-        return cls(*(np.zeros(0, np.int64) for _ in range(4)))
-
-    def take(self, kept: NDArray[np.int64] | NDArray[np.bool_]) -> _Largest:
-        """Return some of them."""
-        return _Largest(self.places[kept], self.amount[kept], self.owner[kept], self.weight[kept])
-
-    def numbered(self, first: int) -> _Largest:
-        """Return them with the numbers of contributors raised."""
-        return _Largest(self.places, self.amount, self.owner + first, self.weight)
-
-    def ranked(self) -> _Largest:
-        """Return them from the largest down, whatever their place.
-
-        Equal contributions are told apart by their contributor, so no order of rows shows.
-        """
-        high, low = int(self.amount.max()), int(self.amount.min())
-        owners = int(self.owner.max()) + 2
-        if (high - low + 1) * owners < _KEYS:
-            return self.take(np.argsort((high - self.amount) * owners + (self.owner + 1)))
-        return self.take(np.lexsort((self.owner, -self.amount)))
-
-    def best(self, top: int) -> _Largest:
-        """Keep the largest ones of each place."""
-        n = len(self.places)
-        if not n:
-            return self
-        if (int(self.places.max()) + 1) * n >= _KEYS:
-            order = np.lexsort((self.owner, -self.amount, self.places))
-            return self.take(order[_first(self.places[order], top)])
-        # A place and a rank among all contributions make one number, which is all that is sorted.
-        ranked = self.ranked()
-        keys = ranked.places * n + np.arange(n)
-        keys.sort()
-        return ranked.take(keys[_first(keys // n, top)] % n)
-
-    def carried_up(self, axes: Sequence[_Axis], combinations: int, top: int) -> _Largest:
-        """Largest contributions of all combinations that inner ones add up into.
-
-        Each is one contribution wherever it counts, so the largest ones of the parts are enough.
-        """
-        n = len(self.places)
-        if not n:
-            return self
-        if combinations * n >= _KEYS:
-            found = self
-            for axis in axes:
-                source, above = axis.up(found.places)
-                part = found.take(source)
-                found = _Largest(above, part.amount, part.owner, part.weight).best(top)
-            return found
-        ranked = self.ranked()
-        keys = ranked.places * n + np.arange(n)
-        for axis in axes:
-            places, rank = np.divmod(keys, n)
-            source, above = axis.up(places)
-            keys = above * n + rank[source]
-            keys.sort()
-            keys = keys[_first(keys // n, top)]
-        places, rank = np.divmod(keys, n)
-        found = ranked.take(rank)
-        return _Largest(places, found.amount, found.owner, found.weight)
-
-    def plus(self, other: _Largest, top: int) -> _Largest:
-        """Largest of both."""
-        if not len(self.places) or not len(other.places):
-            return self if len(self.places) else other
-        return _Largest(
-            np.concatenate([self.places, other.places]),
-            np.concatenate([self.amount, other.amount]),
-            np.concatenate([self.owner, other.owner]),
-            np.concatenate([self.weight, other.weight]),
-        ).best(top)
-
-
-def _first(ordered: NDArray[np.int64], top: int) -> NDArray[np.bool_]:
-    """Mark the first ones of each run of equal numbers."""
-    kept = np.ones(len(ordered), dtype=bool)
-    kept[top:] = ordered[top:] != ordered[:-top]
-    return kept
-
-
-# ---- all of it -----------------------------------------------------------------------------------
+_Known = tuple[dict[bool, Sums], dict[bool, Largest]]
+"""Sums and largest contributions of a side; see `_Side`."""
 
 
 class _Side:
@@ -427,10 +161,10 @@ class _Side:
 
     Attributes
     ----------
-    inner, apart : _Sums
-        Number, weight and weighted sum of contributions: of those who contribute to one inner cell
-        only, by inner cell; of all others, by cell, margins included.
-    inner_largest, apart_largest : _Largest
+    sums : mapping of bool to Sums
+        Number, weight and weighted sum of contributions. True: of those who contribute to one
+        inner cell only, by inner cell; False: of all others, by cell, margins included.
+    largest : mapping of bool to Largest
         The largest of both.
     """
 
@@ -438,40 +172,38 @@ class _Side:
         self._top, self._combinations = top, combinations
         # By place the least of the largest contributions known, below which others do not count.
         self._floor: dict[bool, NDArray[np.int64]] = {}
-        self.inner = self.apart = _Sums.none(3)
-        self.inner_largest = self.apart_largest = _Largest.none()
+        self.sums = dict.fromkeys((True, False), Sums.none(3))
+        self.largest = dict.fromkeys((True, False), Largest.none())
 
-    def add(self, found: _Largest, *, inner: bool) -> None:
+    def add(self, found: Largest, *, inner: bool) -> None:
         """Add contributions, each of another contributor within its cell."""
         ones = np.ones(len(found.places), np.int64)
         columns = np.stack([ones, found.weight, found.weight * found.amount])
-        sums, floor = _Sums.of(found.places, columns), self._floor.get(inner)
+        sums, floor = Sums.of(found.places, columns), self._floor.get(inner)
         if floor is not None:
             found = found.take(found.amount >= floor[found.places])
-        largest = found.best(self._top)
-        if inner:
-            self.inner = self.inner.plus(sums)
-            self.inner_largest = largest = self.inner_largest.plus(largest, self._top)
-        else:
-            self.apart = self.apart.plus(sums)
-            self.apart_largest = largest = self.apart_largest.plus(largest, self._top)
+        self.sums[inner] = self.sums[inner].plus(sums)
+        largest = self.largest[inner].plus(found.best(self._top), self._top)
+        self.largest[inner] = largest
         if self._combinations <= _MOST_FLOORS:
             floor = np.full(self._combinations, np.iinfo(np.int64).min)
             last = largest.places[self._top - 1 :] == largest.places[: -self._top + 1 or None]
             floor[largest.places[self._top - 1 :][last]] = largest.amount[self._top - 1 :][last]
             self._floor[inner] = floor
 
-    def known(self, first: int) -> tuple[_Sums, _Sums, _Largest, _Largest]:
+    def known(self, first: int) -> _Known:
         """Return all that was added, contributors numbered from here on."""
-        largest = self.inner_largest.numbered(first), self.apart_largest.numbered(first)
-        return self.inner, self.apart, *largest
+        raised = {
+            inner: largest._replace(owner=largest.owner + first)
+            for inner, largest in self.largest.items()
+        }
+        return dict(self.sums), raised
 
-    def join(self, known: tuple[_Sums, _Sums, _Largest, _Largest]) -> None:
+    def join(self, known: _Known) -> None:
         """Add what was added elsewhere."""
-        inner, apart, inner_largest, apart_largest = known
-        self.inner, self.apart = self.inner.plus(inner), self.apart.plus(apart)
-        self.inner_largest = self.inner_largest.plus(inner_largest, self._top)
-        self.apart_largest = self.apart_largest.plus(apart_largest, self._top)
+        for inner, sums in known[0].items():
+            self.sums[inner] = self.sums[inner].plus(sums)
+            self.largest[inner] = self.largest[inner].plus(known[1][inner], self._top)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -480,7 +212,7 @@ class Partial:
 
     Attributes
     ----------
-    sums : _Sums
+    sums : Sums
     sides : tuple
         See `_Side.known`.
     smallest : int
@@ -489,8 +221,8 @@ class Partial:
         Whether records have contributors.
     """
 
-    sums: _Sums
-    sides: tuple[tuple[_Sums, _Sums, _Largest, _Largest], ...]
+    sums: Sums
+    sides: tuple[_Known, ...]
     smallest: int
     size: _Size
     owned: bool
@@ -518,9 +250,9 @@ class Tally:
         self._pairs = _MOST_PAIRS if pairs is None else min(pairs, _MOST_PAIRS)
         self._combinations = check_combinations(hierarchies)
         self._shape = tuple(len(tree.codes) for tree in hierarchies)
-        self._axes = _axes(hierarchies)
+        self._axes = axes_of(hierarchies)
         self._negative, self._top = negative, top
-        self._sums = _Sums.none(2)
+        self._sums = Sums.none(2)
         sides = 0 if not top else 2 if negative == "split" else 1
         self._sides = [_Side(top, self._combinations) for _ in range(sides)]
         self._smallest = 0
@@ -546,13 +278,13 @@ class Tally:
         leaf = np.ravel_multi_index(records.positions, self._shape)
         amount, weight, owner = records.amount, records.weight, records.contributor
         columns = np.stack([weight * amount, np.ones_like(leaf)])
-        self._sums = self._sums.plus(_Sums.of(leaf, columns))
+        self._sums = self._sums.plus(Sums.of(leaf, columns))
         if not self._sides:
             return
         if owner is None:
-            self._contribute(_Largest(leaf, amount, np.full_like(leaf, -1), weight), inner=True)
+            self._contribute(Largest(leaf, amount, np.full_like(leaf, -1), weight), inner=True)
             return
-        if (int(owner.max()) + 1) * self._combinations < _KEYS:
+        if (int(owner.max()) + 1) * self._combinations < KEYS:
             order = np.argsort(owner * self._combinations + leaf)
         else:
             order = np.lexsort((leaf, owner))
@@ -560,7 +292,7 @@ class Tally:
         start = np.flatnonzero(
             np.concatenate([[True], (leaf[1:] != leaf[:-1]) | (owner[1:] != owner[:-1])])
         )
-        parts = _Largest(
+        parts = Largest(
             leaf[start],
             np.add.reduceat(amount, start),
             owner[start],
@@ -620,17 +352,19 @@ class Tally:
         shift = self._smallest if self._negative == "shift" else 0
         self._size.check(-shift)
         inner = self._sums.places
-        columns = [self._sums.columns, *(side.inner.at(inner) for side in self._sides)]
-        cells = _Sums(inner, np.concatenate(columns)).carried_up(self._axes)
+        columns = [self._sums.columns, *(side.sums[True].at(inner) for side in self._sides)]
+        cells = Sums(inner, np.concatenate(columns)).carried_up(self._axes)
         people: Contributors | None = None
         for number, side in reversed(list(enumerate(self._sides))):
-            sums = cells.columns[2 + 3 * number : 5 + 3 * number] + side.apart.at(cells.places)
-            largest = side.inner_largest.carried_up(self._axes, self._combinations, self._top)
-            largest = largest.plus(side.apart_largest, self._top)
+            sums = cells.columns[2 + 3 * number : 5 + 3 * number] + side.sums[False].at(
+                cells.places
+            )
+            largest = side.largest[True].carried_up(self._axes, self._combinations, self._top)
+            largest = largest.plus(side.largest[False], self._top)
             people = self._people(cells.places, sums, largest, shift, people)
         return Grouped(cells.places, cells.columns[0], cells.columns[1], people)
 
-    def _contribute(self, found: _Largest, *, inner: bool) -> None:
+    def _contribute(self, found: Largest, *, inner: bool) -> None:
         """Add contributions with their signs as the rules shall see them."""
         if not len(found.places):
             return
@@ -640,15 +374,13 @@ class Tally:
             first, second = self._sides
             first.add(found.take(amount >= 0), inner=inner)
             below = found.take(amount < 0)
-            second.add(
-                _Largest(below.places, -below.amount, below.owner, below.weight), inner=inner
-            )
+            second.add(below._replace(amount=-below.amount), inner=inner)
             return
         if self._negative == "abs":
-            found = _Largest(found.places, np.abs(amount), found.owner, found.weight)
+            found = found._replace(amount=np.abs(amount))
         self._sides[0].add(found, inner=inner)
 
-    def _blocks(self, parts: _Largest) -> Iterator[_Largest]:
+    def _blocks(self, parts: Largest) -> Iterator[Largest]:
         """Contributions in blocks of whole contributors."""
         if not len(parts.places):
             return
@@ -656,15 +388,15 @@ class Tally:
         for axis in self._axes:
             pairs *= axis.length[axis.code(parts.places)]
         before = np.cumsum(pairs) - pairs
-        start = _starts(parts.owner)
+        start = starts_of(parts.owner)
         block = before[start] // self._pairs
-        edges = [*start[_starts(block)].tolist(), len(parts.places)]
+        edges = [*start[starts_of(block)].tolist(), len(parts.places)]
         for begin, end in pairwise(edges):
             yield parts.take(np.arange(begin, end))
 
-    def _spread(self, parts: _Largest) -> _Largest:
+    def _spread(self, parts: Largest) -> Largest:
         """Sum contributors of several inner cells anew in every cell above these."""
-        start = _starts(parts.owner)
+        start = starts_of(parts.owner)
         owners, n = parts.owner[start], len(start)
         local = np.repeat(np.arange(n), np.diff(start, append=len(parts.owner)))
         places, source = parts.places, np.arange(len(parts.places))
@@ -673,17 +405,17 @@ class Tally:
             source = source[again]
         key = places * n + local[source]
         order = np.argsort(key)
-        start = _starts(key[order])
+        start = starts_of(key[order])
         place, owner = np.divmod(key[order][start], n)
         source = source[order]
         amount = np.add.reduceat(parts.amount[source], start)
-        return _Largest(place, amount, owners[owner], parts.weight[source][start])
+        return Largest(place, amount, owners[owner], parts.weight[source][start])
 
     def _people(
         self,
         places: NDArray[np.int64],
         sums: NDArray[np.int64],
-        largest: _Largest,
+        largest: Largest,
         shift: int,
         opposite: Contributors | None,
     ) -> Contributors:
@@ -702,15 +434,15 @@ class Tally:
 
 
 def _filled(
-    rows: NDArray[np.int64], largest: _Largest, n: int, top: int, unit: int, shift: int
+    rows: NDArray[np.int64], largest: Largest, n: int, top: int, unit: int, shift: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Arrays (n, top) of contributions and contributors, each repeated by its rounded weight."""
     copies = np.clip((2 * largest.weight + unit) // (2 * unit), 1, top)
     if (copies > 1).any():
         source = np.repeat(np.arange(len(rows)), copies)
-        source = source[_first(rows[source], top)]
+        source = source[first_of(rows[source], top)]
         rows, largest = rows[source], largest.take(source)
-    start = _starts(rows)
+    start = starts_of(rows)
     column = np.arange(len(rows)) - np.repeat(start, np.diff(start, append=len(rows)))
     tops = np.zeros((n, top), np.int64)
     ids = np.full((n, top), -1, np.int64)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import csp.tables.microdata.combinations
 import csp.tables.microdata.from_microdata
 import csp.tables.microdata.grouping
 from csp import Hierarchy, InputError, Mechanism, Table
@@ -79,9 +80,10 @@ def test_batches_do_not_show(data, options, batch, pairs, keys):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csp.tables.microdata.grouping, "MAX_BATCH", batch)
         patch.setattr(csp.tables.microdata.grouping, "_MOST_PAIRS", pairs)
-        patch.setattr(csp.tables.microdata.grouping, "_KEYS", keys)
+        for module in (csp.tables.microdata.combinations, csp.tables.microdata.grouping):
+            patch.setattr(module, "KEYS", keys)
         if keys == 1:
-            patch.setattr(csp.tables.microdata.grouping, "_DENSE", -100)
+            patch.setattr(csp.tables.microdata.combinations, "_DENSE", -100)
             patch.setattr(csp.tables.microdata.grouping, "_MOST_FLOORS", 0)
         assert everything(tabulated(data, **options)) == whole
 
