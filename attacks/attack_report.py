@@ -287,18 +287,17 @@ def report(
         integer, max_tables,
     )  # fmt: skip
     found = []
-    for i, (name, (missing, attack)) in enumerate(_ATTACKS.items()):
-        reason = missing(setting)
-        if reason:
-            found.append(Finding(name, NOT_RUN, reason=reason))
+    lacking = _lacking(setting)
+    left = len(_ATTACKS) - len(lacking)
+    for name, attack in _ATTACKS.items():
+        if name in lacking:
+            found.append(Finding(name, NOT_RUN, reason=lacking[name]))
             continue
-        left = sum(not absent(setting) for absent, _ in list(_ATTACKS.values())[i:])
         try:
             found.append(attack(setting, clock.part(1 / left)))
-        except OutOfTime as error:
+        except (OutOfTime, CertificateError) as error:
             found.append(Finding(name, CUT_SHORT, reason=_sentence(error)))
-        except CertificateError as error:
-            found.append(Finding(name, CUT_SHORT, reason=_sentence(error)))
+        left -= 1
     return AttackReport(release, tuple(found))
 
 
@@ -434,49 +433,38 @@ def _posterior(setting: _Setting, clock: Clock) -> Finding:
     return _finding("posterior", verdict, found, exposed)
 
 
-def _no_knowledge(setting: _Setting) -> str:
-    return "" if setting.knowledge else "Nothing was given of what contributors know (knowledge=)."
-
-
-def _no_coalition(setting: _Setting) -> str:
-    if _no_knowledge(setting):
-        return _no_knowledge(setting)
-    if setting.width is None and setting.percent is None:
-        return "Nothing was given that coalitions must not reach (width= or percent=)."
-    return ""
-
-
-def _no_mechanism(setting: _Setting) -> str:
-    return "" if setting.mechanism is not None else "The algorithm is not known (mechanism)."
-
-
-def _no_prior(setting: _Setting) -> str:
+def _lacking(setting: _Setting) -> dict[str, str]:
+    """Name the attacks that cannot run, and what each of them lacks."""
+    lacking = {}
+    if not setting.knowledge:
+        lacking = dict.fromkeys(
+            ("insiders", "smallest_coalition"),
+            "Nothing was given of what contributors know (knowledge=).",
+        )
+    elif setting.width is None and setting.percent is None:
+        lacking["smallest_coalition"] = (
+            "Nothing was given that coalitions must not reach (width= or percent=)."
+        )
+    if not setting.others:
+        lacking["differencing"] = "No other release was given (others=)."
     if setting.mechanism is None:
-        return _no_mechanism(setting)
-    if setting.prior is None and setting.mechanism.defence is None:
-        return "No prior was given (prior=), and the mechanism has no decoys."
-    return ""
+        lacking |= dict.fromkeys(
+            ("matching", "posterior"), "The algorithm is not known (mechanism)."
+        )
+    elif setting.prior is None and setting.mechanism.defence is None:
+        lacking["posterior"] = "No prior was given (prior=), and the mechanism has no decoys."
+    return lacking
 
 
-def _no_others(setting: _Setting) -> str:
-    return "" if setting.others else "No other release was given (others=)."
-
-
-def _never(setting: _Setting) -> str:
-    del setting
-    return ""
-
-
-_ATTACKS: dict[str, tuple[Callable[[_Setting], str], Callable[[_Setting, Clock], Finding]]] = {
-    "disclosed": (_never, _disclosed),
-    "disclosed_sums": (_never, _sums),
-    "insiders": (_no_knowledge, _insiders),
-    "smallest_coalition": (_no_coalition, _coalitions),
-    "differencing": (_no_others, _differencing),
-    "matching": (_no_mechanism, _matching),
-    "posterior": (_no_prior, _posterior),
+_ATTACKS: dict[str, Callable[[_Setting, Clock], Finding]] = {
+    "disclosed": _disclosed,
+    "disclosed_sums": _sums,
+    "insiders": _insiders,
+    "smallest_coalition": _coalitions,
+    "differencing": _differencing,
+    "matching": _matching,
+    "posterior": _posterior,
 }
-"""What each attack lacks, in words, and the attack."""
 
 
 # ---- words ---------------------------------------------------------------------------------------

@@ -22,9 +22,8 @@ from csp.formats.delimited import (
     is_parquet,
     open_parquet,
     open_text,
-    with_points,
-    without_missing,
 )
+from csp.formats.marks import with_points, without_missing
 from csp.formats.reading import encoding_name
 from csp.tables.units import is_missing, unmasked
 

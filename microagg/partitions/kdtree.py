@@ -280,9 +280,8 @@ def build(tree: Tree, points: Any, names: Any) -> None:
         parent = tree.above[node]
         lane = node - tree.first[parent]
         tree.reach[parent, lane] = reach
-        for j in range(d):
-            tree.low[parent, j, lane] = low[j]
-            tree.high[parent, j, lane] = high[j]
+        tree.low[parent, :, lane] = low
+        tree.high[parent, :, lane] = high
 
 
 def widest(columns: Any, begin: int, end: int) -> int:
@@ -363,11 +362,7 @@ def measure(tree: Tree, leaf: int, low: Any, high: Any) -> float:
         high[j] = largest(block[j, :used])
     reach = 0.0
     for lane in range(used):
-        total = 0.0
-        for j in range(len(low)):
-            t = block[j, lane] - tree.centre[j]
-            total += t * t
-        reach = max(reach, total)
+        reach = max(reach, squared(block[:, lane], tree.centre))
     return reach
 
 
@@ -663,10 +658,7 @@ def farthest_from(tree: Tree, groups: Groups, points: Any, point: Any, search: S
             row = groups.head[group]
             if lanes[lane] > best or (lanes[lane] == best and row < first):
                 best, winner, first = lanes[lane], group, row
-    away = 0.0
-    for j in range(len(point)):
-        t = points[winner, j] - tree.centre[j]
-        away += t * t
+    away = squared(points[winner], tree.centre)
     search.aim[0] = min(max(np.sqrt(best / away), GENTLE), STEEP) if away > 0 else STEEP
     return winner
 

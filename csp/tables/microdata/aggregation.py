@@ -26,9 +26,8 @@ from csp.formats.delimited import (
     is_parquet,
     open_parquet,
     open_text,
-    undeclared_na,
-    with_points,
 )
+from csp.formats.marks import undeclared_na, with_points
 from csp.memory import size_text, taken_memory
 from csp.tables.columns import (
     TextFile,
