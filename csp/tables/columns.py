@@ -194,15 +194,7 @@ def numbered_codes(column: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.in
     if column.dtype.kind in "iu":
         found, number = _numbered_whole(column)
         return tuple(map(str, found.tolist())), number
-    items = column.tolist()
-    first: dict[Any, int] = {}
-    if column.dtype.kind == "U":
-        for item in dict.fromkeys(items):
-            first[item] = len(first)
-        number = np.fromiter(map(first.__getitem__, items), np.int64, len(items))
-        codes = [item.strip() for item in first]
-    else:
-        number, codes = _numbered_objects(items)
+    number, codes = _numbered_objects(column.tolist())
     texts = sorted(set(codes))
     place = {text: i for i, text in enumerate(texts)}
     rank = np.array([place[code] for code in codes], np.int64)
@@ -240,11 +232,9 @@ def _numbered_whole(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int6
 def _numbered_objects(items: list[Any]) -> tuple[NDArray[np.int64], list[str]]:
     """Give objects numbers; also returns the code of each number."""
     try:
-        kinds = {type(item) for item in items}
+        kinds = set(map(type, items))
         if kinds <= {str, type(None)}:  # equal objects are one code then
-            seen: dict[Any, int] = {}
-            for item in dict.fromkeys(items):
-                seen[item] = len(seen)
+            seen = {item: i for i, item in enumerate(dict.fromkeys(items))}
             number = np.fromiter(map(seen.__getitem__, items), np.int64, len(items))
             return number, [_code(item) for item in seen]
         # 1 and True and 1.0 are equal and not one code.
@@ -374,13 +364,12 @@ def _frame_of(data: Any) -> Any:
 def _from_frame(data: Any, names: Sequence[str]) -> Columns:
     import narwhals as nw
 
-    unreadable = nw.exceptions.NarwhalsError
     frame = _frame_of(data)
     try:
         check_names(names, frame.collect_schema().names())
         wanted = frame.select(list(dict.fromkeys(names)))
         eager = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
-    except unreadable as error:
+    except nw.exceptions.NarwhalsError as error:
         msg = f"the data frame cannot be read: {' '.join(str(error).split())}"
         raise InputError(msg) from error
     library = str(nw.get_native_namespace(frame).__name__)

@@ -1,4 +1,4 @@
-"""Tables of aggregated frames: one row per cell, with or without margins; and frames of columns."""
+"""Tables of aggregated frames: one row per cell, with or without margins."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, Number, exact, most_text, number_text
-from csp.tables.columns import LIBRARIES, read_columns, text_codes
+from csp.tables.columns import read_columns, text_codes
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import check_leaves, total_codes
 from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up
-from csp.tables.units import NotUnits, to_units
+from csp.tables.units import column_units
 
 if TYPE_CHECKING:
     from csp.tables.table import Table
 
-__all__ = ["columns_to_frame", "table_from_frame"]
+__all__ = ["table_from_frame"]
 
 _RECORDS = "give the records themselves, without --aggregated"
 
@@ -130,7 +130,7 @@ def table_from_frame(
     units, scale = _measures(found, measures, decimals)
     present = np.zeros(len(labels), dtype=bool)
     present[cells] = True
-    complete = _check_complete(present, trees, shape, names, labels)
+    complete = _check_complete(present, trees, names, labels)
     values = np.zeros(len(labels), np.int64)
     values[cells] = units[value]
     counts = count == value and not top
@@ -176,40 +176,6 @@ def table_from_frame(
     ]
     check_leaves(table, trees, doubtful)
     return table
-
-
-def columns_to_frame(columns: Mapping[str, Any], library: str = "") -> Any:
-    """Make a data frame of the given library.
-
-    Parameters
-    ----------
-    columns : mapping of str to sequence or (n,) array
-    library : str
-        "pandas", "polars" or "pyarrow"; "" takes the first of them that is installed.
-
-    Raises
-    ------
-    InputError
-        If the library is unknown or not installed; the message says what to install.
-    """
-    from importlib import import_module
-    from importlib.util import find_spec
-
-    if library and library not in LIBRARIES:
-        msg = f"{library!r} is not one of {', '.join(LIBRARIES)}"
-        raise InputError(msg)
-    installed = [name for name in ([library] if library else LIBRARIES) if find_spec(name)]
-    if not installed:
-        wanted = library or "pandas"
-        msg = f"a data frame needs {library or ' or '.join(LIBRARIES)}; pip install {wanted}"
-        raise InputError(msg)
-    plain = {name: _plain(column) for name, column in columns.items()}
-    module = import_module(installed[0])
-    return module.table(plain) if installed[0] == "pyarrow" else module.DataFrame(plain)
-
-
-def _plain(column: Any) -> list[Any]:
-    return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
 
 def _dimensions(
@@ -264,18 +230,23 @@ def _check_duplicates(
         raise InputError(msg)
 
 
+def _inner(trees: Sequence[Hierarchy]) -> NDArray[np.bool_]:
+    """Mark the inner cells in an array of all cells."""
+    inner = np.zeros([len(tree.codes) for tree in trees], dtype=bool)
+    inner[np.ix_(*(tree.leaves for tree in trees))] = True
+    return inner
+
+
 def _check_complete(
     present: NDArray[np.bool_],
     trees: Sequence[Hierarchy],
-    shape: tuple[int, ...],
     names: tuple[str, ...],
     labels: Sequence[tuple[str, ...]],
 ) -> bool:
     """Whether the margins are given; a cell with a row needs all of its totals then."""
-    cube = present.reshape(shape)
-    margin = np.ones(shape, dtype=bool)
-    margin[np.ix_(*(tree.leaves for tree in trees))] = False
-    if not (cube & margin).any():
+    inner = _inner(trees)
+    cube = present.reshape(inner.shape)
+    if not (cube & ~inner).any():
         return False
     # A total may do without a row only if no cell below it has one.
     lacking = np.flatnonzero((_reached(cube, trees) & ~cube).ravel())
@@ -302,9 +273,7 @@ def _added_up(
     """
     sums = sum_up(values.reshape([len(tree.codes) for tree in trees]), trees).ravel()
     off = np.where(present, np.abs(sums - values), 0)
-    if (off > tolerance * 10**scale).any():
-        return values, ()
-    if not off.any():
+    if (off > tolerance * 10**scale).any() or not off.any():
         return values, ()
     # Which and by how much would tell of numbers that are not published.
     note = (
@@ -321,9 +290,7 @@ def _check_absent(
     labels: Sequence[tuple[str, ...]],
     absent: str,
 ) -> None:
-    inner = np.zeros([len(tree.codes) for tree in trees], dtype=bool)
-    inner[np.ix_(*(tree.leaves for tree in trees))] = True
-    lacking = np.flatnonzero(inner.ravel() & ~present)
+    lacking = np.flatnonzero(_inner(trees).ravel() & ~present)
     if len(lacking) and absent == "error":
         few = len(lacking) == 1
         msg = (
@@ -364,21 +331,13 @@ def _measures(
     """Columns in units of one common scale."""
     parts, scales = {}, []
     for name in names:
-        parts[name], scale = _units(found[name], name, decimals)
+        parts[name], scale = column_units(found[name], name, decimals)
         scales.append(scale)
     common = max(scales)
     for name, scale in zip(names, scales, strict=True):
         if scale < common:
-            parts[name], _ = _units(found[name], name, common)
+            parts[name], _ = column_units(found[name], name, common)
     return parts, common
-
-
-def _units(column: NDArray[Any], name: str, decimals: int | None) -> tuple[NDArray[np.int64], int]:
-    try:
-        return to_units(column, decimals)
-    except NotUnits as error:
-        msg = f"row {error.index + 1}, column {name!r}: {error.reason}"
-        raise InputError(msg) from error
 
 
 def _bounds(
@@ -398,12 +357,7 @@ def _bounds(
     bounds = np.zeros(len(values), np.int64)
     bounds[cells[none]] = side * UNBOUNDED
     known = np.flatnonzero(~none)
-    try:
-        units, _ = to_units(np.asarray(column)[known], scale)
-    except NotUnits as error:
-        msg = f"row {int(known[error.index]) + 1}, column {name!r}: {error.reason}"
-        raise InputError(msg) from error
-    bounds[cells[known]] = units
+    bounds[cells[known]], _ = column_units(np.asarray(column)[known], name, scale, known)
     return bounds
 
 
@@ -442,7 +396,7 @@ def _contributors(
         raise InputError(msg)
     counts = np.zeros(len(values), np.int64)
     if count is not None:
-        numbers, _ = _units(found[count], count, 0)
+        numbers, _ = column_units(found[count], count, 0)
         if (numbers < 0).any():
             row = int(np.argmax(numbers < 0))
             msg = f"row {row + 1}: the count in column {count!r} is negative; correct it"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import MAX_DIGITS, MAX_VALUE, read_decimal
 
-__all__ = ["MAX_DECIMALS", "NotUnits", "is_missing", "to_units", "unmasked"]
+__all__ = ["MAX_DECIMALS", "NotUnits", "column_units", "is_missing", "to_units", "unmasked"]
 
 MAX_DECIMALS = 9
 """Most decimal places that are looked for when the caller names none."""
@@ -43,6 +43,35 @@ class NotUnits(InputError):
         super().__init__(f"position {index + 1}: {reason}")
         self.index = index
         self.reason = reason
+
+
+def column_units(
+    column: NDArray[Any],
+    name: str,
+    decimals: int | None = None,
+    rows: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int64], int]:
+    """Units of a column of data, and their scale; see `to_units`.
+
+    Parameters
+    ----------
+    column : (n,) array
+    name : str
+    decimals : int, optional
+    rows : (n,) int64, optional
+        Row of each entry, from 0, where these are some of the rows only.
+
+    Raises
+    ------
+    InputError
+        Naming row and column.
+    """
+    try:
+        return to_units(column, decimals)
+    except NotUnits as error:
+        row = error.index if rows is None else int(rows[error.index])
+        msg = f"row {row + 1}, column {name!r}: {error.reason}"
+        raise InputError(msg) from error
 
 
 def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArray[np.int64], int]:

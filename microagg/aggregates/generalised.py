@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import units_text, units_to_numbers
-from csp.tables.from_frame import columns_to_frame
+from csp.tables.frames import columns_to_frame
 
 __all__ = ["Domains", "Generalised", "Residual", "width_sums"]
 

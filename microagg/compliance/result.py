@@ -138,7 +138,7 @@ class Compliant:
         library : {"pandas", "polars", "pyarrow"}, optional
             That of the caller's data by default, or the first that is installed.
         """
-        from csp.tables.from_frame import columns_to_frame
+        from csp.tables.frames import columns_to_frame
 
         gone = self.hidden[self.partition.labels]
         means = self.partition.masked

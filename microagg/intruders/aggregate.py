@@ -84,7 +84,7 @@ class AggregateAttack:
         reveal : bool
             Whether to add the sums that follow, as floats.
         """
-        from csp.tables.from_frame import columns_to_frame
+        from csp.tables.frames import columns_to_frame
 
         columns: dict[str, Any] = {
             "row": np.arange(len(self.candidates)),

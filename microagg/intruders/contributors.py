@@ -106,7 +106,7 @@ class Insiders:
         reveal : bool
             Whether to add the relative error of the best estimate.
         """
-        from csp.tables.from_frame import columns_to_frame
+        from csp.tables.frames import columns_to_frame
 
         c, d = self.excess.shape
         columns: dict[str, Any] = {

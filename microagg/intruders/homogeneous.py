@@ -85,7 +85,7 @@ class Homogeneity:
         reveal : bool
             Whether to add the least and largest value that the intruder is left with, as text.
         """
-        from csp.tables.from_frame import columns_to_frame
+        from csp.tables.frames import columns_to_frame
 
         rows, places = np.nonzero(self.disclosed)
         columns: dict[str, Any] = {

@@ -107,7 +107,7 @@ class IdentityAttack:
         reveal : bool
             Whether to add the ends of the intervals; for exact cells they are the value.
         """
-        from csp.tables.from_frame import columns_to_frame
+        from csp.tables.frames import columns_to_frame
 
         columns: dict[str, Any] = {
             "cluster": [label[0] for label in self.labels],

@@ -123,7 +123,7 @@ class RecordLinkage:
 
     def to_frame(self, library: str | None = None) -> Any:
         """One row per person: row, nearest, right, chance. For internal files only."""
-        from csp.tables.from_frame import columns_to_frame
+        from csp.tables.frames import columns_to_frame
 
         columns = {
             "row": np.arange(len(self.right)),

@@ -111,7 +111,7 @@ class Partition:
         library : {"pandas", "polars", "pyarrow"}, optional
             That of the caller's data by default, or the first that is installed.
         """
-        from csp.tables.from_frame import columns_to_frame
+        from csp.tables.frames import columns_to_frame
 
         masked = self.masked
         columns = {name: masked[:, j] for j, name in enumerate(self.names)}
@@ -157,7 +157,7 @@ class Ranked:
 
     def to_frame(self, library: str | None = None) -> Any:
         """Masked file in the caller's kind of frame; see `Partition.to_frame`."""
-        from csp.tables.from_frame import columns_to_frame
+        from csp.tables.frames import columns_to_frame
 
         masked = self.masked
         columns = {name: masked[:, j] for j, name in enumerate(self.names)}

@@ -93,7 +93,7 @@ class Swapped:
         library : {"pandas", "polars", "pyarrow"}, optional
             That of the caller's data by default, or the first that is installed.
         """
-        from csp.tables.from_frame import columns_to_frame
+        from csp.tables.frames import columns_to_frame
 
         return columns_to_frame(self.to_columns(), self.library if library is None else library)
 

@@ -87,7 +87,7 @@ class Disclosure:
 
     def to_frame(self, library: str | None = None) -> Any:
         """One row per cell: cluster, attribute, sensitive. For internal files only."""
-        from csp.tables.from_frame import columns_to_frame
+        from csp.tables.frames import columns_to_frame
 
         c, d = self.sensitive.shape
         columns = {

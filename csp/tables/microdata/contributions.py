@@ -23,7 +23,7 @@ from csp.tables.hierarchies.coding import (
 )
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.microdata.grouping import Grouped, Tally
-from csp.tables.units import NotUnits, to_units
+from csp.tables.units import column_units
 
 __all__ = ["Found", "Numbers", "Stage", "Wanted", "check_weights", "found_of", "numbers_of"]
 
@@ -198,12 +198,12 @@ def numbers_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> Numbers:
     n = len(columns[wanted.names[0]])
     amount, scale = np.ones(n, np.int64), 0
     if wanted.value is not None:
-        amount, scale = _numbers(columns[wanted.value], wanted.value, wanted.decimals)
+        amount, scale = column_units(columns[wanted.value], wanted.value, wanted.decimals)
     if wanted.negative == "error" and (amount < 0).any():
         raise negative_value(int(np.argmax(amount < 0)) + 1, wanted.value)
     weight, weight_scale = np.ones(n, np.int64), 0
     if wanted.weight is not None:
-        weight, weight_scale = _numbers(columns[wanted.weight], wanted.weight, None)
+        weight, weight_scale = column_units(columns[wanted.weight], wanted.weight)
         if (weight <= 0).any():
             raise weight_not_positive(int(np.argmax(weight <= 0)) + 1, wanted.weight)
     owner = None
@@ -214,13 +214,3 @@ def numbers_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> Numbers:
         if wanted.weight is not None:
             check_weights(owner, weight, wanted, rows=True)
     return Numbers(amount, scale, weight, weight_scale, owner)
-
-
-def _numbers(
-    column: NDArray[Any], name: str, decimals: int | None
-) -> tuple[NDArray[np.int64], int]:
-    try:
-        return to_units(column, decimals)
-    except NotUnits as error:
-        msg = f"row {error.index + 1}, column {name!r}: {error.reason}"
-        raise InputError(msg) from error

@@ -471,7 +471,7 @@ def test_function_that_is_not_monotone_is_refused():
         ({"f": [0, 0, 0]}, "every weight"),
         ({"f": {"a9": 1}}, "a9"),
         ({"f": lambda rows: rows}, "one whole number"),
-        ({"f": lambda rows: rows.sum(axis=1) / 7}, "no whole number"),
+        ({"f": lambda rows: rows.sum(axis=1) / 7}, "did not return a whole number"),
         ({"f": Monotone(gap, (1,))}, "directions"),
         ({"f": lambda rows: rows[:, 0] * 2.0**54}, "beyond"),
         ({"f": ["1e-20", "1e20", 1]}, "digits"),
