@@ -375,18 +375,20 @@ class LpEngine:
 
     def _eliminated(self, basis: Basis, clock: Clock) -> _Table | None:
         """Find the deviation of a basis by sparse elimination, whatever its denominators."""
-        states = basis.columns
-        others = np.flatnonzero(states != Position.BASIC)
-        at = np.array([[0]] * len(others), dtype=object).reshape(-1, 1)
-        for place, i in enumerate(others.tolist()):
-            if states[i] == Position.UPPER:
-                at[place, 0] = int(self._top[i])
-            elif states[i] == Position.LOWER:
-                at[place, 0] = -int(self._bottom[i])
+        others = np.flatnonzero(basis.columns != Position.BASIC)
+        at = self._resting(basis)[others].reshape(-1, 1)
         found = determined(self._view.matrix, others, at, clock)
         if found is None or not is_deviation(self._view, found[0][:, 0], found[1]):
             return None
         return _table(found[0][:, 0], found[1])
+
+    def _resting(self, basis: Basis) -> NDArray[Any]:
+        """Exact steps of cells that a basis leaves at a bound; 0 for all others."""
+        columns = basis.columns
+        at = np.zeros(len(columns), dtype=object)
+        upper, lower = columns == Position.UPPER, columns == Position.LOWER
+        at[upper], at[lower] = self._top[upper].astype(object), -self._bottom[lower].astype(object)
+        return at
 
     def _proof(
         self, j: int, sign: int, g: NDArray[np.float64], reach: Fraction
@@ -408,11 +410,8 @@ class LpEngine:
         basis, unit = self._model.basis, self._unit
         up, down = self._top.astype(object), self._bottom.astype(object)
         for _ in range(_REFINEMENTS):
-            columns = basis.columns
-            at = np.array([0] * len(columns), dtype=object)
-            at[columns == Position.UPPER] = up[columns == Position.UPPER]
-            at[columns == Position.LOWER] = -down[columns == Position.LOWER]
-            basic = np.flatnonzero(columns == Position.BASIC)
+            at = self._resting(basis)
+            basic = np.flatnonzero(basis.columns == Position.BASIC)
             if enough is not None:
                 # The deviation alone will do, and sparse elimination finds it far sooner.
                 better = self._eliminated(basis, clock)

@@ -194,7 +194,7 @@ def numbered_codes(column: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.in
     if column.dtype.kind in "iu":
         found, number = _numbered_whole(column)
         return tuple(map(str, found.tolist())), number
-    number, codes = _numbered_objects(column.tolist())
+    number, codes = _numbered_entries(column)
     texts = sorted(set(codes))
     place = {text: i for i, text in enumerate(texts)}
     rank = np.array([place[code] for code in codes], np.int64)
@@ -229,11 +229,12 @@ def _numbered_whole(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int6
     return found[order], rank[number.ravel()]
 
 
-def _numbered_objects(items: list[Any]) -> tuple[NDArray[np.int64], list[str]]:
-    """Give objects numbers; also returns the code of each number."""
+def _numbered_entries(column: NDArray[Any]) -> tuple[NDArray[np.int64], list[str]]:
+    """Give entries numbers; also returns the code of each number."""
+    items = column.tolist()
     try:
-        kinds = set(map(type, items))
-        if kinds <= {str, type(None)}:  # equal objects are one code then
+        # Equal texts are one code.
+        if column.dtype.kind == "U" or set(map(type, items)) <= {str, type(None)}:
             seen = {item: i for i, item in enumerate(dict.fromkeys(items))}
             number = np.fromiter(map(seen.__getitem__, items), np.int64, len(items))
             return number, [_code(item) for item in seen]

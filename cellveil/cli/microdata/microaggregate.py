@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from cellveil.cli.answers import answer, say_written
+from cellveil.cli.microdata.sentences import (
+    codes_words,
+    compliant_words,
+    count_alone,
+    count_kept,
+    kept_words,
+    plain_facts,
+    plain_words,
+    together_words,
+)
 from cellveil.cli.options import (
     Cost,
     Decimal,
@@ -32,10 +41,6 @@ if TYPE_CHECKING:
     from microagg.tables.risk import Disclosure
 
 __all__ = ["microaggregate"]
-
-
-CODES = 10
-"""Most values of an attribute that may be codes of categories."""
 
 
 Clusters = Literal["mdav", "vmdav", "mondrian"]
@@ -176,7 +181,7 @@ def microaggregate(
     whole = _kept_columns(file, kept)
     if not keep_identifiers:
         _check_identifiers(whole)
-    for line in (*_codes_words(records), *_together_words(whole)):
+    for line in (*codes_words(records), *together_words(whole)):
         say(line)
     work = _Work(
         records, k, clusters, scale, constant, negative,
@@ -187,11 +192,11 @@ def microaggregate(
     if rule is None or comply is None:
         result, judged = work.judged(rule)
         partition = result
-        facts = _plain_facts(partition, judged)
+        facts = plain_facts(partition, judged)
         columns = dict(zip(partition.names, partition.masked.T.tolist(), strict=True))
         rows: Sequence[int] | None = None
         safe = judged is None or judged.count == 0
-        lines = _plain_words(partition, judged)
+        lines = plain_words(partition, judged)
     else:
         result = found = work.compliant(rule, comply)
         facts, safe = found.summary(), True
@@ -202,14 +207,14 @@ def microaggregate(
             for j, name in enumerate(found.partition.names)
         }
         rows = found.rows.tolist() if found.dropped else None
-        lines = _compliant_words(found)
+        lines = compliant_words(found)
     beside = {
         name: codes if rows is None else [codes[i] for i in rows] for name, codes in whole.items()
     }
     if beside:
-        told = _told(columns, beside)
+        told = count_kept(columns, beside)
         facts["kept"] = told
-        lines += _kept_words(told)
+        lines += kept_words(told)
     with written_together() as files:
         if output is not None and safe:
             write_columns(output, columns | beside, files)
@@ -352,17 +357,12 @@ def _kept_columns(data: TextFile, kept: tuple[str, ...]) -> dict[str, list[str]]
     return {name: list(text_codes(column)) for name, column in zip(kept, arrays, strict=True)}
 
 
-def _alone(values: Sequence[Any]) -> int:
-    """Count the records whose value no other record has."""
-    return sum(times == 1 for times in Counter(values).values())
-
-
 def _check_identifiers(kept: dict[str, list[str]]) -> None:
     """Refuse columns that tell most records apart: they say whose means stand beside them."""
     from csp.errors import InputError
 
     for name, codes in kept.items():
-        alone = _alone(codes)
+        alone = count_alone(codes)
         if 2 * alone >= len(codes):
             msg = (
                 f"--keep {name}: {alone} of {len(codes)} records have a value there that no other "
@@ -370,129 +370,3 @@ def _check_identifiers(kept: dict[str, list[str]]) -> None:
                 "or add --keep-identifiers if all of its values are known anyway"
             )
             raise InputError(msg)
-
-
-def _together_words(kept: dict[str, list[str]]) -> list[str]:
-    """Say how many records the kept columns tell apart together."""
-    if not kept:
-        return []
-    alone = _alone(list(zip(*kept.values(), strict=True)))
-    if not alone:
-        return []
-    return [
-        f"The columns of --keep single out {alone} of {len(next(iter(kept.values())))} records: "
-        "an attacker who knows these values of a record finds its means."
-    ]
-
-
-def _codes_words(records: Records) -> list[str]:
-    """Name attributes that look like codes of categories, whose means say nothing."""
-    import numpy as np
-
-    found = []
-    for name, column in zip(records.names, records.values.T, strict=True):
-        codes = np.unique(column)
-        if 1 < len(codes) <= min(CODES, len(column) // 4) and (codes == np.rint(codes)).all():
-            found.append(name)
-    if not found:
-        return []
-    return [
-        f"Few whole numbers only in {', '.join(found)}: if they are codes of categories, their "
-        "means say nothing; leave such columns out with --attributes, or publish them with --keep."
-    ]
-
-
-def _told(columns: dict[str, Any], beside: dict[str, list[Any]]) -> dict[str, int]:
-    """Count records whose kept value follows from their cluster: all of it have the same."""
-    import microagg
-
-    found = microagg.homogeneity(columns | beside, list(columns), list(beside))
-    counts = found.disclosed.sum(axis=0).tolist()
-    return dict(zip(found.names, map(int, counts), strict=True))
-
-
-def _kept_words(told: dict[str, int]) -> list[str]:
-    open_ones = [f"{name} of {count}" for name, count in told.items() if count]
-    if not open_ones:
-        return []
-    return [
-        f"Kept as they are, values follow from their cluster alone: {', '.join(open_ones)} records."
-    ]
-
-
-def _plain_facts(partition: Partition, judged: Disclosure | None) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "method": partition.method,
-        "k": partition.k,
-        "records": len(partition.labels),
-        "attributes": list(partition.names),
-        "clusters": len(partition.sizes),
-        "smallest_cluster": int(partition.sizes.min()),
-        "largest_cluster": int(partition.sizes.max()),
-        "information_loss": partition.information_loss,
-    }
-    if judged is not None:
-        facts["disclosure"] = judged.summary()
-    return facts
-
-
-def _plain_words(partition: Partition, judged: Disclosure | None) -> list[str]:
-    sizes = partition.sizes
-    lines = [
-        f"{len(partition.labels)} records in {len(sizes)} clusters of {int(sizes.min())} to "
-        f"{int(sizes.max())} by {partition.method}; information loss "
-        f"{partition.information_loss:.4f} %."
-    ]
-    if judged is None:
-        lines.append("The means were not tested; give --rules to find sensitive ones.")
-    elif judged.count:
-        worst = sorted(judged.by_attribute.items(), key=lambda item: -item[1])[:3]
-        named = ", ".join(f"{name} {count}" for name, count in worst if count)
-        lines.append(
-            f"Unsafe: {judged.count} of {judged.cells} cluster means are sensitive under "
-            f"{judged.rule} "
-            f"({named}{', ...' if sum(c > 0 for c in judged.by_attribute.values()) > 3 else ''})."
-        )
-    else:
-        lines.append(
-            f"Safe: none of {judged.cells} cluster means is sensitive under {judged.rule}."
-        )
-    if judged is not None and judged.vacuous:
-        lines.append(
-            f"No cluster of {judged.k} can pass {judged.rule}, even with equal values; a larger k "
-            "is needed."
-        )
-    return lines
-
-
-def _compliant_words(found: Compliant) -> list[str]:
-    sizes = found.partition.sizes
-    lines = [
-        f"{len(found.rows)} records in {len(sizes)} clusters of {int(sizes.min())} to "
-        f"{int(sizes.max())}; information loss "
-        + (
-            f"{found.published_loss:.1f} %."
-            if found.suppressed is not None
-            else f"{found.information_loss:.4f} % ({found.start_loss:.4f} % and "
-            f"{found.start_unsafe} sensitive means before)."
-        )
-    ]
-    if found.suppressed is not None:
-        facts = found.suppressed.summary()
-        lines.append(
-            f"{facts['suppressed']} means suppressed ({found.suppressed.suppression.quality}), "
-            "safe against an attacker who knows all totals"
-            + (f" and {'; '.join(facts['identities'])}." if facts["identities"] else ".")
-        )
-    if found.dropped:
-        lines.append(f"{len(found.dropped)} records left out.")
-    if found.bound is not None:
-        lines.append(_bound_words(found.bound))
-    lines.append(f"Safe: no published cluster mean is sensitive under {found.rule}.")
-    return lines
-
-
-def _bound_words(bound: float) -> str:
-    if bound < 0.00005:
-        return "No lower bound on the information loss was found."
-    return f"No compliant clusters lose less than {bound:.4f} %."
