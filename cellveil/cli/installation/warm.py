@@ -71,9 +71,9 @@ def _other() -> None:
 
 def _sparse() -> None:
     from csp import Mechanism, Table
-    from csp.solve.large.axes import Axes
-    from csp.solve.large.field import Field
     from csp.solve.large.swaps import swaps
+    from csp.solve.witnesses.axes import Axes
+    from csp.solve.witnesses.field import Field
     from instances import synthetic
 
     trees = {

@@ -32,12 +32,12 @@ from csp.solve.exact.tiebreak import break_ties
 from csp.solve.exact.tree import branch
 from csp.solve.exact.unions import union_cuts_beforehand
 from csp.solve.fallback import grace
-from csp.solve.large.axes import Axes
 from csp.solve.large.engine import begins, solve_large
-from csp.solve.large.field import Field
 from csp.solve.large.relaxation import Relaxation
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.unprotectable import no_union_safe_pattern, unprotectable
+from csp.solve.witnesses.axes import Axes
+from csp.solve.witnesses.field import Field
 
 __all__ = ["solve_by_cuts"]
 
@@ -79,6 +79,7 @@ _SHARE_OF_CUTS = 0.5
 _SHARE_EARLY = 0.2
 _SHARE_BEFORE = 0.5
 _SHARE_BEFORE_LARGE = 0.1
+_SHARE_WHERE_SUBSPACES_FAIL = 0.4
 _SHARE_AFTER = 0.25
 _SMALL_GAP = 0.05
 _WIDE_GAP = 0.2
@@ -342,7 +343,7 @@ def _improve_for(run: Run, share: float) -> None:
         return
     until, patience = min(_as_long(run, share), run.soft_clock), 5
     if _is_wide(run) and run.problem.table.n_cells >= _WIDE_TABLE:
-        share = _SHARE_BEFORE_LARGE if subspaces_fail(run) else _SHARE_OF_SEARCH
+        share = _SHARE_WHERE_SUBSPACES_FAIL if subspaces_fail(run) else _SHARE_OF_SEARCH
         until, patience = max(until, run.clock.part(share)), 100
     improved(run, until, patience)
     run.tell("improved")

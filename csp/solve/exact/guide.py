@@ -1,13 +1,14 @@
 """Where patterns come from: first ones, ones that a relaxation suggests, and better ones.
 
-Networks have cheapest paths (`csp.solve.network.network`), other tables repair by witnesses,
-rerouting and large neighbourhoods. Whatever is found is offered to the run, which audits it
+Networks have cheapest paths (`csp.solve.network.network`), other tables witnesses, exchanges
+of these and large neighbourhoods. Whatever is found is offered to the run, which audits it
 exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,10 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock, now
 from csp.errors import OutOfTime
 from csp.solve.exact.state import Run
-from csp.solve.general.construct import construct
-from csp.solve.general.local_search import reroute
-from csp.solve.general.witness import WitnessPool
-from csp.solve.network.cleaning import clean
 from csp.solve.network.network import clean_paths, suppress_paths
+from csp.solve.witnesses.book import Book
+from csp.solve.witnesses.construct import prune
+from csp.solve.witnesses.exchange import drop_cells
 
 __all__ = [
     "VERY_LARGE",
@@ -54,44 +54,50 @@ _LATER_SHARE = 0.8
 _FINISH_SHARE = 0.25
 _AUDIT_SHARE = 0.3
 
-# What succeeded last in a search for better patterns, subspaces or rerouting, gets this share.
+# Share of its cost that a cell keeps at least, whatever a point holds of it.
+_LEAST_WEIGHT = 1e-3
+
+# Sweeps over the cells of a pattern at most; and the time of the one for a new pattern, as a share
+# of what is left and in seconds.
+_SWEEPS = 100
+_SOON, _SOON_SECONDS = 0.05, 5.0
+
+# What succeeded last in a search for better patterns, subspaces or exchanges, gets this share.
 _LEADING = 0.8
 
 
 def first_patterns(run: Run) -> None:
     """Offer patterns that need no relaxation."""
     weights = run.problem.cost.astype(np.float64)
-    # On very large tables better patterns follow before this one is cleaned.
-    tidy = run.problem.table.n_cells < VERY_LARGE
     if not _is_large(run):
-        _offer(run, weights, run.clock, tidy=tidy)
+        _offer(run, weights, run.clock)
         return
     until = run.clock.part(_FIRST_SHARE).within(_FIRST_SECONDS)
-    begun, began = WitnessPool(run.router.space), now()
-    _offer(run, weights, until, tidy=tidy, pool=begun)
-    missing = len(begun.missing())
-    served = len(begun.space.need) - missing
+    begun, began = Book(run.arrays), now()
+    _offer(run, weights, until, book=begun)
+    missing = sum(not begun.settled(r) for r in range(len(run.arrays.need)))
+    served = len(run.arrays.need) - missing
     # The first requirements take longest: later ones find witnesses there.
     ends_in_time = missing * (now() - began) <= served * run.clock.left
-    if run.pool is None and ends_in_time:
-        _offer(run, weights, run.clock, tidy=tidy, pool=begun)
-    if run.pool is None or run.problem.table.n_cells >= VERY_LARGE:
+    if run.served is None and ends_in_time:
+        _offer(run, weights, run.clock, book=begun)
+    if run.served is None or run.problem.table.n_cells >= VERY_LARGE:
         until = run.clock.part(_LATER_SHARE)
-        if run.pool is not None:
+        if run.served is not None:
             until = run.clock.part(_EARLY_SHARE).within(_EARLY_SECONDS)
         before = run.best_cost
         _subspaces(run, until, 5 * _PATIENCE)
         gained = run.best_cost != before
         run.subspace_share = _LEADING if gained or not ends_in_time else 1 - _LEADING
-    if run.pool is None and ends_in_time:
-        _offer(run, weights, run.clock, pool=begun)
+    if run.served is None and ends_in_time:
+        _offer(run, weights, run.clock, book=begun)
 
 
 def audit_waiting(run: Run) -> None:
     """Offer once more, with the time there is now, the last pattern whose audit did not end."""
-    pool, run.waiting = run.waiting, None
-    if pool is not None:
-        _take(run, pool)
+    witnesses, run.waiting = run.waiting, None
+    if witnesses is not None:
+        _take(run, Book.of(run.arrays, witnesses))
 
 
 def _subspaces(run: Run, until: Clock, patience: int) -> None:
@@ -104,10 +110,9 @@ def _subspaces(run: Run, until: Clock, patience: int) -> None:
         else until
     )
     search = run.neighbourhood.run(
-        clock=until, finish=finish, start=run.pool, patience=_STEPS * patience
+        clock=until, finish=finish, start=run.best, patience=_STEPS * patience
     )
-    # A descent leaves little to spare, and to look for it takes long on very large tables.
-    _take_all(run, search, until, tidy=run.problem.table.n_cells < VERY_LARGE)
+    _take_all(run, search, until)
 
 
 def _is_large(run: Run) -> bool:
@@ -115,17 +120,17 @@ def _is_large(run: Run) -> bool:
     n = run.problem.table.n_cells
     if run.net is not None or n < _LARGE:
         return False
-    space = run.router.space
-    return n * (int(space.open.sum()) - space.relations.shape[0]) <= _MOST_ENTRIES
+    dimensions = int(run.arrays.open.sum()) - run.arrays.relations.shape[0]
+    return n * dimensions <= _MOST_ENTRIES
 
 
 def subspaces_lead(run: Run) -> bool:
-    """Whether subspaces gave better patterns than repairs did, on a very large table."""
+    """Whether subspaces gave better patterns than exchanges did, on a very large table."""
     return run.problem.table.n_cells >= VERY_LARGE and run.subspace_share == _LEADING
 
 
 def subspaces_fail(run: Run) -> bool:
-    """Whether the search of subspaces has given nothing so far, or less than rerouting did."""
+    """Whether the search of subspaces has given nothing so far, or less than exchanges did."""
     return run.subspace_share <= 1 - _LEADING
 
 
@@ -184,76 +189,103 @@ def improved(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
         before = run.best_cost
         _subspaces(run, until.part(run.subspace_share), patience)
         run.subspace_share = _LEADING if run.best_cost != before else run.subspace_share
-    if run.pool is not None and not run.close_enough and not until.over:
+    if run.served is not None and not run.close_enough and not until.over:
         before = run.best_cost
-        search = reroute(
-            run.pool, clock=until, seed=run.seed, router=run.router, patience=4 * patience
-        )
-        _take_all(run, search, until)
+        _drop_cells(run, Book.of(run.arrays, run.served), until)
         run.subspace_share = 1 - _LEADING if run.best_cost != before else run.subspace_share
 
 
-def _take_all(run: Run, search: Iterator[WitnessPool], until: Clock, *, tidy: bool = True) -> None:
+def _drop_cells(run: Run, book: Book, until: Clock, sweeps: int = _SWEEPS) -> None:
+    """Do without cells of the pattern of a book, by relations and one by one, while that gains."""
+    builder, rng = run.builder, np.random.default_rng(run.seed)
+    builder.clock = until
+    idle = 0
+    for sweep in range(sweeps):
+        gained = drop_cells(book, builder, run.arrays.price, until, rng, lines=sweep % 2 == 0)
+        prune(book, run.arrays.price)
+        _take(run, book)
+        run.tell("improved")
+        idle = 0 if gained else idle + 1
+        if idle == 2 or run.close_enough or until.over:
+            break
+
+
+def _take_all(run: Run, search: Iterator[Book], until: Clock) -> None:
     """Offer what a search finds, each pattern as soon as it is found."""
-    last = None
-    for pool in search:
-        last = pool
-        _take(run, pool)
+    for book in search:
+        _take(run, book)
         run.tell("improved")
         if run.close_enough or until.over:
             break
-    if last is not None and tidy:
-        _tidy(run, last)
 
 
 def _offer(
     run: Run, weights: NDArray[np.float64], clock: Clock, *,
-    begin: NDArray[np.bool_] | None = None, tidy: bool = True, pool: WitnessPool | None = None,
+    begin: NDArray[np.bool_] | None = None, book: Book | None = None,
 ) -> None:  # fmt: skip
-    """Offer the pattern that is cheapest, more or less, where cells cost the weights."""
-    cost = run.problem.cost.astype(np.float64)
+    """Offer the pattern that is cheapest, more or less, where cells cost the weights.
+
+    Parameters
+    ----------
+    run : Run
+    weights : (n,) float64
+    clock : Clock
+    begin : (n,) bool, optional
+        Cells that are suppressed already.
+    book : Book, optional
+        Witnesses to begin with; it is changed in place, so that a search which ran out of time can
+        be taken up again.
+    """
     if run.net is None:
-        if begin is not None:
-            weights = np.where(begin, 1e-3 * weights, weights)
-        share = np.divide(weights, cost, out=np.ones(len(cost)), where=cost > 0)
-        found = construct(
-            run.problem, weights=np.maximum(share, 1e-3), clock=clock, seed=run.seed,
-            router=run.router, symmetric=False, pool=pool,
-        )  # fmt: skip
-        if isinstance(found, WitnessPool):
-            _take(run, found)
-            if tidy:
-                _tidy(run, found)
+        _offer_witnesses(run, weights, clock, begin, Book(run.arrays) if book is None else book)
         return
     path = suppress_paths(run.net, weights, clock=clock, begin=begin)
     if isinstance(path, np.ndarray):
-        path = clean_paths(run.net, path, cost)
-        if path is not None:
-            run.offer_cheaper(path)
+        path = clean_paths(run.net, path, run.problem.cost.astype(np.float64))
+        if path is not None and _is_cheaper(run, path):
+            run.offer(path)
 
 
-def _take(run: Run, pool: WitnessPool) -> None:
-    """Offer a pool's pattern, and keep the best pool."""
-    before = run.best_cost
+def _offer_witnesses(
+    run: Run, weights: NDArray[np.float64], clock: Clock, begin: NDArray[np.bool_] | None,
+    book: Book,
+) -> None:  # fmt: skip
+    """Offer a pattern of witnesses, one requirement after the other."""
+    arrays, builder = run.arrays, run.builder
+    least = _LEAST_WEIGHT * run.problem.cost
+    price = np.where(arrays.price > 0, np.maximum(weights, least), 0.0)
+    price[book.used > 0] = 0.0
+    if begin is not None:
+        price[begin] *= _LEAST_WEIGHT
+    builder.clock = clock
+    rows = np.arange(len(arrays.need))
+    with suppress(OutOfTime):
+        if not builder.serve(book, builder.order(rows), price):
+            prune(book, arrays.price)
+            _take(run, book)
+            # On very large tables a better pattern follows before this one is seen to; and one near
+            # a point of the relaxation has little to spare.
+            if begin is None and run.problem.table.n_cells < VERY_LARGE:
+                soon = run.clock.part(_SOON).within(_SOON_SECONDS)
+                _drop_cells(run, book, min(clock, soon), 2)
+
+
+def _take(run: Run, book: Book) -> None:
+    """Offer the pattern of a book, and keep the witnesses of the best one."""
+    pattern, before = book.pattern(), run.best_cost
+    if not _is_cheaper(run, pattern):
+        return
+    witnesses = tuple(book.witnesses.values())
     try:
-        run.offer_cheaper(pool.pattern(), pool, _AUDIT_SHARE if run.best is not None else 0.9)
+        run.offer(pattern, book.claims(), _AUDIT_SHARE if run.best is not None else 0.9)
     except OutOfTime:
-        # Without exact witnesses an audit can be long, and the next pattern may have them.
-        run.waiting = pool
+        # Another pattern's audit may be shorter.
+        run.waiting = witnesses
         if run.left <= 0:
             raise
     if run.best_cost != before:
-        run.pool, run.waiting = pool, None
+        run.served, run.waiting = witnesses, None
 
 
-def _tidy(run: Run, pool: WitnessPool) -> None:
-    """Offer a pool's pattern without the cells that it can spare, if it is a good one."""
-    pattern = pool.pattern()
-    if run.best_cost is not None and run.cost_of(pattern) < 1.2 * run.best_cost:
-        pattern = clean(run.problem, run.separator, pattern, clock=_soon(run))
-        run.offer_cheaper(pattern, pool)
-
-
-def _soon(run: Run) -> Clock:
-    """Give the cleaning of one pattern a small part of the time."""
-    return run.clock.part(0.05).within(5.0)
+def _is_cheaper(run: Run, pattern: NDArray[np.bool_]) -> bool:
+    return run.best_cost is None or run.cost_of(pattern) < run.best_cost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NoReturn
@@ -28,13 +28,12 @@ from csp.solve.exact.master import Answer, Master
 from csp.solve.exact.unions import union_cut
 from csp.solve.general.neighbourhood import Neighbourhood
 from csp.solve.general.separate import Separator
-from csp.solve.general.space import Space
-from csp.solve.general.witness import WitnessPool
-from csp.solve.general.witness_lp import Router
 from csp.solve.network.network import HiddenNetwork
 from csp.solve.network.separate import FlowSeparator
 from csp.solve.result import Progress, ProgressCallback, cost_of
 from csp.solve.unprotectable import no_union_safe_pattern
+from csp.solve.witnesses.construct import Builder
+from csp.solve.witnesses.field import Field, Witness
 
 # Rounds in a row that need not raise the bound by much.
 _PATIENCE = 30
@@ -46,6 +45,9 @@ _TELLS = 1e-6
 PRICED_FROM = 3_000
 
 __all__ = ["PRICED_FROM", "Run", "answer_pattern", "contenders", "drive", "too_dear"]
+
+Shown = Mapping[int, Sequence[tuple[Claim, Claim]]]
+"""Pairs of lower and upper claims about primary cells."""
 
 
 @dataclass(repr=False)
@@ -66,12 +68,11 @@ class Run:
     notes: list[str] = field(default_factory=list)
     refused: CertificateError | InputError | None = None
     ceiling: float = np.inf
-    pool: WitnessPool | None = None
-    waiting: WitnessPool | None = None
+    served: tuple[Witness, ...] | None = None
+    waiting: tuple[Witness, ...] | None = None
     subspace_share: float = 0.5
     cut_short: bool = False
     begun_locally: bool = False
-    combines: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     cutter: Cutter = field(init=False)
     net: HiddenNetwork | None = field(init=False)
@@ -98,14 +99,19 @@ class Run:
         self.bound = self.constant
 
     @cached_property
-    def router(self) -> Router:
-        """Repairs patterns of tables that are not networks."""
-        return Router(Space.of(self.problem), self.seed)
+    def arrays(self) -> Field:
+        """What may move, on tables that are not networks."""
+        return Field(self.problem, integer=self.integer, together=True)
+
+    @cached_property
+    def builder(self) -> Builder:
+        """Finds witnesses there, in the whole table."""
+        return Builder(self.arrays, None, both=False)
 
     @cached_property
     def neighbourhood(self) -> Neighbourhood:
-        """Search on such tables, which goes on where it stopped."""
-        return Neighbourhood(self.router.space, self.seed, self.router)
+        """Search there, which goes on where it stopped."""
+        return Neighbourhood(self.arrays, self.builder, self.seed)
 
     def cost_of(self, pattern: NDArray[np.bool_]) -> int:
         """Cost of the secondary cells of a pattern."""
@@ -150,15 +156,15 @@ class Run:
         raise SolverError(message)
 
     def offer(
-        self, pattern: NDArray[np.bool_], witnesses: WitnessPool | None = None, share: float = 1.0
+        self, pattern: NDArray[np.bool_], shown: Shown | None = None, share: float = 1.0
     ) -> Audit | None:
         """Audit a pattern and keep it if it is safe and cheaper.
 
         Parameters
         ----------
         pattern : (n,) bool
-        witnesses : WitnessPool, optional
-            What the pattern was made of: the audit checks these first.
+        shown : mapping, optional
+            Claims that the pattern was made of: the audit checks these first.
         share : float
             Of the time that is left, for the audit.
 
@@ -184,7 +190,7 @@ class Run:
                 pattern,
                 integer=self.integer,
                 clock=self.clock.part(share),
-                witnesses=[] if witnesses is None else witnesses.deviations(pattern),
+                shown=shown,
             )
         except (CertificateError, InputError) as error:
             self.refused = error
@@ -213,13 +219,6 @@ class Run:
         """Remember what went wrong on the way."""
         if text not in self.notes:
             self.notes.append(text)
-
-    def offer_cheaper(
-        self, pattern: NDArray[np.bool_], witnesses: WitnessPool | None = None, share: float = 1.0
-    ) -> None:
-        """Audit a pattern only if it would be the best so far; see `offer`."""
-        if self.best_cost is None or self.cost_of(pattern) < self.best_cost:
-            self.offer(pattern, witnesses, share)
 
     def narrow(self, answer: Answer) -> None:
         """Forget the free cells that no pattern as cheap as the incumbent holds.

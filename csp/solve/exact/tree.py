@@ -246,7 +246,7 @@ class _Tree:
         if len(cuts) < 5:
             found = self._misses(x, thorough=thorough)
             cuts += [cut for miss in found for cut in miss.cuts]
-        if run.combines and len(cuts) < 5:
+        if run.net is None and len(cuts) < 5:
             cuts += self._lp.combined(x, _STARTS)
         run.master.add(cuts)
         return self._lp.enter(cuts) > 0

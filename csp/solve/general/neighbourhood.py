@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
-from csp.solve.general.construct import serve
+from csp.errors import OutOfTime
 from csp.solve.general.descent import Descent, Part, descend
-from csp.solve.general.rational import in_rationals
-from csp.solve.general.space import Space
 from csp.solve.general.tableau import Tableau, null_basis
-from csp.solve.general.witness import WitnessPool, along, exactly, whole_span
-from csp.solve.general.witness_lp import Router
+from csp.solve.general.whole_vectors import Subspace, witnesses_along
+from csp.solve.witnesses.book import Book
+from csp.solve.witnesses.construct import Builder, prune
+from csp.solve.witnesses.field import Field
 
-__all__ = ["Neighbourhood", "neighbourhood"]
+__all__ = ["Neighbourhood"]
 
 # Dimensions that a step adds at most. With 12 in place of 100 patterns of hier13, hier13x13x7d and
 # hier13x13x13a are 6, 3 and 9 percent dearer after 20 s.
@@ -31,59 +31,26 @@ _EXCHANGES = 500
 _CYCLE = 100
 
 
-def neighbourhood(
-    space: Space,
-    *,
-    clock: Clock,
-    seed: int = 0,
-    start: WitnessPool | None = None,
-    router: Router | None = None,
-    patience: int | None = None,
-) -> Iterator[WitnessPool]:
-    """Open some published cells, publish as much as possible, keep what is cheaper.
-
-    Parameters
-    ----------
-    space : Space
-    clock : Clock
-        When to stop.
-    seed : int
-    start : WitnessPool, optional
-        Only patterns cheaper than its pattern are yielded; the search starts from its pattern if
-        its own first patterns are dearer.
-    router : Router, optional
-        One of the same space, to save building it.
-    patience : int, optional
-        Stop after this many steps in a row without gain (by default never).
-
-    Yields
-    ------
-    WitnessPool
-        Serves every requirement, and its pattern is strictly cheaper than the last one. Judged in
-        floats: the caller audits the pattern.
-    """
-    search = Neighbourhood(space, seed, router)
-    yield from search.run(clock=clock, start=start, patience=patience)
-
-
 class Neighbourhood:
-    """The same search, which can be taken up again where it stopped.
+    """Opens some published cells, publishes as much as possible, and keeps what is cheaper.
+
+    It can be taken up again where it stopped.
 
     Parameters
     ----------
-    space : Space
+    field : Field
+        Of all primary cells together.
+    builder : Builder
+        For the requirements that no direction serves both ways.
     seed : int
-    router : Router, optional
-        One of the same space, to save building it.
     """
 
-    def __init__(self, space: Space, seed: int = 0, router: Router | None = None) -> None:
-        self.space, self._rng = space, np.random.default_rng(seed)
-        self._router, self._seed = router, seed
+    def __init__(self, field: Field, builder: Builder, seed: int = 0) -> None:
+        self._field, self._builder = field, builder
+        self._rng = np.random.default_rng(seed)
         self._clock = self._finish = UNLIMITED
-        problem = space.problem
-        room = np.minimum(space.up, space.down)
-        need = np.array([space.need_of(i) for i in range(len(room))]) * problem.primary
+        room = field.both.astype(np.float64)
+        need = np.maximum(field.rise, field.fall) * field.problem.primary
         self._primary = need > 0
         self._inverse = np.divide(1.0, room, out=np.zeros(len(room)), where=room > 0)
         # An endless room is cut off: the search must be able to aim at every primary cell.
@@ -91,7 +58,7 @@ class Neighbourhood:
         self._targets = np.flatnonzero(self._primary & (room >= need))
         self._share = (need * self._inverse)[self._targets]
         self._trouble = np.zeros(len(self._targets))
-        basis, cells = null_basis(space)
+        basis, cells = null_basis(field)
         self._still = (room <= 0) & ~self._primary
         self._tableau = Tableau(basis, cells)
         self._shut = np.zeros(len(cells), bool)
@@ -105,37 +72,47 @@ class Neighbourhood:
         return f"Neighbourhood({self._tableau!r})"
 
     def run(
-        self, *, clock: Clock, start: WitnessPool | None = None, patience: int | None = None,
+        self, *, clock: Clock, start: NDArray[np.bool_] | None = None, patience: int | None = None,
         finish: Clock | None = None,
-    ) -> Iterator[WitnessPool]:  # fmt: skip
-        """Search on; see `neighbourhood`.
+    ) -> Iterator[Book]:  # fmt: skip
+        """Search on.
 
         Parameters
         ----------
         clock : Clock
-        start : WitnessPool, optional
+            When to stop.
+        start : (n,) bool, optional
+            A safe pattern. Only cheaper ones are yielded; the search starts from it if its own
+            first patterns are dearer.
         patience : int, optional
+            Stop after this many steps in a row without gain (by default never).
         finish : Clock, optional
             When, by `csp.clock.now`, witnesses for a pattern found at the deadline are
             complete (by default the clock).
+
+        Yields
+        ------
+        Book
+            Settles every requirement, and its pattern is strictly cheaper than the last one.
         """
         self._clock, self._finish = clock, clock if finish is None else finish
-        least = np.inf if start is None else start.cost()
-        for pool in self._begin(start):
-            if pool.cost() < least:
-                least = pool.cost()
-                yield pool
+        free = self._field.problem.free
+        least = np.inf if start is None else int(self._field.price[start & free].sum())
+        for book in self._begin(start, least):
+            if book.cost() < least:
+                least = book.cost()
+                yield book
         idle = 0
         while self._ready and not clock.over and (patience is None or idle < patience):
             idle += 1
-            for pool in self._step():
-                if pool.cost() < least:
-                    least, idle = pool.cost(), 0
-                    yield pool
+            for book in self._step():
+                if book.cost() < least:
+                    least, idle = book.cost(), 0
+                    yield book
 
     # ---- steps ---------------------------------------------------------------------------------
 
-    def _begin(self, start: WitnessPool | None) -> Iterator[WitnessPool]:
+    def _begin(self, start: NDArray[np.bool_] | None, cost: float) -> Iterator[Book]:
         """Descend from the whole space a few times, and from a given pattern."""
         n, d = self._tableau.matrix.shape
         columns = np.flatnonzero(~self._shut)
@@ -143,12 +120,13 @@ class Neighbourhood:
             return
         again = 0 if self._ready else int(np.clip(1_500_000 / (n * d), 1, 6))
         for k in range(again):
+            if self._clock.over:
+                return
             yield from self._try(columns, 0.2 * (k > 0), np.zeros(n, bool), self._best)
-        if start is not None and start.cost() < self._best:
-            outside = ~start.pattern() * 1e30
-            yield from self._try(columns, 0.0, outside > 0, start.cost())
+        if start is not None and cost < self._best:
+            yield from self._try(columns, 0.0, ~start, cost)
 
-    def _step(self) -> Iterator[WitnessPool]:
+    def _step(self) -> Iterator[Book]:
         """Open a few columns and descend; after long without gain begin a new cycle."""
         self._idle += 1
         if not self._tableau.refresh(_EXCHANGES):
@@ -164,7 +142,7 @@ class Neighbourhood:
         opened = np.flatnonzero(self._open)
         view = matrix[:, opened]
         moving: NDArray[np.bool_] = np.asarray(view.any(axis=1))
-        secondary = np.flatnonzero(moving & (self.space.price > 0))
+        secondary = np.flatnonzero(moving & (self._field.price > 0))
         if not len(secondary):
             # Nothing left to save; and a space without secondaries costs nothing.
             self._ready = False
@@ -179,7 +157,7 @@ class Neighbourhood:
             closed = rng.choice(closed, _OPENED, replace=False)
         k = int(rng.integers(1, _OPENED + 1))
         if len(closed) > k:
-            added = self.space.price @ ((matrix[:, closed] != 0) & ~moving[:, None])
+            added = self._field.price @ ((matrix[:, closed] != 0) & ~moving[:, None])
             share = 1 / (added + self._best * 1e-3 + 1e-9)
             closed = rng.choice(closed, k, replace=False, p=share / share.sum())
         columns = np.concatenate([opened, closed])
@@ -213,8 +191,8 @@ class Neighbourhood:
 
     def _try(
         self, columns: NDArray[np.int64], noise: float, favourite: NDArray[np.bool_], limit: float
-    ) -> Iterator[WitnessPool]:
-        space, matrix = self.space, self._tableau.matrix
+    ) -> Iterator[Book]:
+        field, matrix = self._field, self._tableau.matrix
         rows = np.flatnonzero(matrix[:, columns].any(axis=1))
         place = np.full(len(matrix), -1)
         place[rows] = np.arange(len(rows))
@@ -222,7 +200,7 @@ class Neighbourhood:
         if (where < 0).any():
             return
         part = Part(
-            np.ascontiguousarray(matrix[np.ix_(rows, columns)]), space.price[rows],
+            np.ascontiguousarray(matrix[np.ix_(rows, columns)]), field.price[rows],
             self._primary[rows], self._inverse[rows], where, self._share, self._trouble,
             bool((matrix[:, columns] == np.rint(matrix[:, columns])).all()),
         )  # fmt: skip
@@ -235,9 +213,9 @@ class Neighbourhood:
             self._lowest, self._idle = end.cost, 0
         if end.cost < self._best:
             self._best = end.cost
-            pool = self._pool(end, rows, place[self._tableau.cells[columns[end.open]]])
-            if pool is not None:
-                yield pool
+            book = self._book(end, rows, place[self._tableau.cells[columns[end.open]]])
+            if book is not None:
+                yield book
         if not self._clock.over:
             self._accept(end, rows, columns)
 
@@ -256,29 +234,31 @@ class Neighbourhood:
         self._open[:] = False
         self._open[columns[end.open]] = True
 
-    def _pool(
+    def _book(
         self, end: Descent, rows: NDArray[np.int64], pivots: NDArray[np.int64]
-    ) -> WitnessPool | None:
+    ) -> Book | None:
         """Witnesses of a descent, completed where one room is smaller than the need."""
-        space = self.space
+        field = self._field
         inside = np.flatnonzero(end.span.any(axis=1))
         place = np.full(len(rows), -1)
         place[inside] = np.arange(len(inside))
-        cells, pivots = rows[inside], place[pivots]
-        whole = whole_span(end.span[inside])
-        found = []
-        for vector in end.vectors:
-            z = np.zeros(len(space.up))
-            z[rows] = vector / self._inverse[rows]
+        cells = rows[inside]
+        subspace = Subspace(field, cells, end.span[inside], place[pivots])
+        vectors = [vector[inside] / self._inverse[cells] for vector in end.vectors]
+        for z in vectors:
             z[np.abs(z) < 1e-9 * float(np.abs(z).max())] = 0.0
-            if np.abs(space.relations @ z).max(initial=0.0) > 1e-7 * float(np.abs(z).max()):
+            if np.abs(subspace.relations @ z).max(initial=0.0) > 1e-7 * float(np.abs(z).max()):
                 return None
-            one = along(space, z)
-            found.append(one if whole is None else exactly(space, one, cells, whole, pivots))
-        pool = WitnessPool(space, in_rationals(space, found, cells, pivots, self._finish))
-        missing = pool.missing()
+        book = Book.of(field, witnesses_along(subspace, vectors, self._finish))
+        missing = np.array([r for r in range(len(field.need)) if not book.settled(r)], np.int64)
         if len(missing):
-            self._router = self._router or Router(space, self._seed)
-            if not serve(self._router, pool, missing, clock=self._finish):
+            builder = self._builder
+            builder.clock = self._finish
+            price = np.where(book.used > 0, 0.0, field.price)
+            try:
+                if builder.serve(book, builder.order(missing), price):
+                    return None
+            except OutOfTime:
                 return None
-        return pool.prune()
+        prune(book, field.price)
+        return book

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
-from csp.solve.general.space import Space
+from csp.solve.witnesses.field import Field
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -145,8 +145,8 @@ def eliminate_rows(matrix: Any, row: int, column: int, keep: Any, zero: float) -
     return True
 
 
-def null_basis(space: Space) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Columns that span all deviations of the open cells of a space.
+def null_basis(field: Field) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Columns that span all deviations of the open cells of a problem.
 
     Totals are expressed by their parts first, which leaves few relations for dense elimination.
 
@@ -159,8 +159,8 @@ def null_basis(space: Space) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """
     from scipy.sparse import csr_array
 
-    columns = np.flatnonzero(space.open)
-    part = csr_array(space.relations[:, columns])
+    columns = np.flatnonzero(field.open)
+    part = csr_array(field.relations[:, columns])
     part = csr_array(part[np.flatnonzero(np.diff(part.indptr))])
     total = _totals(part)
     expansion, leaves = _expand(part, total)
@@ -173,7 +173,7 @@ def null_basis(space: Space) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     inner = np.zeros((len(leaves), len(free)))
     inner[free, np.arange(len(free))] = 1.0
     inner[pivots] = -reduced[:, free]
-    basis = np.zeros((len(space.up), len(free)))
+    basis = np.zeros((len(field.up), len(free)))
     basis[columns] = expansion @ inner
     basis[np.abs(basis) < ZERO] = 0.0
     return basis, columns[leaves[free]]

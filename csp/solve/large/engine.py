@@ -17,16 +17,16 @@ from csp.problem.problem import Problem
 from csp.problem.singletons import Attackers
 from csp.solve.cuts import round_up, smallest_step
 from csp.solve.fallback import everything_suppressed, grace
-from csp.solve.large.axes import Axes
-from csp.solve.large.book import Book
-from csp.solve.large.construct import Builder, prune, serve_together
-from csp.solve.large.exchange import drop_cells
-from csp.solve.large.field import Field, Witness
 from csp.solve.large.regions import improve_regions
 from csp.solve.large.relaxation import CLOSE, Relaxation
 from csp.solve.large.swaps import occupied, swaps
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
 from csp.solve.unprotectable import unprotectable
+from csp.solve.witnesses.axes import Axes
+from csp.solve.witnesses.book import Book
+from csp.solve.witnesses.construct import Builder, prune, serve_together
+from csp.solve.witnesses.exchange import drop_cells
+from csp.solve.witnesses.field import Field, Witness
 
 __all__ = ["LARGE", "begins", "solve_large"]
 

@@ -19,13 +19,13 @@ from scipy.sparse import csc_array, csr_array
 from csp.clock import Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
-from csp.solve.large.axes import Axes
-from csp.solve.large.book import Book
-from csp.solve.large.construct import Builder
-from csp.solve.large.exchange import exchange
-from csp.solve.large.field import Field
-from csp.solve.large.local import whole_steps
 from csp.solve.large.relaxation import conditions, least
+from csp.solve.witnesses.axes import Axes
+from csp.solve.witnesses.block import whole_steps
+from csp.solve.witnesses.book import Book
+from csp.solve.witnesses.construct import Builder
+from csp.solve.witnesses.exchange import exchange
+from csp.solve.witnesses.field import Field
 
 __all__ = ["improve_regions"]
 
@@ -249,7 +249,7 @@ def improve_regions(
                 offered = [book.field.along(*steps) for steps in proposal.witnesses]
                 saved = exchange(
                     book, builder, price, proposal.published, offered=offered,
-                    chosen=proposal.chosen,
+                    chosen=proposal.chosen, banned=False,
                 )  # fmt: skip
                 gained += saved or 0.0
     return gained > 1e-9

@@ -17,8 +17,8 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.solve.cuts import Cut, smallest_step
-from csp.solve.large.field import Field
 from csp.solve.large.first_order import FirstOrder
+from csp.solve.witnesses.field import Field
 
 __all__ = ["CLOSE", "Relaxation", "Relaxed", "conditions", "least"]
 

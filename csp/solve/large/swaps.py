@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
-from csp.solve.large.axes import Axes
-from csp.solve.large.field import Field, Witness
+from csp.solve.witnesses.axes import Axes
+from csp.solve.witnesses.field import Field, Witness
 
 __all__ = ["occupied", "swaps"]
 

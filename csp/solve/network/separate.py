@@ -216,10 +216,10 @@ class FlowSeparator:
             self.solved += end - begin
             small = len(support) * (end - begin) <= _SMALL
             found = KERNELS.run("find_misses", *fixed, begin, end, left, small=small)
-            out += self._cuts(x, found, clock)
+            out += self._cuts(x, found, clock, whole=whole)
         return out
 
-    def _cuts(self, x: NDArray[np.float64], found: Any, clock: Clock) -> list[Miss]:
+    def _cuts(self, x: NDArray[np.float64], found: Any, clock: Clock, *, whole: bool) -> list[Miss]:
         missed, signs, cut_begin, near, cut_nodes = found
         net, out = self._net, []
         sides: tuple[list[Any], list[Any]] = ([], [])
@@ -239,7 +239,9 @@ class FlowSeparator:
                 if cut is not None and cut.slack(*among) < -1e-6:
                     cuts.append(cut)
             sides = ([], [])
-            out.append(Miss(p, _KINDS[int(net.needs.kind[r])], tuple(cuts)))
+            # Shares are rounded down: a point may seem to miss a little, which no cut confirms.
+            if cuts or whole:
+                out.append(Miss(p, _KINDS[int(net.needs.kind[r])], tuple(cuts)))
         return out
 
     def _cut(self, p: int, need: int, sides: list[tuple[int, int, NDArray[np.int64]]]) -> Any:

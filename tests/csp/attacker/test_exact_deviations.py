@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,16 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from csp import Problem
 from csp.attacker import elimination
 from csp.attacker.elimination import determined
-from csp.attacker.exact import is_deviation
-from csp.attacker.view import View, room
-from csp.clock import UNLIMITED, Clock, now
-from csp.solve.general.neighbourhood import neighbourhood
-from csp.solve.general.rational import in_rationals
-from csp.solve.general.space import Space
-from instances import synthetic
+from csp.clock import Clock, now
 
 
 def solve(matrix: np.ndarray, known: list[int], values: list[int]) -> list[Fraction] | None:
@@ -80,38 +72,14 @@ def test_what_cannot_end_in_time_is_not_begun() -> None:
     assert determined(matrix, np.array([2]), values, Clock(now() - 1)) is None
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_witnesses_in_floats_are_found_again_in_rationals(seed: int) -> None:
-    table = synthetic.hierarchical(seed, ((3, 3), (2, 3)))
-    primary = (table.values < 5) & ~table.margins
-    level = np.minimum(table.values, 1)
-    problem = Problem.of(table, primary, lpl=level, upl=1, cost=np.maximum(table.values, 1))
-    space = Space.of(problem)
-    *_, pool = neighbourhood(space, clock=UNLIMITED, patience=30)
-    pattern = pool.pattern()
-    cells = np.flatnonzero(pattern)
-    part = space.relations[:, cells].toarray().astype(float)
-    pivots, rank = [], 0
-    # Cells that raise the rank together with the relations are independent of those before.
-    stack = part
-    for place in range(len(cells)):
-        unit = np.zeros((1, len(cells)))
-        unit[0, place] = 1
-        wider = np.concatenate([stack, unit])
-        if np.linalg.matrix_rank(wider) > np.linalg.matrix_rank(stack):
-            stack, rank = wider, rank + 1
-            pivots.append(place)
-    blurred = [replace(w, exact=None) for w in pool.members]
-    found = in_rationals(space, blurred, cells, np.array(pivots, np.int64))
-    up, down = room(table)
-    rows = np.arange(table.relations.shape[0])
-    view = View(np.arange(table.n_cells), rows, table.relations, up, down)
-    assert all(w.exact is not None for w in found)
-    for old, new in zip(blurred, found, strict=True):
-        assert new.exact is not None
-        assert new.serves[old.serves].all()
-        for steps in new.exact[0]:
-            full = np.zeros(table.n_cells, steps.dtype)
-            full[new.cells] = steps
-            assert not full[~pattern].any()
-            assert is_deviation(view, full, new.exact[1])
+def test_denominators_may_outgrow_floats() -> None:
+    k = 70
+    matrix = np.zeros((k - 1, k), np.int64)
+    matrix[np.arange(k - 1), np.arange(k - 1)] = 1
+    matrix[np.arange(k - 1), np.arange(1, k)] = -2
+    found = determined(csr_array(matrix), np.array([0]), np.array([[1]]))
+    assert found is not None
+    numerators, divisor = found
+    assert [Fraction(int(a), divisor) for a in numerators[:, 0]] == [
+        Fraction(1, 2**i) for i in range(k)
+    ]

@@ -214,22 +214,29 @@ def test_no_time_for_a_first_pattern_suppresses_everything(monkeypatch: Any) -> 
 def test_a_pattern_whose_audit_did_not_end_is_audited_later(monkeypatch: Any) -> None:
     from csp.solve.exact import cut_loop as benders
 
-    true, begun = Run.offer, []
+    true, first, begun, late = Run.offer, benders.first_patterns, [], []
 
-    def late(self: Any, pattern: Any, witnesses: Any = None, share: float = 1.0) -> Any:
-        begun.append(share)
-        if len(begun) == 2:  # after everything suppressed
+    def offer(self: Any, pattern: Any, shown: Any = None, share: float = 1.0) -> Any:
+        begun.append(pattern.tolist())
+        if late:
             raise OutOfTime
-        return true(self, pattern, witnesses, share)
+        return true(self, pattern, shown, share)
 
-    monkeypatch.setattr(Run, "offer", late)
+    def without_time(run: Run) -> None:
+        late.append(run)
+        first(run)
+        late.clear()
+        assert run.waiting
+
+    monkeypatch.setattr(Run, "offer", offer)
+    monkeypatch.setattr(benders, "first_patterns", without_time)
     monkeypatch.setattr(benders, "VERY_LARGE", 0)
     monkeypatch.setattr(benders, "_linear_phase", lambda _: pytest.fail("that is later"))
     seen: list[int | None] = []
     with pytest.raises(pytest.fail.Exception):
         suppress(CUBE, progress=lambda p: seen.append(p.best))
     everything = int(CUBE.cost[CUBE.free | CUBE.forced].sum())
-    assert len(begun) == 3
+    assert begun[-1] == begun[-2]
     assert seen[-1] is not None
     assert seen[-1] < everything
 

@@ -10,16 +10,17 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from csp import Problem, audit, suppress
 from csp.attacker.exact import common_denominator
+from csp.audits.audit import judge
 from csp.clock import UNLIMITED, Clock
 from csp.solve.exact.cut_loop import _begin, _linear_phase
 from csp.solve.exact.guide import improved
 from csp.solve.exact.root_cuts import tighten
 from csp.solve.exact.state import Run
-from csp.solve.general.construct import construct
-from csp.solve.general.neighbourhood import neighbourhood
-from csp.solve.general.space import Space
+from csp.solve.general.neighbourhood import Neighbourhood
 from instances import synthetic
+from tests.support.independent_audit import unproved
 from tests.support.strategies import problems
+from tests.support.witnesses import is_witness, served
 
 
 def cube(shape: tuple[int, int, int], seed: int) -> Problem:
@@ -41,13 +42,12 @@ def test_rounded_cuts_hold_for_safe_patterns_and_raise_the_bound() -> None:
     assert before < run.bound <= run.best_cost
     patterns = [suppress(problem).pattern]
     rng = np.random.default_rng(1)
-    for seed in range(40):
-        found = construct(
-            problem, rank=rng.permutation(len(Space.of(problem).need)),
-            weights=rng.uniform(0.2, 2.0, problem.table.n_cells), seed=seed,
-        )  # fmt: skip
-        assert found is not None
-        patterns.append(found.pattern())
+    for _ in range(40):
+        price = np.where(problem.free, rng.uniform(0.2, 2.0, problem.table.n_cells), 0.0)
+        order = rng.permutation(len(run.arrays.need)).tolist()
+        _, book, failed = served(problem, order=order, price=price)
+        assert not failed
+        patterns.append(book.pattern())
     checked = 0
     for pattern in patterns:
         cost = int(problem.cost[pattern & problem.free].sum())
@@ -113,17 +113,6 @@ def test_witnesses_never_change_a_verdict(problem: Problem, seed: int) -> None:
     assert audit(problem, pattern, only_primary=True, witnesses=offered).safe == plain.safe
 
 
-def integer_null(problem: Problem, steps: np.ndarray, scale: int) -> bool:
-    """In Python integers: whether numerators over a denominator are a deviation."""
-    relations, table = problem.table.relations.tocoo(), problem.table
-    total = [0] * relations.shape[0]
-    for r, c, v in zip(relations.row, relations.col, relations.data, strict=True):
-        total[r] += int(v) * int(steps[c])
-    sides = zip(table.values, steps, table.lower, table.upper, strict=True)
-    inside = (int(b) * scale <= int(a) * scale + int(s) <= int(t) * scale for a, s, b, t in sides)
-    return not any(total) and all(inside)
-
-
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_exact_witnesses_of_searches_are_deviations(seed: int) -> None:
     table = synthetic.hierarchical(seed, ((3, 3), (2, 4)))
@@ -131,19 +120,17 @@ def test_exact_witnesses_of_searches_are_deviations(seed: int) -> None:
     problem = Problem.of(
         table, primary, lpl=np.minimum(1, table.values), upl=1, cost=np.maximum(table.values, 1)
     )
-    space = Space.of(problem)
-    pools = [construct(problem)]
-    pools += list(neighbourhood(space, clock=Clock.of(20), patience=20))
-    some = 0
-    for pool in pools:
-        assert pool is not None
-        pattern = pool.pattern()
-        for steps, scale in pool.deviations(pattern):
-            some += 1
-            assert integer_null(problem, steps, scale)
-            assert not steps[~pattern].any()
-        assert audit(problem, pattern, witnesses=pool.deviations(pattern), only_primary=True).safe
-    assert some > 0
+    builder, book, failed = served(problem)
+    assert not failed
+    search = Neighbourhood(book.field, builder)
+    books = [book, *search.run(clock=Clock.of(20), start=book.pattern(), patience=20)]
+    for found in books:
+        pattern, shown = found.pattern(), found.claims()
+        assert found.witnesses
+        assert all(is_witness(problem, witness) for witness in found.witnesses.values())
+        claims = [claim for pairs in shown.values() for pair in pairs for claim in pair]
+        assert unproved(problem, pattern, claims) == []
+        assert judge(problem, pattern, shown=shown).safe
 
 
 def test_a_common_denominator_is_found_where_there_is_one() -> None:

@@ -1,225 +1,39 @@
-"""Heuristics for large tables: what they call safe is safe, and every yield is cheaper."""
+"""Subspaces in which all primary cells move: the tableau, descents, and searches by them."""
 
 from __future__ import annotations
 
-import itertools
-from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
 import csp
-from csp import Problem, Unprotectable, audit, suppress
-from csp.attacker.elimination import determined
-from csp.attacker.exact import is_deviation, rationalise
-from csp.attacker.view import View, room
+from csp import Problem, audit, suppress
 from csp.clock import UNLIMITED, Clock, now
 from csp.compiled import at_once
-from csp.exact import UNBOUNDED
-from csp.solve.general.construct import construct
 from csp.solve.general.descent import Part, protecting
-from csp.solve.general.local_search import reroute
-from csp.solve.general.neighbourhood import Neighbourhood, neighbourhood
-from csp.solve.general.space import Space, tighten
+from csp.solve.general.neighbourhood import Neighbourhood
 from csp.solve.general.tableau import ZERO, Tableau, eliminate, eliminate_rows, null_basis
-from csp.solve.general.witness import WitnessPool, along
-from instances import synthetic
-from tests.support import oracles
+from csp.solve.witnesses.book import Book
+from csp.solve.witnesses.construct import Builder
+from csp.solve.witnesses.field import Field
 from tests.support.shared import kept_limit
 from tests.support.strategies import problems
+from tests.support.witnesses import cost, cube_problem, everything, is_witness, served
 
+Pattern = np.ndarray[Any, Any]
 
-def everything(problem: Problem) -> np.ndarray:
-    return problem.forced | problem.free
-
-
-def protectable(problem: Problem) -> bool:
-    return audit(problem, everything(problem), only_primary=True).safe
-
-
-def cost(problem: Problem, pattern: np.ndarray) -> int:
-    return int(problem.cost[pattern & problem.free].sum())
-
-
-def cube_problem(shape: tuple[int, ...] = (6, 5, 4), seed: int = 1) -> Problem:
-    table = synthetic.frequency_nd(shape, seed)
-    primary = (table.values < 5) & ~table.margins
-    level = np.minimum(table.values, 2)
-    return Problem.of(table, primary, lpl=level, upl=2, cost=np.maximum(table.values, 1))
-
-
-# ---- rooms -----------------------------------------------------------------------------------
-
-
-@settings(max_examples=40)
-@given(problems())
-def test_tightened_rooms_hold_every_interval(problem: Problem) -> None:
-    up, down = tighten(problem)
-    pattern = everything(problem)
-    wide_up, wide_down = room(problem.table)
-    for i in np.flatnonzero(pattern).tolist():
-        assert up[i] <= (np.inf if wide_up[i] >= UNBOUNDED else wide_up[i])
-        assert down[i] <= (np.inf if wide_down[i] >= UNBOUNDED else wide_down[i])
-        low, high = oracles.rational_interval(problem.table, pattern, i)
-        value = int(problem.table.values[i])
-        assert up[i] >= (np.inf if high is None else float(high - value) * (1 - 1e-9))
-        assert down[i] >= (np.inf if low is None else float(value - low) * (1 - 1e-9))
-    assert not up[~pattern].any()
-    assert not down[~pattern].any()
-
-
-# ---- construction ----------------------------------------------------------------------------
-
-
-@settings(max_examples=150)
-@given(problems(max_primary=4))
-def test_construct_is_safe_wherever_full_suppression_is(problem: Problem) -> None:
-    found = construct(problem)
-    if found is None:
-        assert not protectable(problem)
-        with pytest.raises(Unprotectable):
-            suppress(problem, method="cuts")
-        return
-    assert not len(found.missing())
-    pattern = found.pattern()
-    assert audit(problem, pattern, only_primary=True).safe
-    assert not (pattern & ~everything(problem)).any()
-    assert (
-        found.cost()
-        == cost(problem, pattern)
-        >= cost(problem, suppress(problem, method="cuts").pattern)
-    )
-
-
-@settings(max_examples=60)
-@given(problems(max_primary=4))
-def test_every_witness_is_a_deviation_in_exact_numbers(problem: Problem) -> None:
-    found = construct(problem)
-    if found is None:
-        return
-    up, down = room(problem.table)
-    for member in found.members:
-        rows = np.flatnonzero(np.diff(problem.table.relations[:, member.cells].indptr))
-        view = View(
-            member.cells, rows, problem.table.relations[:, member.cells][rows],
-            up[member.cells], down[member.cells],
-        )  # fmt: skip
-        for step in member.steps:
-            # Coefficients of two in several relations bring in further powers of two.
-            many = 64 * 27720
-            near = [*rationalise(step), (np.rint(step * many).astype(np.int64), many)]
-            # A step that stops a little short of a bound is a multiple of a simple one.
-            least = np.abs(step[step != 0]).min() if step.any() else 1.0
-            near += [
-                (simple << 20, int(np.ceil(divisor / least * 1.0001 * 2**20)))
-                for simple, divisor in rationalise(step / least)
-            ]
-            exact = [n for n in near if is_deviation(view, *n)]
-            assert exact, "no rational vector near the witness keeps relations and bounds"
-
-
-@settings(max_examples=30)
-@given(problems(max_primary=4))
-def test_every_order_is_safe(problem: Problem) -> None:
-    many = len(Space.of(problem).need)
-    orders = [np.arange(many), np.arange(many)[::-1], np.random.default_rng(3).permutation(many)]
-    found = [construct(problem, rank=rank) for rank in orders]
-    assert all(pool is None for pool in found) or None not in found
-    for pool in found:
-        assert pool is None or audit(problem, pool.pattern(), only_primary=True).safe
-
-
-def test_weights_steer_the_choice() -> None:
-    table = csp.Table.from_array(np.full((4, 4), 50))
-    problem = Problem.of(table, np.arange(25) == 0, lpl=5, upl=5, publish=table.margins)
-    dear = np.ones(25)
-    dear[[1, 5, 6]] = 50.0
-    pool = construct(problem, weights=dear)
-    assert isinstance(pool, WitnessPool)
-    assert pool.cost() == 3
-    assert not pool.pattern()[[1, 5, 6]].any()
-
-
-def test_without_time_there_is_no_pattern() -> None:
-    assert construct(cube_problem(), clock=Clock(now() - 1)) is None
-
-
-# ---- pools -----------------------------------------------------------------------------------
-
-
-def test_a_pool_keeps_what_avoids_a_cell_and_drops_what_is_spare() -> None:
-    table = csp.Table.from_array(np.full((3, 3), 50))
-    problem = Problem.of(table, np.arange(16) == 0, lpl=5, upl=5, publish=table.margins)
-    space = Space.of(problem)
-    square = np.zeros((2, 16))
-    square[0, [0, 5]], square[0, [1, 4]] = 1, -1
-    square[1, [0, 10]], square[1, [2, 8]] = 1, -1
-    pool = WitnessPool(space, (along(space, z) for z in square))
-    assert not len(pool.missing())
-    assert pool.cost() == 6
-    assert len(pool.prune()) == 1
-    assert len(pool.without(np.array([5]))) == 1
-    assert len(pool.inside(pool.without(np.array([5])).pattern())) == 1
-    assert len(pool.without(np.array([0])).missing()) == 2
-
-
-# ---- searches --------------------------------------------------------------------------------
-
-
-def check_search(problem: Problem, start: WitnessPool, steps: list[WitnessPool]) -> None:
-    last = start.cost()
-    for pool in steps:
-        assert not len(pool.missing())
-        pattern = pool.pattern()
-        assert cost(problem, pattern) == pool.cost() < last
-        last = pool.cost()
-        assert audit(problem, pattern, only_primary=True).safe
-
-
-@settings(max_examples=60)
-@given(problems(max_primary=4))
-def test_rerouting_yields_cheaper_safe_patterns(problem: Problem) -> None:
-    start = construct(problem)
-    if start is None:
-        return
-    check_search(problem, start, list(reroute(start, clock=UNLIMITED, patience=15)))
-
-
-def test_rerouting_is_repeatable_and_improves() -> None:
-    start = construct(cube_problem())
-    assert isinstance(start, WitnessPool)
-    runs = [list(reroute(start, clock=UNLIMITED, seed=4, patience=60)) for _ in range(2)]
-    assert runs[0]
-    assert [p.pattern().tolist() for p in runs[0]] == [p.pattern().tolist() for p in runs[1]]
-    check_search(cube_problem(), start, runs[0])
-
-
-def test_searches_keep_the_deadline() -> None:
-    start = construct(cube_problem((8, 7, 6)))
-    assert isinstance(start, WitnessPool)
-    space = start.space
-    for search in (
-        lambda end: reroute(start, clock=Clock(end)),
-        lambda end: neighbourhood(space, clock=Clock(end), start=start),
-        lambda end: neighbourhood(space, clock=Clock(end)),
-    ):
-        with kept_limit(0.5):
-            for _ in search(now() + 0.5):
-                pass
-
-
-# ---- subspaces -------------------------------------------------------------------------------
+# ---- the tableau -----------------------------------------------------------------------------
 
 
 @settings(max_examples=60)
 @given(problems(), st.integers(0, 2**20))
 def test_the_tableau_spans_the_null_space(problem: Problem, seed: int) -> None:
-    space = Space.of(problem)
-    basis, cells = null_basis(space)
-    movable = np.flatnonzero(space.open)
+    field = Field(problem, together=True)
+    basis, cells = null_basis(field)
+    movable = np.flatnonzero(field.open)
     relations = problem.table.relations.toarray()
     assert basis.shape[1] == len(movable) - np.linalg.matrix_rank(relations[:, movable])
     tableau = Tableau(basis, cells)
@@ -231,7 +45,7 @@ def test_the_tableau_spans_the_null_space(problem: Problem, seed: int) -> None:
             tableau.exchange(int(rng.choice(able)), column)
         assert np.allclose(relations @ tableau.matrix, 0)
         assert np.allclose(tableau.matrix[tableau.cells], np.eye(len(cells)))
-        assert not tableau.matrix[~space.open].any()
+        assert not tableau.matrix[~field.open].any()
     before = tableau.matrix.copy()
     tableau.refresh()
     assert np.allclose(before, tableau.matrix)
@@ -294,64 +108,100 @@ def test_vectors_protect_wherever_a_linear_program_says_so(seed: int, k: int) ->
         assert np.allclose(matrix / room[:, None] @ y, vector)
 
 
+# ---- searches --------------------------------------------------------------------------------
+
+
+def neighbourhood(problem: Problem, seed: int = 0, *, integer: bool = False) -> Neighbourhood:
+    field = Field(problem, integer=integer, together=True)
+    return Neighbourhood(field, Builder(field, None, both=False), seed)
+
+
+def check_search(
+    problem: Problem, least: float, books: list[Book], *, integer: bool = False
+) -> None:
+    """Each pattern is safe by witnesses in exact numbers, and cheaper than the one before."""
+    for book in books:
+        assert all(book.settled(r) for r in range(len(book.field.need)))
+        assert all(is_witness(problem, witness) for witness in book.witnesses.values())
+        pattern = book.pattern()
+        assert cost(problem, pattern) == book.cost() < least
+        least = book.cost()
+        assert not (pattern & ~everything(problem)).any()
+        assert audit(problem, pattern, only_primary=True, integer=integer).safe
+
+
 @settings(max_examples=80)
-@given(problems(max_primary=4))
-def test_neighbourhoods_yield_cheaper_safe_patterns(problem: Problem) -> None:
-    start = construct(problem)
-    if start is None:
-        return
-    for given_start in (start, None):
-        steps = list(neighbourhood(start.space, clock=UNLIMITED, start=given_start, patience=15))
-        for pool in steps:
-            check_search(problem, pool, [])
-        if given_start is not None:
-            check_search(problem, start, steps)
-        for before, after in itertools.pairwise(steps):
-            check_search(problem, before, [after])
+@given(problems(max_primary=4), st.booleans())
+def test_neighbourhoods_yield_cheaper_safe_patterns(problem: Problem, integer: bool) -> None:
+    _, start, failed = served(problem, integer=integer)
+    if not failed:
+        books = neighbourhood(problem, integer=integer).run(
+            clock=UNLIMITED, start=start.pattern(), patience=15
+        )
+        check_search(problem, start.cost(), list(books), integer=integer)
+    books = neighbourhood(problem, integer=integer).run(clock=UNLIMITED, patience=15)
+    check_search(problem, np.inf, list(books), integer=integer)
 
 
 @settings(max_examples=15)
 @given(problems(max_primary=4), st.integers(0, 3))
 def test_a_search_taken_up_again_yields_cheaper_safe_patterns(problem: Problem, seed: int) -> None:
-    start = construct(
-        problem, rank=np.random.default_rng(seed).permutation(len(Space.of(problem).need))
-    )
-    if start is None:
+    rows = np.arange(len(Field(problem, together=True).need))
+    _, best, failed = served(problem, order=np.random.default_rng(seed).permutation(rows).tolist())
+    if failed:
         return
-    search = Neighbourhood(start.space, seed)
-    best = start
+    search = neighbourhood(problem, seed)
     for patience in (1, 5, 5):
-        steps = list(search.run(clock=UNLIMITED, start=best, patience=patience))
-        check_search(problem, best, steps)
-        best = steps[-1] if steps else best
+        books = list(search.run(clock=UNLIMITED, start=best.pattern(), patience=patience))
+        check_search(problem, best.cost(), books)
+        best = books[-1] if books else best
     # Past the deadline nothing is begun.
-    assert not list(search.run(clock=Clock(now() - 1), start=best))
+    assert not list(search.run(clock=Clock(now() - 1), start=best.pattern()))
 
 
-def test_denominators_may_outgrow_floats() -> None:
-    k = 70
-    matrix = np.zeros((k - 1, k), np.int64)
-    matrix[np.arange(k - 1), np.arange(k - 1)] = 1
-    matrix[np.arange(k - 1), np.arange(1, k)] = -2
-    found = determined(csr_array(matrix), np.array([0]), np.array([[1]]))
-    assert found is not None
-    numerators, divisor = found
-    assert [Fraction(int(a), divisor) for a in numerators[:, 0]] == [
-        Fraction(1, 2**i) for i in range(k)
-    ]
+def test_neighbourhoods_improve_a_first_pattern() -> None:
+    problem = cube_problem()
+    _, start, _ = served(problem)
+    books = list(neighbourhood(problem, 4).run(clock=UNLIMITED, start=start.pattern(), patience=60))
+    assert books
+    check_search(problem, start.cost(), books)
 
 
-def test_neighbourhoods_are_repeatable_and_reach_the_optimum_of_a_cube() -> None:
+@pytest.mark.parametrize("started", [True, False])
+def test_searches_keep_the_deadline(started: bool) -> None:
+    problem = cube_problem((8, 7, 6))
+    _, start, _ = served(problem)
+    search = neighbourhood(problem)
+    with kept_limit(0.5):
+        begin = start.pattern() if started else None
+        books = list(search.run(clock=Clock(now() + 0.5), start=begin))
+    check_search(problem, start.cost() if started else np.inf, books)
+
+
+def test_what_completes_the_last_pattern_has_its_own_time() -> None:
+    problem = cube_problem()
+    end = Clock(now() - 1)
+    assert not list(neighbourhood(problem).run(clock=UNLIMITED, finish=end, patience=1))
+    first = next(neighbourhood(problem).run(clock=UNLIMITED, finish=UNLIMITED, patience=1))
+    check_search(problem, np.inf, [first])
+
+
+def test_neighbourhoods_are_repeatable_and_come_near_the_optimum_of_a_cube() -> None:
     problem = cube_problem((4, 4, 3), 3)
-    space = Space.of(problem)
-    runs = [list(neighbourhood(space, clock=UNLIMITED, seed=2, patience=150)) for _ in range(2)]
-    assert [p.pattern().tolist() for p in runs[0]] == [p.pattern().tolist() for p in runs[1]]
+
+    def patterns(seed: int) -> list[list[bool]]:
+        books = neighbourhood(problem, seed).run(clock=UNLIMITED, patience=150)
+        return [book.pattern().tolist() for book in books]
+
+    one, two = patterns(2), patterns(2)
+    assert one == two
     best = suppress(problem, method="cuts", time_limit=3).bound
-    assert best <= runs[0][-1].cost() <= 1.5 * best
+    assert best <= cost(problem, one[-1]) <= 1.5 * best
 
 
 def test_a_subspace_is_cut_down_to_one_cheap_circuit() -> None:
     table = csp.Table.from_array(np.full((5, 5), 50))
     problem = Problem.of(table, np.arange(36) == 0, lpl=5, upl=5, publish=table.margins)
-    *_, last = neighbourhood(Space.of(problem), clock=UNLIMITED, patience=1)
+    *_, last = neighbourhood(problem).run(clock=UNLIMITED, patience=1)
     assert last.cost() == 3
+    assert len(last.witnesses) == 1

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, linprog, milp
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
 from benchmarks import posed
 from csp import (
@@ -25,13 +24,12 @@ from csp import (
     suppress,
 )
 from csp.clock import Clock, now
-from csp.errors import OutOfTime, SolverError
-from csp.solve.large import construct, engine, relaxation
-from csp.solve.large.axes import Axes
-from csp.solve.large.book import _Claims
-from csp.solve.large.construct import Builder
-from csp.solve.large.field import Field, Witness, movable
+from csp.errors import OutOfTime
+from csp.solve.large import engine, relaxation
 from csp.solve.large.relaxation import CLOSE, Relaxation, conditions
+from csp.solve.witnesses.axes import Axes
+from csp.solve.witnesses.construct import Builder
+from csp.solve.witnesses.field import Field, Witness
 from instances import synthetic
 from tests.csp.solve.test_agree import STRUCTURES
 from tests.csp.solve.test_suppress import integer_safe
@@ -333,49 +331,6 @@ def test_a_second_pattern_that_is_cut_short_is_completed_by_the_first(
             for claim in pair:
                 used[claim.cells] += 1
     assert used.tolist() == second.used.tolist()
-
-
-def test_what_is_suppressed_is_tried_at_once_where_witnesses_are_free(monkeypatch: Any) -> None:
-    problem = posed.office(((6,), (5,), (3,)), 150, rule="FREQ(4)", counts=True)
-    monkeypatch.setattr(construct, "_WINDOW", 2)
-    monkeypatch.setattr(construct, "_MOSTLY", 0.5)
-    true, calls = construct.serve_together, []
-
-    def watched(book: Any, clock: Any) -> None:
-        calls.append(len(book.witnesses))
-        if len(calls) % 2:
-            raise SolverError("none")
-        true(book, clock)
-
-    monkeypatch.setattr(construct, "serve_together", watched)
-    found = suppress(problem, method="large", integer=True, time_limit=20, gap=0.9)
-    assert len(calls) > 1
-    assert audit(problem, found.pattern, integer=True).safe
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_cells_that_cannot_move_are_peeled_one_after_the_other(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    m, n = rng.integers(1, 6), rng.integers(1, 9)
-    matrix = rng.integers(-1, 2, (m, n)) * (rng.random((m, n)) < 0.6)
-    cells = np.flatnonzero(rng.random(n) < 0.8)
-    left = set(cells.tolist())
-    while alone := {
-        j for row in matrix for j in left if row[j] and sum(bool(row[i]) for i in left) == 1
-    }:
-        left -= alone
-    found, part = movable(csc_array(matrix), cells)
-    assert found.tolist() == sorted(left)
-    kept = matrix[:, found]
-    assert part.toarray().tolist() == kept[kept.any(axis=1)].tolist()
-
-
-def test_claims_of_huge_steps_are_exact() -> None:
-    steps = np.array([2**40, -(2**40)])
-    claims = _Claims(Witness(np.array([3, 5]), steps, (2**40, 1), (2**30, 1)), integer=True)
-    assert claims.claim(3, 1).reach == 2**80
-    assert claims.claim(3, 1).steps.tolist() == [2**80, -(2**80)]
-    assert claims.claim(3, -1).steps.tolist() == [-(2**70), 2**70]
 
 
 def test_an_interrupt_keeps_the_best_pattern_and_a_limit_is_a_limit() -> None:

@@ -16,11 +16,11 @@ from scipy.optimize import linprog
 from csp import InputError, Problem, suppress
 from csp.clock import UNLIMITED
 from csp.solve.large import regions
-from csp.solve.large.axes import Axes
-from csp.solve.large.book import Book
-from csp.solve.large.construct import Builder
-from csp.solve.large.exchange import exchange
-from csp.solve.large.field import Field
+from csp.solve.witnesses.axes import Axes
+from csp.solve.witnesses.book import Book
+from csp.solve.witnesses.construct import Builder
+from csp.solve.witnesses.exchange import exchange
+from csp.solve.witnesses.field import Field
 from tests.csp.solve.large.test_engine import office
 from tests.csp.solve.test_agree import STRUCTURES
 from tests.support import oracles

@@ -12,9 +12,9 @@ from csp.clock import Clock
 from csp.errors import OutOfTime
 from csp.solve.large import engine
 from csp.solve.large import swaps as module
-from csp.solve.large.axes import Axes
-from csp.solve.large.field import Field, movable
 from csp.solve.large.swaps import occupied, swaps
+from csp.solve.witnesses.axes import Axes
+from csp.solve.witnesses.field import Field, movable
 from instances import synthetic
 from tests.support.independent_audit import unmet
 from tests.support.shared import uncompiled

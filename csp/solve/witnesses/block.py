@@ -13,16 +13,23 @@ from csp.attacker.exact import common_denominator
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
-from csp.solve.large.field import Field, Witness, movable
+from csp.solve.witnesses.field import Field, Witness, movable
 
 __all__ = ["Block", "Way", "whole_steps"]
 
 # What a suppressed cell costs in a program: as good as nothing, so that short witnesses win.
 _FREE = 1e-4
 
-# Floats of a solver this small are nothing.
-_ZERO = 1e-7
+# Floats of a solver this small, in its units, are nothing.
+_ZERO = 1e-6
 
+# Its absolute tolerances suit needs of about 2**10; costs beyond this are all the same to it.
+_BITS = 10
+_DEAREST = 1e6
+
+# Steps of the simplex method before an interior-point method takes over: on thousands of cells it
+# may be lost in degenerate vertices.
+_SIMPLEX_STEPS = 3000
 
 # Seconds and gap of an integer program: any witness in whole units will do.
 _WHOLE_SECONDS = 2.0
@@ -65,7 +72,9 @@ class Block:
         if whole not in self._models:
             k, m = len(self.cells), self._matrix.shape[0]
             both = csr_array(hstack([self._matrix, -self._matrix], format="csr"))
-            options: dict[str, Any] = {"mip_rel_gap": _WHOLE_GAP} if whole else {"presolve": "off"}
+            options: dict[str, Any] = {"mip_rel_gap": _WHOLE_GAP} if whole else {
+                "presolve": "off", "solver": "simplex", "simplex_iteration_limit": _SIMPLEX_STEPS,
+            }  # fmt: skip
             self._models[whole] = Model(**options).load(
                 cost=np.ones(2 * k), lower=np.zeros(2 * k), upper=np.ones(2 * k),
                 rows=both, row_lower=np.zeros(m), row_upper=np.zeros(m), integer=whole,
@@ -115,20 +124,21 @@ class Block:
         lower[p], limit[p], limit[k + p] = way.far, way.far, 0
         model = self._program(whole=whole)
         columns = np.arange(2 * k, dtype=np.int32)
-        model.set_bounds(columns, lower, np.floor(limit) if whole else limit)
-        money = price[self.cells]
+        unit = 1.0 if whole else 2.0 ** max(0, way.far.bit_length() - _BITS)
+        model.set_bounds(columns, lower / unit, np.floor(limit) if whole else limit / unit)
+        money = price[self.cells] / self._field.middle
         need = float(way.far)
         reach = np.maximum(np.maximum(limit[:k], limit[k:]), 1.0)
         weight = np.where(money > 0, money * need / np.minimum(reach, need), _FREE)
         best: Witness | None = None
         paid = np.inf
         for _ in range(programs):
-            model.set_costs(columns, np.concatenate([weight, weight]))
-            model.forget()
+            model.set_costs(columns, np.tile(np.minimum(weight, _DEAREST), 2))
             z = self._solution(model, clock.within(_WHOLE_SECONDS) if whole else clock, whole=whole)
             if z is None:
                 break
-            z[np.abs(z) < _ZERO * need] = 0.0
+            z[np.abs(z) < _ZERO] = 0.0
+            z *= unit
             cost = float(money[z != 0].sum())
             if cost >= paid:
                 break
@@ -143,7 +153,13 @@ class Block:
     def _solution(self, model: Model, clock: Clock, *, whole: bool) -> NDArray[np.float64] | None:
         """Solve a program for the steps of its cells; None if it has no solution."""
         try:
+            model.forget()
             status = model.solve(clock)
+            if status == Status.LIMIT and not (whole or clock.over):
+                model.set_option("solver", "ipm")
+                model.forget()
+                status = model.solve(clock)
+                model.set_option("solver", "simplex")
         except SolverError:
             return None
         if status != Status.OPTIMAL:
@@ -175,10 +191,11 @@ def whole_steps(matrix: csr_array, z: NDArray[np.float64]) -> NDArray[np.int64] 
     at = np.flatnonzero(z)
     size = np.abs(z[at])
     steps = np.zeros(len(z), np.int64)
-    # A vertex has whole ratios or whole units, over small denominators, and not always both.
-    for unit in (float(size.min()), 1.0):
-        divisor = common_denominator(size / unit)
-        if divisor is None or size.max() / unit * divisor >= 2.0**40:
+    # A vertex has whole ratios or whole units, over small denominators, and not always both: of
+    # the other one finds fractions that are near.
+    units = [(common_denominator(size / unit), unit) for unit in (float(size.min()), 1.0)]
+    for divisor, unit in sorted((d, unit) for d, unit in units if d is not None):
+        if size.max() / unit * divisor >= 2.0**40:
             continue
         steps[at] = np.rint(z[at] / unit * divisor)
         if (steps[at] == 0).any() or (matrix @ steps).any():

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from csp.attacker.view import room
+from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 
-__all__ = ["Field", "Witness", "movable"]
+__all__ = ["Field", "Witness", "movable", "tighten"]
 
-# Rooms are cut at this multiple of the largest level: what is further serves no requirement.
+# Rooms are cut at this multiple of the largest level, as what is further serves no requirement; and
+# where all primary cells move at once, so that a total moves by many levels.
 _ROOM = 4
+_ROOM_TOGETHER = 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -26,14 +30,14 @@ class Witness:
     ----------
     cells : (w,) int64
         Cells that move, ascending.
-    steps : (w,) int64
+    steps : (w,) int64, or Python's integers
         Not zero.
     forward, back : (int, int)
         Numerator and denominator of the largest multiple either way.
     """
 
     cells: NDArray[np.int64]
-    steps: NDArray[np.int64]
+    steps: NDArray[Any]
     forward: tuple[int, int]
     back: tuple[int, int]
 
@@ -46,6 +50,9 @@ class Field:
     problem : Problem
     integer : bool
         Whether deviations have to be whole units.
+    together : bool
+        Whether all primary cells are to move at once: rooms are those that relations leave
+        (`tighten`), and wide.
 
     Attributes
     ----------
@@ -59,6 +66,8 @@ class Field:
         Cells that have any room.
     price : (n,) float64
         Of suppressing a cell; 0 where it has to be suppressed.
+    middle : float
+        Median of the prices that are not 0.
     rise, fall : (n,) int64
         How far each cell is to rise and to fall.
     cell, kind, need : (r,) int64
@@ -67,7 +76,7 @@ class Field:
         Where the requirements of each cell begin.
     """
 
-    def __init__(self, problem: Problem, *, integer: bool = False) -> None:
+    def __init__(self, problem: Problem, *, integer: bool = False, together: bool = False) -> None:
         self.problem, self.integer = problem, integer
         self.relations: csr_array = problem.table.relations
         self.columns: csc_array = csc_array(self.relations)
@@ -79,12 +88,20 @@ class Field:
             )
         )  # fmt: skip
         # A cell with a small coefficient has to go further for the same effect.
-        most = _ROOM * largest * int(np.abs(self.relations.data).max(initial=1))
+        most = largest * int(np.abs(self.relations.data).max(initial=1))
+        most = min(most * (_ROOM_TOGETHER if together else _ROOM), 2**61)
         up, down = (np.minimum(side, most) for side in room(problem.table))
+        if together:
+            # In floats: numbers beyond 2**53 may lose a little room. What rounding adds is within
+            # the bounds, and of no use to any deviation.
+            whole = np.floor if integer else np.ceil
+            tight = (whole(np.minimum(side, most)).astype(np.int64) for side in tighten(problem))
+            up, down = (np.minimum(*sides) for sides in zip((up, down), tight, strict=True))
         self.up, self.down = np.where(movable, up, 0), np.where(movable, down, 0)
         self.both = np.minimum(self.up, self.down)
         self.open = (self.up > 0) | (self.down > 0)
         self.price = np.where(problem.free, problem.cost, 0).astype(np.float64)
+        self.middle = float(np.median(self.price[self.price > 0])) if self.price.any() else 1.0
         rise, fall = _levels(problem, self.up, self.down)
         kind, cell = np.nonzero((np.stack([rise, fall]) > 0) & problem.primary)
         self.cell, self.kind = cell, kind
@@ -94,16 +111,16 @@ class Field:
         self.cell, self.kind, self.need = self.cell[order], self.kind[order], self.need[order]
         self.first = np.searchsorted(self.cell, np.arange(problem.table.n_cells + 1))
 
-    def along(self, cells: NDArray[np.int64], steps: NDArray[np.int64]) -> Witness:
+    def along(self, cells: NDArray[np.int64], steps: NDArray[Any]) -> Witness:
         """Witness of all multiples of a direction that stay within the rooms."""
         ends = []
         size = np.abs(steps)
         for rises in (steps > 0, steps < 0):
-            limit = np.where(rises, self.up[cells], self.down[cells])
+            limit = np.where(rises, self.up[cells], self.down[cells]).astype(size.dtype)
             if self.integer:
                 ends.append((int((limit // size).min()), 1))
             else:
-                ratio = limit / size
+                ratio = np.asarray(limit / size, dtype=np.float64)
                 near = np.flatnonzero(ratio <= ratio.min() * (1 + 1e-12))
                 least = min(Fraction(int(limit[i]), int(size[i])) for i in near.tolist())
                 ends.append((least.numerator, least.denominator))
@@ -111,19 +128,36 @@ class Field:
 
     def served(self, witness: Witness) -> NDArray[np.int64]:
         """Find the requirements that a witness meets."""
-        counts = self.first[witness.cells + 1] - self.first[witness.cells]
+        size = np.abs(witness.steps)
+        if size.dtype != object:
+            size = size.astype(np.float64)
+            ahead, behind = (
+                size * (top / bottom) for top, bottom in (witness.forward, witness.back)
+            )
+        else:
+            # Quotients of Python's integers are floats, whatever their size.
+            ahead, behind = (
+                (size * top / bottom).astype(np.float64)
+                for top, bottom in (witness.forward, witness.back)
+            )
+        rises = witness.steps > 0
+        return self.met(
+            witness.cells, np.where(rises, ahead, behind), np.where(rises, behind, ahead)
+        )
+
+    def met(
+        self, cells: NDArray[np.int64], top: NDArray[np.float64], bottom: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Find the requirements that are met where cells rise and fall so far."""
+        counts = self.first[cells + 1] - self.first[cells]
         at = np.flatnonzero(counts)
         if not len(at):
             return np.empty(0, np.int64)
-        start = self.first[witness.cells[at]]
-        counts = counts[at]
+        start, counts = self.first[cells[at]], counts[at]
         which = np.repeat(start - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        steps = np.repeat(witness.steps[at], counts)
-        (fn, fd), (bn, bd) = witness.forward, witness.back
-        size = np.abs(steps).astype(np.float64)
-        ahead, behind = size * (fn / fd), size * (bn / bd)
-        top, bottom = np.where(steps > 0, ahead, behind), np.where(steps > 0, behind, ahead)
-        reach = np.where(self.kind[which] == 0, top, bottom)
+        reach = np.where(
+            self.kind[which] == 0, np.repeat(top[at], counts), np.repeat(bottom[at], counts)
+        )
         return np.asarray(which[reach >= self.need[which] * (1 - 1e-12)])
 
 
@@ -170,3 +204,56 @@ def movable(columns: csc_array, cells: NDArray[np.int64]) -> tuple[NDArray[np.in
         row, at = row[stays], at[stays]
     kept = csr_array(matrix[np.flatnonzero(size)])
     return cells[moves], csr_array(kept[:, np.flatnonzero(moves)])
+
+
+def tighten(
+    problem: Problem, *, rounds: int = 30
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Room of every cell that the relations leave, whatever the pattern.
+
+    Published cells do not move. Each relation bounds each of its cells by what all others can do;
+    repeated, this finds most bounds that a linear program would (feasibility-based bound
+    tightening). No deviation is lost, except through rounding of numbers beyond 2**53.
+
+    Parameters
+    ----------
+    problem : Problem
+    rounds : int
+        Sweeps at most.
+
+    Returns
+    -------
+    up, down : (n,) float64
+        Infinite where nothing bounds a cell.
+    """
+    matrix = problem.table.relations
+    m = matrix.shape[0]
+    row = np.repeat(np.arange(m), np.diff(matrix.indptr))
+    cell, factor = matrix.indices, matrix.data.astype(np.float64)
+    movable = problem.forced | problem.free
+    up, down = (
+        np.where(movable, np.where(side >= UNBOUNDED, np.inf, side), 0.0)
+        for side in room(problem.table)
+    )
+    for _ in range(rounds):
+        changed = False
+        # c z >= -reach for every entry; a relation then bounds each entry from above.
+        for sign in (1.0, -1.0):
+            falls = np.where(sign * factor > 0, down[cell], up[cell]) * np.abs(factor)
+            endless = np.isinf(falls)
+            finite = np.where(endless, 0.0, falls)
+            total = np.bincount(row, finite, minlength=m)
+            count = np.bincount(row, endless, minlength=m)
+            others = np.where(
+                count[row] - endless > 0, np.inf, np.maximum(total[row] - finite, 0.0)
+            ) / np.abs(factor)
+            rises = sign * factor > 0
+            for side, mask in ((up, rises), (down, ~rises)):
+                best = side.copy()
+                np.minimum.at(best, cell[mask], others[mask])
+                better = best < side * (1 - 1e-9)
+                changed |= bool(better.any())
+                side[better] = best[better]
+        if not changed:
+            break
+    return up, down

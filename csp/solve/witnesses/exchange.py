@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.errors import OutOfTime
-from csp.solve.large.book import Book
-from csp.solve.large.construct import Builder
-from csp.solve.large.field import Witness
+from csp.solve.witnesses.book import Book
+from csp.solve.witnesses.construct import Builder
+from csp.solve.witnesses.field import Witness
 
 __all__ = ["drop_cells", "exchange"]
 
@@ -21,7 +21,7 @@ _CHOSEN = 1e-3
 
 def exchange(
     book: Book, builder: Builder, price: NDArray[np.float64], published: NDArray[np.int64], *,
-    offered: Iterable[Witness] = (), chosen: NDArray[np.int64] | None = None,
+    offered: Iterable[Witness] = (), chosen: NDArray[np.int64] | None = None, banned: bool = True,
 ) -> float | None:  # fmt: skip
     """Publish some cells if the requirements that need them can be served for no more.
 
@@ -33,12 +33,13 @@ def exchange(
     price : (n,) float64
         Of each free cell; 0 at cells that every pattern suppresses.
     published : (b,) int64
-        Cells whose witnesses go. A single one must stay out of the new witnesses; of several,
-        new witnesses may move some.
+        Cells whose witnesses go.
     offered : iterable of Witness
         Taken first.
     chosen : (c,) int64, optional
         Cells that new witnesses do well to move.
+    banned : bool
+        Whether new witnesses must not move published cells.
 
     Returns
     -------
@@ -67,13 +68,13 @@ def exchange(
 
     for witness in offered:
         take(witness)
-    banned = published if len(published) == 1 else np.empty(0, np.int64)
+    stay = published if banned else np.empty(0, np.int64)
     for r in lost:
         while paid <= saved + 1e-9 and not book.settled(r):
             left = book.left(r)
-            held = banned
+            held = stay
             if left and book.attackers is not None:
-                held = np.unique(np.concatenate([banned, *(book.attackers.knows[a] for a in left)]))
+                held = np.unique(np.concatenate([stay, *(book.attackers.knows[a] for a in left)]))
             try:
                 one = builder.witness(r, now, held, limit=saved - paid + 1e-9)
             except OutOfTime:
@@ -94,8 +95,9 @@ def exchange(
 
 
 def drop_cells(
-    book: Book, builder: Builder, price: NDArray[np.float64], clock: Clock, rng: np.random.Generator
-) -> bool:
+    book: Book, builder: Builder, price: NDArray[np.float64], clock: Clock,
+    rng: np.random.Generator, *, lines: bool = False,
+) -> bool:  # fmt: skip
     """Try once for every suppressed cell to do without it; keep what costs no more.
 
     Parameters
@@ -107,6 +109,8 @@ def drop_cells(
     clock : Clock
         Where the time ends, the sweep ends.
     rng : numpy.random.Generator
+    lines : bool
+        Whether all cells of a relation are tried together, for every relation.
 
     Returns
     -------
@@ -114,12 +118,25 @@ def drop_cells(
         Whether the pattern has become cheaper.
     """
     gained = 0.0
-    cells = np.flatnonzero((book.used > 0) & (price > 0))
-    # Cells that few witnesses move are the quickest to try, and the most likely to go.
-    for cell in cells[np.lexsort((rng.random(len(cells)), book.used[cells]))].tolist():
+    for group in _lines(book, rng) if lines else _cells(book, price, rng):
         if clock.over:
             break
         # Claims that are kept for good move a cell as well.
-        if book.used[cell] and book.used[cell] == len(book.through(cell)):
-            gained += exchange(book, builder, price, np.array([cell])) or 0.0
+        dropped = [c for c in group if price[c] and 0 < book.used[c] == len(book.through(c))]
+        if len(dropped) > lines:
+            gained += exchange(book, builder, price, np.array(dropped)) or 0.0
     return gained > 1e-9
+
+
+def _cells(book: Book, price: NDArray[np.float64], rng: np.random.Generator) -> Iterator[list[int]]:
+    """Yield suppressed cells: those that few witnesses move are the quickest to try."""
+    cells = np.flatnonzero((book.used > 0) & (price > 0))
+    for cell in cells[np.lexsort((rng.random(len(cells)), book.used[cells]))].tolist():
+        yield [cell]
+
+
+def _lines(book: Book, rng: np.random.Generator) -> Iterator[list[int]]:
+    """Yield the cells of each relation, in any order."""
+    relations = book.field.relations
+    for row in rng.permutation(relations.shape[0]).tolist():
+        yield relations.indices[relations.indptr[row] : relations.indptr[row + 1]].tolist()

@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.solve.large.recognition import recognised_codes
+from csp.solve.witnesses.recognition import recognised_codes
 from csp.tables.codes import Labels
 from csp.tables.table import Table
 

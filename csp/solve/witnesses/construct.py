@@ -14,10 +14,10 @@ from csp.attacker.lp import LpEngine
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
-from csp.solve.large.axes import Axes, Tops
-from csp.solve.large.book import Book
-from csp.solve.large.field import Field, Witness, movable
-from csp.solve.large.local import Block, Way
+from csp.solve.witnesses.axes import Axes, Tops
+from csp.solve.witnesses.block import Block, Way
+from csp.solve.witnesses.book import Book
+from csp.solve.witnesses.field import Field, Witness, movable
 
 __all__ = ["Builder", "prune", "serve_together"]
 
@@ -43,55 +43,65 @@ class Builder:
     Parameters
     ----------
     field : Field
-    axes : Axes
+    axes : Axes, optional
+        Without them the one block is the whole table.
     clock : Clock
         May be changed from search to search.
     compared : int
         Blocks that hold a witness, of which the cheapest is taken; likewise.
     programs : int
         At most for a witness in a block (see `Block.cheapest`); likewise.
+    both : bool
+        Whether a direction that serves a cell both ways is looked for first; likewise.
     """
 
     def __init__(
-        self, field: Field, axes: Axes, clock: Clock = UNLIMITED, *, compared: int = 1,
-        programs: int = 2,
+        self, field: Field, axes: Axes | None, clock: Clock = UNLIMITED, *, compared: int = 1,
+        programs: int = 2, both: bool = True,
     ) -> None:  # fmt: skip
         self._field, self._axes, self.clock = field, axes, clock
-        self.compared, self.programs = compared, programs
+        self.compared, self.programs, self.both = compared, programs, both
+        self._blocks: dict[Tops, Block] = {}
+        if axes is None:
+            self._whole_table = Block(field, np.arange(len(field.open)))
+            return
         d = axes.codes.shape[1]
         single = [tuple(int(i == k) for i in range(d)) for k in range(d)]
         wider = [tuple(1 + int(i == k) for i in range(d)) for k in range(d)]
         self._growths = [(0,) * d, *single, (1,) * d, *wider, (2,) * d, (_ALL,) * d]
-        self._blocks: dict[Tops, Block] = {}
 
     def __repr__(self) -> str:
         return f"Builder({len(self._blocks)} blocks)"
 
-    def _block(self, tops: Tops) -> Block:
+    def _block(self, axes: Axes, tops: Tops) -> Block:
         block = self._blocks.get(tops)
         if block is None:
             if len(self._blocks) >= _BLOCKS:
                 del self._blocks[next(iter(self._blocks))]
-            block = self._blocks[tops] = Block(self._field, self._axes.within(tops))
+            block = self._blocks[tops] = Block(self._field, axes.within(tops))
         return block
 
     def _blocks_around(self, p: int, price: NDArray[np.float64], *, whole: bool) -> Iterator[Block]:
         """Yield blocks round a cell that hold it, larger and larger ones."""
-        seen = set()
+        axes, seen = self._axes, set()
+        if axes is None:
+            if p in self._whole_table:
+                yield self._whole_table
+            return
         room = self._field.both
         for growth in self._growths:
-            tops = self._axes.around(p, growth)
+            tops = axes.around(p, growth)
             if tops in seen:
                 continue
             seen.add(tops)
-            size = self._axes.size(tops)
+            size = axes.size(tops)
             for most in _MOST_WHOLE if whole else _MOST:
                 if size > 2 * most:
-                    block = Block(self._field, self._axes.near(p, tops, price, room, most))
+                    block = Block(self._field, axes.near(p, tops, price, room, most))
                     if p in block:
                         yield block
             if size <= _LARGEST or growth == self._growths[-1]:
-                block = self._block(tops)
+                block = self._block(axes, tops)
                 if p in block:
                     yield block
 
@@ -99,6 +109,11 @@ class Builder:
         """Sort requirements by home block, the largest needs first."""
         field, home = self._field, {}
         cell = field.cell[rows]
+        if self._axes is None:
+            largest_first: list[int] = rows[
+                np.lexsort((field.kind[rows], cell, -field.need[rows]))
+            ].tolist()
+            return largest_first
         for p in np.unique(cell).tolist():
             home[p] = self._axes.around(p, self._growths[0])
         number = {tops: i for i, tops in enumerate(dict.fromkeys(home.values()))}
@@ -139,7 +154,7 @@ class Builder:
             far, back = back, far
         ways = (
             [Way(rises, far, back), Way(rises, far, 0)]
-            if back and not whole
+            if back and self.both and not whole
             else [Way(rises, far, 0)]
         )
         best: Witness | None = None

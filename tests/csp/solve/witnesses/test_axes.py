@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, vstack
 
 from csp import InputError, Problem, Table, read_jj, suppress
-from csp.solve.large.axes import Axes
-from csp.solve.large.recognition import recognised_codes
+from csp.solve.witnesses.axes import Axes
+from csp.solve.witnesses.recognition import recognised_codes
 from csp.tables.link import link
 from instances import synthetic
 from tests.csp.solve.large.test_engine import check, office

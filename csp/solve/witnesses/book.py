@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from csp.audits.claims import Claim
 from csp.problem.singletons import Attackers
-from csp.solve.large.field import Field, Witness
+from csp.solve.witnesses.field import Field, Witness
 
 __all__ = ["Book"]
 
@@ -56,6 +57,14 @@ class Book:
 
     def __repr__(self) -> str:
         return f"Book({len(self.witnesses)} witnesses)"
+
+    @classmethod
+    def of(cls, field: Field, witnesses: Iterable[Witness]) -> Book:
+        """Book of some witnesses, against an outsider."""
+        book = cls(field)
+        for witness in witnesses:
+            book.add(witness)
+        return book
 
     def add(self, witness: Witness, number: int | None = None) -> int:
         """Take a witness into use, and return its number (that of before, if one is given)."""
@@ -142,6 +151,11 @@ class Book:
     def pattern(self) -> NDArray[np.bool_]:
         """(n,) bool: what every pattern suppresses and what the witnesses move."""
         return np.asarray(self.field.problem.forced | (self.used > 0))
+
+    def cost(self) -> int:
+        """Cost of the free cells of the pattern."""
+        problem = self.field.problem
+        return int(sum(problem.cost[problem.free & (self.used > 0)].tolist()))
 
     def claims(self) -> dict[int, list[Pair]]:
         """Pairs of lower and upper claims about every primary cell that settle it."""
