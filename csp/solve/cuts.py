@@ -23,6 +23,8 @@ __all__ = [
     "other_than", "over_budget", "round_up", "smallest_step",
 ]  # fmt: skip
 
+# Share of a float bound by which some roundings may be off.
+_ROUNDING = 2.0**-50
 
 Side = tuple[int, NDArray[np.int64], NDArray[Any], int]
 """Direction, relations, numerators of their multipliers, common divisor."""
@@ -295,5 +297,7 @@ def smallest_step(costs: NDArray[np.int64]) -> int:
 
 def round_up(bound: float, step: int) -> int:
     """Smallest cost a pattern can have given a float bound, allowing for float noise."""
-    noise = step * min(0.25, 1e-6 + 1e-9 * abs(bound) / step)
+    steps = abs(bound) / step
+    # A quarter of a step is more than solvers err by, but beyond 2**50 steps floats err by more.
+    noise = step * max(min(0.25, 1e-6 + 1e-9 * steps), _ROUNDING * steps)
     return -int(-Fraction(max(0.0, bound - noise)) // step) * step

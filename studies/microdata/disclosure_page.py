@@ -30,7 +30,7 @@ def lines(
     yield (
         "Torra and Navarro-Arribas, *Attribute disclosure risk for k-anonymity: the case of "
         "numerical data* (2023), judge the cluster means of a microaggregated file like the cells "
-        "of a table. This page says what of their results comes out again, and how."
+        "of a table. This page says which of their results are reproduced, and how."
     )
     yield ""
     yield f"Made by `{command}`. {machine()}."

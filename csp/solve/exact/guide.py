@@ -1,7 +1,7 @@
 """Where patterns come from: first ones, ones that a relaxation suggests, and better ones.
 
-Networks have cheapest paths (`csp.solve.network.network`), other tables witnesses, exchanges
-of these and large neighbourhoods. Whatever is found is offered to the run, which audits it
+Networks have cheapest paths (`csp.solve.network.network`), other tables witnesses and
+large neighbourhoods. Whatever is found is offered to the run, which audits it
 exactly.
 """
 
@@ -19,7 +19,6 @@ from csp.solve.exact.state import Run
 from csp.solve.network.network import clean_paths, suppress_paths
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import prune
-from csp.solve.witnesses.exchange import drop_cells
 
 __all__ = [
     "VERY_LARGE",
@@ -57,12 +56,8 @@ _AUDIT_SHARE = 0.3
 # Share of its cost that a cell keeps at least, whatever a point holds of it.
 _LEAST_WEIGHT = 1e-3
 
-# Sweeps over the cells of a pattern at most; and the time of the one for a new pattern, as a share
-# of what is left and in seconds.
-_SWEEPS = 100
-_SOON, _SOON_SECONDS = 0.05, 5.0
-
-# What succeeded last in a search for better patterns, subspaces or exchanges, gets this share.
+# Share of the time that a search of subspaces gets once it has found better patterns; before that
+# it gets half of it, and where it has failed the rest of this share.
 _LEADING = 0.8
 
 
@@ -79,17 +74,17 @@ def first_patterns(run: Run) -> None:
     served = len(run.arrays.need) - missing
     # The first requirements take longest: later ones find witnesses there.
     ends_in_time = missing * (now() - began) <= served * run.clock.left
-    if run.served is None and ends_in_time:
+    if not run.found and ends_in_time:
         _offer(run, weights, run.clock, book=begun)
-    if run.served is None or run.problem.table.n_cells >= VERY_LARGE:
+    if not run.found or run.problem.table.n_cells >= VERY_LARGE:
         until = run.clock.part(_LATER_SHARE)
-        if run.served is not None:
+        if run.found:
             until = run.clock.part(_EARLY_SHARE).within(_EARLY_SECONDS)
         before = run.best_cost
         _subspaces(run, until, 5 * _PATIENCE)
         gained = run.best_cost != before
         run.subspace_share = _LEADING if gained or not ends_in_time else 1 - _LEADING
-    if run.served is None and ends_in_time:
+    if not run.found and ends_in_time:
         _offer(run, weights, run.clock, book=begun)
 
 
@@ -125,12 +120,12 @@ def _is_large(run: Run) -> bool:
 
 
 def subspaces_lead(run: Run) -> bool:
-    """Whether subspaces gave better patterns than exchanges did, on a very large table."""
+    """Whether subspaces give the better patterns, on a very large table."""
     return run.problem.table.n_cells >= VERY_LARGE and run.subspace_share == _LEADING
 
 
 def subspaces_fail(run: Run) -> bool:
-    """Whether the search of subspaces has given nothing so far, or less than exchanges did."""
+    """Whether the search of subspaces has given nothing."""
     return run.subspace_share <= 1 - _LEADING
 
 
@@ -172,7 +167,7 @@ def completed(
 
 
 def improved(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
-    """Search around the best pattern; for tables that are not networks.
+    """Search subspaces round the best pattern; for tables that are not networks.
 
     Parameters
     ----------
@@ -182,32 +177,12 @@ def improved(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
     patience : int
         Stop after this many steps without gain.
     """
-    until = min(until, run.clock)
-    if run.net is not None:
+    if not _is_large(run):
         return
-    if _is_large(run):
-        before = run.best_cost
-        _subspaces(run, until.part(run.subspace_share), patience)
-        run.subspace_share = _LEADING if run.best_cost != before else run.subspace_share
-    if run.served is not None and not run.close_enough and not until.over:
-        before = run.best_cost
-        _drop_cells(run, Book.of(run.arrays, run.served), until)
-        run.subspace_share = 1 - _LEADING if run.best_cost != before else run.subspace_share
-
-
-def _drop_cells(run: Run, book: Book, until: Clock, sweeps: int = _SWEEPS) -> None:
-    """Do without cells of the pattern of a book, by relations and one by one, while that gains."""
-    builder, rng = run.builder, np.random.default_rng(run.seed)
-    builder.clock = until
-    idle = 0
-    for sweep in range(sweeps):
-        gained = drop_cells(book, builder, run.arrays.price, until, rng, lines=sweep % 2 == 0)
-        prune(book, run.arrays.price)
-        _take(run, book)
-        run.tell("improved")
-        idle = 0 if gained else idle + 1
-        if idle == 2 or run.close_enough or until.over:
-            break
+    before = run.best_cost
+    _subspaces(run, min(until, run.clock).part(run.subspace_share), patience)
+    if run.best_cost != before:
+        run.subspace_share = _LEADING
 
 
 def _take_all(run: Run, search: Iterator[Book], until: Clock) -> None:
@@ -263,28 +238,22 @@ def _offer_witnesses(
         if not builder.serve(book, builder.order(rows), price):
             prune(book, arrays.price)
             _take(run, book)
-            # On very large tables a better pattern follows before this one is seen to; and one near
-            # a point of the relaxation has little to spare.
-            if begin is None and run.problem.table.n_cells < VERY_LARGE:
-                soon = run.clock.part(_SOON).within(_SOON_SECONDS)
-                _drop_cells(run, book, min(clock, soon), 2)
 
 
 def _take(run: Run, book: Book) -> None:
-    """Offer the pattern of a book, and keep the witnesses of the best one."""
+    """Offer the pattern of a book, if it would be the best."""
     pattern, before = book.pattern(), run.best_cost
     if not _is_cheaper(run, pattern):
         return
-    witnesses = tuple(book.witnesses.values())
     try:
         run.offer(pattern, book.claims(), _AUDIT_SHARE if run.best is not None else 0.9)
     except OutOfTime:
         # Another pattern's audit may be shorter.
-        run.waiting = witnesses
+        run.waiting = tuple(book.witnesses.values())
         if run.left <= 0:
             raise
     if run.best_cost != before:
-        run.served, run.waiting = witnesses, None
+        run.found, run.waiting = True, None
 
 
 def _is_cheaper(run: Run, pattern: NDArray[np.bool_]) -> bool:

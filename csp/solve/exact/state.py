@@ -68,7 +68,7 @@ class Run:
     notes: list[str] = field(default_factory=list)
     refused: CertificateError | InputError | None = None
     ceiling: float = np.inf
-    served: tuple[Witness, ...] | None = None
+    found: bool = False
     waiting: tuple[Witness, ...] | None = None
     subspace_share: float = 0.5
     cut_short: bool = False

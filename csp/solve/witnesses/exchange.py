@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,9 +95,8 @@ def exchange(
 
 
 def drop_cells(
-    book: Book, builder: Builder, price: NDArray[np.float64], clock: Clock,
-    rng: np.random.Generator, *, lines: bool = False,
-) -> bool:  # fmt: skip
+    book: Book, builder: Builder, price: NDArray[np.float64], clock: Clock, rng: np.random.Generator
+) -> bool:
     """Try once for every suppressed cell to do without it; keep what costs no more.
 
     Parameters
@@ -109,8 +108,6 @@ def drop_cells(
     clock : Clock
         Where the time ends, the sweep ends.
     rng : numpy.random.Generator
-    lines : bool
-        Whether all cells of a relation are tried together, for every relation.
 
     Returns
     -------
@@ -118,25 +115,12 @@ def drop_cells(
         Whether the pattern has become cheaper.
     """
     gained = 0.0
-    for group in _lines(book, rng) if lines else _cells(book, price, rng):
+    cells = np.flatnonzero((book.used > 0) & (price > 0))
+    # Cells that few witnesses move are the quickest to try, and the most likely to go.
+    for cell in cells[np.lexsort((rng.random(len(cells)), book.used[cells]))].tolist():
         if clock.over:
             break
         # Claims that are kept for good move a cell as well.
-        dropped = [c for c in group if price[c] and 0 < book.used[c] == len(book.through(c))]
-        if len(dropped) > lines:
-            gained += exchange(book, builder, price, np.array(dropped)) or 0.0
+        if book.used[cell] and book.used[cell] == len(book.through(cell)):
+            gained += exchange(book, builder, price, np.array([cell])) or 0.0
     return gained > 1e-9
-
-
-def _cells(book: Book, price: NDArray[np.float64], rng: np.random.Generator) -> Iterator[list[int]]:
-    """Yield suppressed cells: those that few witnesses move are the quickest to try."""
-    cells = np.flatnonzero((book.used > 0) & (price > 0))
-    for cell in cells[np.lexsort((rng.random(len(cells)), book.used[cells]))].tolist():
-        yield [cell]
-
-
-def _lines(book: Book, rng: np.random.Generator) -> Iterator[list[int]]:
-    """Yield the cells of each relation, in any order."""
-    relations = book.field.relations
-    for row in rng.permutation(relations.shape[0]).tolist():
-        yield relations.indices[relations.indptr[row] : relations.indptr[row + 1]].tolist()

@@ -96,7 +96,7 @@ def test_what_a_function_cannot_be_asked_is_refused() -> None:
         matching(release, p_percent, method="reference")
     with pytest.raises(InputError, match="marks= needs a mechanism"):
         matching(release, p_percent, marks=release.pattern)
-    with pytest.raises(InputError, match="says itself"):
+    with pytest.raises(InputError, match="states its own width"):
         matching(release, Mechanism(MinFrequency(2), width=1), width=3)
     with pytest.raises(InputError, match="the function publishes none of the consistent tables"):
         matching(release, lambda _: None)

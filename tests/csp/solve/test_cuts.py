@@ -17,7 +17,7 @@ from csp.attacker.lp import LpEngine
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import at_once
-from csp.solve.cuts import Cut, Cutter
+from csp.solve.cuts import Cut, Cutter, round_up
 from csp.solve.exact.state import Run, _cuts_of
 from csp.solve.general.separate import Miss, Separator
 from csp.solve.network import paths, separate
@@ -280,3 +280,12 @@ def test_engines_agree_on_any_network(problem: Problem, data: st.DataObject) -> 
             for engine in (FlowEngine(view, network_), LpEngine(view))
         ]
         assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("exponent", range(40, 62))
+def test_a_bound_some_roundings_too_high_is_not_rounded_past_the_optimum(exponent: int) -> None:
+    optimum = 2**exponent + 1
+    bound = float(optimum)
+    for _ in range(3):
+        bound = np.nextafter(bound, np.inf)
+    assert optimum * (1 - 2**-49) <= round_up(bound, 1) <= optimum

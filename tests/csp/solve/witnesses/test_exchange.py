@@ -114,15 +114,13 @@ def test_an_exchange_without_time_is_undone() -> None:
 
 
 @settings(max_examples=60)
-@given(problems(max_primary=4), st.booleans(), st.integers(0, 9))
-def test_sweeps_never_make_a_pattern_dearer_or_unsafe(
-    problem: Problem, lines: bool, seed: int
-) -> None:
+@given(problems(max_primary=4), st.integers(0, 9))
+def test_sweeps_never_make_a_pattern_dearer_or_unsafe(problem: Problem, seed: int) -> None:
     builder, book, failed = served(problem)
     price, generator = book.field.price, rng(seed)
     for _ in range(3):
         before = cost(problem, book.pattern())
-        gained = drop_cells(book, builder, price, UNLIMITED, generator, lines=lines)
+        gained = drop_cells(book, builder, price, UNLIMITED, generator)
         after = cost(problem, book.pattern())
         assert gained == (after < before)
         assert after <= before
@@ -134,12 +132,12 @@ def test_sweeps_never_make_a_pattern_dearer_or_unsafe(
 
 
 def sweeps(problem: Problem, seed: int) -> list[list[bool]]:
-    """Patterns of sweeps over cells and over relations in turn."""
+    """Patterns of three sweeps."""
     builder, book, failed = served(problem)
     assert not failed
     generator, patterns = rng(seed), [book.pattern().tolist()]
-    for lines in (False, True, False):
-        drop_cells(book, builder, book.field.price, UNLIMITED, generator, lines=lines)
+    for _ in range(3):
+        drop_cells(book, builder, book.field.price, UNLIMITED, generator)
         patterns.append(book.pattern().tolist())
         assert audit(problem, book.pattern(), only_primary=True).safe
     return patterns
@@ -154,10 +152,7 @@ def test_sweeps_are_repeatable_and_improve() -> None:
     assert costs[-1] < costs[0]
 
 
-@pytest.mark.parametrize("lines", [False, True])
-def test_cells_are_tried_one_by_one_or_all_of_a_relation(
-    monkeypatch: pytest.MonkeyPatch, lines: bool
-) -> None:
+def test_cells_are_tried_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = cube_problem((4, 3, 3))
     builder, book, _ = served(problem)
     tried: list[list[int]] = []
@@ -167,24 +162,17 @@ def test_cells_are_tried_one_by_one_or_all_of_a_relation(
 
     monkeypatch.setattr(module, "exchange", refused)
     price = book.field.price
-    assert not drop_cells(book, builder, price, UNLIMITED, rng(), lines=lines)
+    assert not drop_cells(book, builder, price, UNLIMITED, rng())
     saving = [cell for cell in range(problem.table.n_cells) if book.used[cell] and price[cell]]
-    if not lines:
-        assert sorted(tried) == [[cell] for cell in saving]
-        return
-    rows = [set(row) & set(saving) for row in oracles.rows_of(problem.table)]
-    together = [set(cells) for cells in tried if len(cells) > 1]
-    assert together
-    assert all(cells in rows for cells in together)
+    assert sorted(tried) == [[cell] for cell in saving]
 
 
-@pytest.mark.parametrize("lines", [False, True])
-def test_sweeps_keep_the_deadline(lines: bool) -> None:
+def test_sweeps_keep_the_deadline() -> None:
     builder, book, _ = served(cube_problem((8, 7, 6)))
     before = state(book)
-    assert not drop_cells(book, builder, book.field.price, Clock(now() - 1), rng(), lines=lines)
+    assert not drop_cells(book, builder, book.field.price, Clock(now() - 1), rng())
     assert state(book) == before
     with kept_limit(0.5):
         builder.clock = Clock(now() + 0.5)
-        drop_cells(book, builder, book.field.price, builder.clock, rng(), lines=lines)
+        drop_cells(book, builder, book.field.price, builder.clock, rng())
     assert all(book.settled(r) for r in range(len(book.field.need)))
