@@ -19,6 +19,7 @@ from csp.solve.exact.state import Run
 from csp.solve.network.network import clean_paths, suppress_paths
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import prune
+from csp.solve.witnesses.rescue import rescue
 
 __all__ = [
     "VERY_LARGE",
@@ -74,7 +75,7 @@ def first_patterns(run: Run) -> None:
     served = len(run.arrays.need) - missing
     # The first requirements take longest: later ones find witnesses there.
     ends_in_time = missing * (now() - began) <= served * run.clock.left
-    if not run.found and ends_in_time:
+    if missing and not run.found and ends_in_time:
         _offer(run, weights, run.clock, book=begun)
     if not run.found or run.problem.table.n_cells >= VERY_LARGE:
         until = run.clock.part(_LATER_SHARE)
@@ -84,15 +85,15 @@ def first_patterns(run: Run) -> None:
         _subspaces(run, until, 5 * _PATIENCE)
         gained = run.best_cost != before
         run.subspace_share = _LEADING if gained or not ends_in_time else 1 - _LEADING
-    if not run.found and ends_in_time:
+    if missing and not run.found and ends_in_time:
         _offer(run, weights, run.clock, book=begun)
 
 
 def audit_waiting(run: Run) -> None:
     """Offer once more, with the time there is now, the last pattern whose audit did not end."""
-    witnesses, run.waiting = run.waiting, None
-    if witnesses is not None:
-        _take(run, Book.of(run.arrays, witnesses))
+    book, run.waiting = run.waiting, None
+    if book is not None:
+        _take(run, book)
 
 
 def _subspaces(run: Run, until: Clock, patience: int) -> None:
@@ -169,6 +170,8 @@ def completed(
 def improved(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
     """Search subspaces round the best pattern; for tables that are not networks.
 
+    Exchanges of witnesses gain nothing that programs over parts do not gain sooner.
+
     Parameters
     ----------
     run : Run
@@ -235,9 +238,9 @@ def _offer_witnesses(
     builder.clock = clock
     rows = np.arange(len(arrays.need))
     with suppress(OutOfTime):
-        if not builder.serve(book, builder.order(rows), price):
-            prune(book, arrays.price)
-            _take(run, book)
+        rescue(book, builder.serve(book, builder.order(rows), price), clock)
+        prune(book, arrays.price)
+        _take(run, book)
 
 
 def _take(run: Run, book: Book) -> None:
@@ -249,7 +252,7 @@ def _take(run: Run, book: Book) -> None:
         run.offer(pattern, book.claims(), _AUDIT_SHARE if run.best is not None else 0.9)
     except OutOfTime:
         # Another pattern's audit may be shorter.
-        run.waiting = tuple(book.witnesses.values())
+        run.waiting = book
         if run.left <= 0:
             raise
     if run.best_cost != before:

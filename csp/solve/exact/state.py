@@ -32,8 +32,9 @@ from csp.solve.network.network import HiddenNetwork
 from csp.solve.network.separate import FlowSeparator
 from csp.solve.result import Progress, ProgressCallback, cost_of
 from csp.solve.unprotectable import no_union_safe_pattern
+from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder
-from csp.solve.witnesses.field import Field, Witness
+from csp.solve.witnesses.field import Field
 
 # Rounds in a row that need not raise the bound by much.
 _PATIENCE = 30
@@ -69,7 +70,7 @@ class Run:
     refused: CertificateError | InputError | None = None
     ceiling: float = np.inf
     found: bool = False
-    waiting: tuple[Witness, ...] | None = None
+    waiting: Book | None = None
     subspace_share: float = 0.5
     cut_short: bool = False
     begun_locally: bool = False

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
-from csp.errors import OutOfTime
+from csp.errors import OutOfTime, Unprotectable
 from csp.solve.general.descent import Descent, Part, descend
 from csp.solve.general.tableau import Tableau, null_basis
 from csp.solve.general.whole_vectors import Subspace, witnesses_along
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder, prune
 from csp.solve.witnesses.field import Field
+from csp.solve.witnesses.rescue import rescue
 
 __all__ = ["Neighbourhood"]
 
@@ -97,7 +98,8 @@ class Neighbourhood:
         """
         self._clock, self._finish = clock, clock if finish is None else finish
         free = self._field.problem.free
-        least = np.inf if start is None else int(self._field.price[start & free].sum())
+        costs = self._field.problem.cost
+        least = np.inf if start is None else int(sum(costs[start & free].tolist()))
         for book in self._begin(start, least):
             if book.cost() < least:
                 least = book.cost()
@@ -256,9 +258,8 @@ class Neighbourhood:
             builder.clock = self._finish
             price = np.where(book.used > 0, 0.0, field.price)
             try:
-                if builder.serve(book, builder.order(missing), price):
-                    return None
-            except OutOfTime:
+                rescue(book, builder.serve(book, builder.order(missing), price), self._finish)
+            except (OutOfTime, Unprotectable):  # other searches tell why
                 return None
         prune(book, field.price)
         return book

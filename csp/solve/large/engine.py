@@ -8,9 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, judge
-from csp.audits.claims import Certificate, Claim
-from csp.audits.intervals import as_arrays, interval_claims
-from csp.audits.violations import Violation, largest_levels, short_of_levels
 from csp.clock import Clock, now
 from csp.errors import CertificateError, InputError, OutOfTime, SolverError
 from csp.problem.problem import Problem
@@ -27,6 +24,7 @@ from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder, prune, serve_together
 from csp.solve.witnesses.exchange import drop_cells
 from csp.solve.witnesses.field import Field, Witness
+from csp.solve.witnesses.rescue import rescue
 
 __all__ = ["LARGE", "begins", "solve_large"]
 
@@ -266,7 +264,7 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
     failed = builder.serve(book, builder.order(rows), guide)
     builder.programs = 2
     search.rescued = len(failed)
-    _rescue(search, book, failed, late)
+    rescue(book, failed, late)
     prune(book, arrays.price)
     search.offer(book, late)
     if search.best is None:
@@ -404,48 +402,3 @@ def _stretch(search: _Search) -> float:
     Without a limit sweeps are whole, so that results do not depend on the machine.
     """
     return max(1.0, 0.5 * (now() - search.began))
-
-
-def _rescue(search: _Search, book: Book, failed: list[int], clock: Clock) -> None:
-    """Settle by programs over the whole table what no block settled.
-
-    Raises
-    ------
-    Unprotectable
-        If not even everything suppressed protects a cell.
-    """
-    problem, field_ = search.problem, book.field
-    everything = problem.forced | problem.free
-    everything.flags.writeable = False
-    enough = largest_levels(problem)
-    for r in failed:
-        p = int(field_.cell[r])
-        # First against an outsider, then against one after the other of those who are left.
-        while (left := book.left(r)) is None or left:
-            known: tuple[int, ...] = ()
-            if left and book.attackers is not None:
-                known = tuple(book.attackers.knows[min(left)].tolist())
-            pair = interval_claims(
-                problem.table, everything, [p], integer=search.integer, known=known, enough=enough,
-                clock=clock,
-            )[p]  # fmt: skip
-            short = short_of_levels(problem, p, *pair)
-            if short:
-                raise unprotectable(problem, _refusal(problem, everything, pair, short, search))
-            book.keep(p, pair)
-
-
-def _refusal(
-    problem: Problem,
-    pattern: NDArray[np.bool_],
-    pair: tuple[Claim, Claim],
-    short: list[Violation],
-    search: _Search,
-) -> Audit:
-    """Audit that says no more than that one cell cannot be protected."""
-    certificate = Certificate(problem.table, pattern, pair)
-    certificate.verify()
-    return Audit(
-        not short, *as_arrays(problem.table, pattern, certificate), tuple(short), certificate,
-        search.integer, ("outsider",),
-    )  # fmt: skip

@@ -133,7 +133,7 @@ class Block:
         best: Witness | None = None
         paid = np.inf
         for _ in range(programs):
-            model.set_costs(columns, np.tile(np.minimum(weight, _DEAREST), 2))
+            model.set_costs(columns, np.tile(np.clip(weight, _FREE, _DEAREST), 2))
             z = self._solution(model, clock.within(_WHOLE_SECONDS) if whole else clock, whole=whole)
             if z is None:
                 break
@@ -158,8 +158,10 @@ class Block:
             if status == Status.LIMIT and not (whole or clock.over):
                 model.set_option("solver", "ipm")
                 model.forget()
-                status = model.solve(clock)
-                model.set_option("solver", "simplex")
+                try:
+                    status = model.solve(clock)
+                finally:
+                    model.set_option("solver", "simplex")
         except SolverError:
             return None
         if status != Status.OPTIMAL:

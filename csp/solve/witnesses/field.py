@@ -92,10 +92,13 @@ class Field:
         most = min(most * (_ROOM_TOGETHER if together else _ROOM), 2**61)
         up, down = (np.minimum(side, most) for side in room(problem.table))
         if together:
-            # In floats: numbers beyond 2**53 may lose a little room. What rounding adds is within
-            # the bounds, and of no use to any deviation.
+            # In floats: numbers beyond 2**53 may lose a little room. What is added is within the
+            # bounds, and of no use to any deviation.
             whole = np.floor if integer else np.ceil
-            tight = (whole(np.minimum(side, most)).astype(np.int64) for side in tighten(problem))
+            tight = (
+                whole(np.minimum(side * (1 + 1e-9), most)).astype(np.int64)
+                for side in tighten(problem)
+            )
             up, down = (np.minimum(*sides) for sides in zip((up, down), tight, strict=True))
         self.up, self.down = np.where(movable, up, 0), np.where(movable, down, 0)
         self.both = np.minimum(self.up, self.down)
