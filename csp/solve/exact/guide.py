@@ -1,8 +1,7 @@
 """Where patterns come from: first ones, ones that a relaxation suggests, and better ones.
 
-Networks have cheapest paths (`csp.solve.network.network`), other tables witnesses and
-large neighbourhoods. Whatever is found is offered to the run, which audits it
-exactly.
+Networks have cheapest paths (`csp.solve.network.network`), other tables witnesses and large
+neighbourhoods. Whatever is found is offered to the run, which audits it exactly.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock, now
-from csp.errors import OutOfTime
+from csp.errors import CertificateError, OutOfTime
 from csp.solve.exact.state import Run
 from csp.solve.network.network import clean_paths, suppress_paths
 from csp.solve.witnesses.book import Book
@@ -238,7 +237,11 @@ def _offer_witnesses(
     builder.clock = clock
     rows = np.arange(len(arrays.need))
     with suppress(OutOfTime):
-        rescue(book, builder.serve(book, builder.order(rows), price), clock)
+        try:
+            rescue(book, builder.serve(book, builder.order(rows), price), clock)
+        except CertificateError as error:
+            run.note(f"a pattern was left aside ({type(error).__name__})")
+            return
         prune(book, arrays.price)
         _take(run, book)
 

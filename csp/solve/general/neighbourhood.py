@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
-from csp.errors import OutOfTime, Unprotectable
+from csp.errors import CertificateError, OutOfTime, Unprotectable
 from csp.solve.general.descent import Descent, Part, descend
 from csp.solve.general.tableau import Tableau, null_basis
 from csp.solve.general.whole_vectors import Subspace, witnesses_along
@@ -259,7 +259,7 @@ class Neighbourhood:
             price = np.where(book.used > 0, 0.0, field.price)
             try:
                 rescue(book, builder.serve(book, builder.order(missing), price), self._finish)
-            except (OutOfTime, Unprotectable):  # other searches tell why
+            except (CertificateError, OutOfTime, Unprotectable):  # other searches tell why
                 return None
         prune(book, field.price)
         return book
