@@ -73,13 +73,11 @@ _SHARE_OF_CUTS = 0.5
 
 # Shares of the time used so far that searches for patterns get before and after the relaxation is
 # tightened. Below the small gap a tree is expected to end; above it they get more, this share of
-# what is left. A wide gap of a large table is not closed by bounds, and patience pays, but where
-# subspaces fail not for long: bounds and programs over parts lead to better patterns of
-# jjtabeltest3 and table3 in 5 min. Tiny tables need no programs to find patterns.
+# what is left. A wide gap of a large table is not closed by bounds, and patience pays. Tiny tables
+# need no programs to find patterns.
 _SHARE_EARLY = 0.2
 _SHARE_BEFORE = 0.5
 _SHARE_BEFORE_LARGE = 0.1
-_SHARE_WHERE_SUBSPACES_FAIL = 0.4
 _SHARE_AFTER = 0.25
 _SMALL_GAP = 0.05
 _WIDE_GAP = 0.2
@@ -341,10 +339,11 @@ def _improve_for(run: Run, share: float) -> None:
     """Search for better patterns for a share of the time used so far; not on networks."""
     if run.best_cost is None or run.net is not None or run.close_enough or run.left <= 0:
         return
+    if subspaces_fail(run):  # programs over parts come later
+        return
     until, patience = min(_as_long(run, share), run.soft_clock), 5
     if _is_wide(run) and run.problem.table.n_cells >= _WIDE_TABLE:
-        share = _SHARE_WHERE_SUBSPACES_FAIL if subspaces_fail(run) else _SHARE_OF_SEARCH
-        until, patience = max(until, run.clock.part(share)), 100
+        until, patience = max(until, run.clock.part(_SHARE_OF_SEARCH)), 100
     improved(run, until, patience)
     run.tell("improved")
 

@@ -95,6 +95,8 @@ def descend(
     *,
     limit: float = np.inf,
     clock: Clock = UNLIMITED,
+    first: NDArray[np.bool_] | None = None,
+    tight: Clock = UNLIMITED,
 ) -> Descent | None:
     """Publish classes, the one of most weight first, until none can go.
 
@@ -111,17 +113,26 @@ def descend(
         Give up if the pattern costs more than this.
     clock : Clock
         When to give up.
+    first : (m,) bool, optional
+        Cells to publish before all others and for good.
+    tight : Clock
+        When to give up if rooms bind before half of the dimensions are gone: from there every step
+        has to be checked.
 
     Returns
     -------
     Descent or None
-        None if it was given up, or if not even the whole part reaches every target.
+        None if it was given up, or if not even the part it begins with reaches every target.
     """
     state = _State(part, np.arange(part.matrix.shape[1]), part.matrix.copy(), [], rng)
-    stages = [state.copy()]
     blocked = part.keep.copy()
     # What is published after that may have to be taken back, for which there must be time.
     until = clock.part(_PUBLISHING)
+    if first is not None:
+        while not until.over and (row := state.choose(first.astype(float), blocked)) >= 0:
+            if not state.publish(row):
+                blocked[row] = True
+    stages = [state.copy()]
     while not until.over and (row := state.choose(weight, blocked)) >= 0:
         if not state.publish(row):
             blocked[row] = True
@@ -140,8 +151,12 @@ def descend(
             break
     if vectors is None:
         return None
+    if stages:
+        tight = UNLIMITED
     failures, stride = 0, 8
     while failures < _FAILURES and not clock.over:
+        if tight.over:
+            return None
         trial, row = state.copy(), -1
         for _ in range(stride):
             row = trial.choose(weight, blocked)

@@ -13,7 +13,7 @@ import csp
 from csp import Problem, audit, suppress
 from csp.clock import UNLIMITED, Clock, now
 from csp.compiled import at_once
-from csp.solve.general.descent import Part, protecting
+from csp.solve.general.descent import Part, descend, protecting
 from csp.solve.general.neighbourhood import Neighbourhood
 from csp.solve.general.tableau import ZERO, Tableau, eliminate, eliminate_rows, null_basis
 from csp.solve.witnesses.book import Book
@@ -106,6 +106,53 @@ def test_vectors_protect_wherever_a_linear_program_says_so(seed: int, k: int) ->
         assert np.abs(vector).max() <= 1 + 1e-9
         y, *_ = np.linalg.lstsq(matrix / room[:, None], vector, rcond=None)
         assert np.allclose(matrix / room[:, None] @ y, vector)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**20))
+def test_what_is_published_first_stays_at_rest(seed: int) -> None:
+    from scipy.linalg import null_space
+
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-2, 3, size=(14, 6)).astype(float)
+    price, room = rng.uniform(1, 9, size=14), rng.uniform(1, 5, size=14)
+    targets = np.array([0, 1])
+    first = np.isin(np.arange(14), rng.choice(np.arange(2, 14), 3, replace=False))
+    part = Part(
+        matrix, price, np.arange(14) < 2, 1 / room, targets, np.array([0.5, 0.8]), np.zeros(2)
+    )
+    rest = matrix @ null_space(matrix[first])
+    if protecting(part, rest) is None:
+        return
+    end = descend(part, price, rng, first=first)
+    assert end is not None
+    assert not end.span[first].any()
+    moving = end.span.any(axis=1)
+    assert end.cost == pytest.approx(price[moving].sum())
+    assert end.cost <= price[np.abs(rest).max(axis=1) > 1e-9].sum() + 1e-6
+    assert all(
+        max(abs(z[t]) for z in end.vectors) >= share - 1e-9
+        for t, share in zip(targets, part.share, strict=True)
+    )
+
+
+def test_a_descent_that_has_to_be_checked_step_by_step_gets_its_own_time() -> None:
+    # One cell moves as far as it must only if both others move as far as they may.
+    matrix = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    part = Part(
+        matrix, np.array([0.0, 3.0, 4.0]), np.array([True, False, False]),
+        np.array([1.0, 2.0, 2.0]), np.array([0]), np.ones(1), np.zeros(1),
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    end = descend(part, part.price, rng)
+    assert end is not None
+    assert end.cost == 7
+    assert descend(part, part.price, rng, tight=Clock(now() - 1)) is None
+    # Rooms of two decide nothing: half of the dimensions go before they are looked at.
+    part.inverse[:] = 0.5
+    end = descend(part, part.price, rng, tight=Clock(now() - 1))
+    assert end is not None
+    assert end.cost == 3
 
 
 # ---- searches --------------------------------------------------------------------------------
