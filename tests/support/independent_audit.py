@@ -7,6 +7,10 @@ Run it over patterns of large tables, which take too long for the suite::
 Where such programs would take hours, the claims of the certificate are put in instead, one by one::
 
     python -m tests.support.independent_audit office/sparse --time-limit 600 --claims
+
+Against an attacker who knows that cells are whole units, claims are the only way::
+
+    python -m tests.support.independent_audit office/household-4941 --time-limit 30 --integer
 """
 
 from __future__ import annotations
@@ -100,7 +104,9 @@ def unmet(problem: Any, pattern: np.ndarray[Any, Any], seed: int = 0) -> list[in
     return cells[is_open()].tolist()
 
 
-def unproved(problem: Any, pattern: np.ndarray[Any, Any], claims: Any) -> list[int]:
+def unproved(
+    problem: Any, pattern: np.ndarray[Any, Any], claims: Any, *, integer: bool = False
+) -> list[int]:
     """Find the primary cells whose levels no claim shows to be kept, each claim put in by hand.
 
     A claim holds if the table that it describes agrees with every relation and every published
@@ -111,6 +117,8 @@ def unproved(problem: Any, pattern: np.ndarray[Any, Any], claims: Any) -> list[i
     problem : csp.Problem
     pattern : (n,) bool
     claims : iterable of csp.audits.claims.Claim
+    integer : bool
+        Whether the tables that claims describe must have cells in whole units.
     """
     table = problem.table
     columns = csr_array(table.relations.T)
@@ -132,7 +140,9 @@ def unproved(problem: Any, pattern: np.ndarray[Any, Any], claims: Any) -> list[i
             sums = np.zeros(len(rows), dtype=object)
             np.add.at(sums, at, part.data.astype(object) * np.repeat(change, width))
             once = len(np.unique(cells)) == len(cells)
-            holds[key] = bool(inside and once and pattern[cells].all() and not sums.any())
+            whole = not integer or not (change % scale).any()
+            agrees = pattern[cells].all() and not sums.any()
+            holds[key] = bool(inside and once and whole and agrees)
         where = np.flatnonzero(cells == claim.cell)
         if not holds[key] or claim.known or not len(where):
             continue
@@ -157,17 +167,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("names", nargs="+", help="group/name of a frozen problem")
     parser.add_argument("--claims", action="store_true", help="put in claims, solve nothing")
+    parser.add_argument("--integer", action="store_true", help="cells are known to be whole units")
     parser.add_argument("--time-limit", type=float, default=60, help="seconds for each pattern")
     given = parser.parse_args()
     known = {spec.path: spec for spec in specs()}
     unsafe = 0
     for name in given.names:
         problem = known[name].build()
-        found = suppress(problem, time_limit=given.time_limit)
+        found = suppress(problem, time_limit=given.time_limit, integer=given.integer)
         began = time.process_time()
-        if given.claims:
+        if given.claims or given.integer:
             assert found.audit is not None
-            cells = unproved(problem, found.pattern, found.audit.certificate)
+            claims = found.audit.certificate
+            cells = unproved(problem, found.pattern, claims, integer=given.integer)
         else:
             cells = unmet(problem, found.pattern)
         unsafe += len(cells)

@@ -7,11 +7,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from csp.problem.problem import Problem
 from tests.support import oracles
+from tests.support.shared import examples
 from tests.support.strategies import cube, frequency_2d, problems, small_tables
 
 FIGURE = [[7, 11, 60], [10, 60, 11], [60, 12, 60]]  # Minami and Abe 2019, Figure 2
@@ -54,7 +55,7 @@ def test_unbounded_ends_are_none() -> None:
 
 
 @given(frequency_2d(max_side=2, high=6), st.lists(st.booleans(), min_size=9, max_size=9))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_integer_tables_equal_plain_enumeration(table, flags) -> None:
     pattern = np.array(flags) & ~table.margins
     found = set(oracles.integer_tables(table, pattern))
@@ -70,7 +71,7 @@ def test_integer_tables_equal_plain_enumeration(table, flags) -> None:
 
 
 @given(small_tables(), st.data())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_rational_interval_contains_truth_and_agrees_with_a_solver(table, data) -> None:
     from scipy.optimize import linprog
 
@@ -101,7 +102,7 @@ def test_rational_interval_contains_truth_and_agrees_with_a_solver(table, data) 
 
 
 @given(problems(max_free=5))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_best_pattern_equals_the_plain_loop(problem) -> None:
     free = np.flatnonzero(problem.free)
     best = None
@@ -126,7 +127,7 @@ def test_best_pattern_equals_the_plain_loop(problem) -> None:
 
 
 @given(problems(singletons=None))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_problems_build(problem) -> None:
     assert problem.primary.any()
     assert int(problem.free.sum()) <= 9

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from csp.attacker.boxes import Boxes
 from csp.attacker.view import room
+from tests.support.shared import examples
 from tests.support.strategies import problems
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(problems(singletons=None), st.data())
 def test_a_box_is_a_deviation_within_the_rooms(problem, data) -> None:
     table = problem.table

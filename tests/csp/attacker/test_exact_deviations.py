@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from csp.attacker import elimination
 from csp.attacker.elimination import determined
 from csp.clock import Clock, now
+from tests.support.shared import examples
 
 
 def solve(matrix: np.ndarray, known: list[int], values: list[int]) -> list[Fraction] | None:
@@ -39,7 +40,7 @@ def solve(matrix: np.ndarray, known: list[int], values: list[int]) -> list[Fract
     return [right[j] / rows[j][j] for j in range(k)]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.integers(0, 10**6), st.booleans(), st.integers(0, 3))
 def test_pivots_determine_what_fractions_say(seed: int, wide: bool, long: int) -> None:
     rng = np.random.default_rng(seed)

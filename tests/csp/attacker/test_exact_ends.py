@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -17,6 +17,7 @@ from csp.attacker import components, exact, lp
 from csp.attacker.elimination import solved
 from csp.attacker.lp import LpEngine
 from tests.support import oracles
+from tests.support.shared import examples
 from tests.support.strategies import small_tables
 
 
@@ -55,7 +56,7 @@ def test_large_triangular_system_needs_no_dense_arithmetic(monkeypatch: pytest.M
     assert (dense @ np.array(found, dtype=object) == 1).all()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_ends_from_the_basis_alone_are_exact(data: st.DataObject) -> None:
     """With all guesses at small rationals refused, the basis must give the same ends."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -20,6 +20,7 @@ from csp.audits.claims import Certificate, Claim
 from csp.audits.intervals import interval_claims, intervals
 from csp.errors import CertificateError
 from tests.support import oracles
+from tests.support.shared import examples
 from tests.support.strategies import frequency_2d, frequency_3d, problems, small_tables
 
 FIGURE_2 = [[7, 11, 60], [10, 60, 11], [60, 12, 60]]  # Minami and Abe 2019, Figure 2
@@ -73,7 +74,7 @@ def test_an_insider_sees_what_the_oracle_says(data: st.DataObject) -> None:
             assert ends[i][1].reach == (None if high is None else high - value)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_integer_intervals_equal_enumeration(data: st.DataObject) -> None:
     table = data.draw(small_tables())
@@ -143,7 +144,7 @@ def test_ends_that_are_enough_are_reached_or_proved_short(data: st.DataObject) -
                 assert not short or (stop.exact and stop.reach == end.reach)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(problems(singletons=None), st.data())
 def test_the_audit_verdict_equals_brute_force(problem: Problem, data: st.DataObject) -> None:
     pattern = data.draw(patterns(problem.table)) | problem.forced

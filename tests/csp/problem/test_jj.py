@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from csp.errors import InputError, NotAdditive
 from csp.exact import MAX_VALUE, UNBOUNDED
@@ -16,7 +16,7 @@ from csp.formats.files import atomic_writer
 from csp.formats.reading import read_text
 from csp.problem.jj import read_jj, write_jj
 from csp.problem.problem import Problem
-from tests.support.shared import shared_data
+from tests.support.shared import examples, shared_data
 from tests.support.strategies import cube, problems
 
 GOOD = """\
@@ -75,7 +75,7 @@ def test_round_trip_of_a_file(tmp_path, name) -> None:
 
 
 @given(problems())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_round_trip_of_any_problem(tmp_path_factory, problem) -> None:
     path = tmp_path_factory.mktemp("jj") / "any.jj"
     write_jj(problem, path)

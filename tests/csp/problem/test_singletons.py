@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import (
@@ -25,6 +25,7 @@ from csp import (
 from csp.problem.singletons import insiders
 from csp.rules import union_sensitive
 from tests.support import oracles
+from tests.support.shared import examples
 from tests.support.strategies import frequency_3d, magnitude_tables, problems
 
 # Firm f2 is alone in (1, 1) and in (2, 2); firms f1, f3 and f4 fill the others.
@@ -79,7 +80,7 @@ def test_a_contributor_who_takes_part_in_a_cell_is_no_outsider_to_it() -> None:
     assert {v.cells[0] for v in audit(problem, ~table.margins).violations} == {there}
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(problems(magnitude_tables(), singletons=True, max_free=6))
 def test_what_cannot_be_protected_is_unsafe_with_everything_suppressed(problem: Problem) -> None:
     everything = problem.forced | problem.free
@@ -100,7 +101,7 @@ def test_a_margin_with_one_contributor_gives_away_all_below_it() -> None:
     assert set(insider.knows) == {table.position(("1", c)) for c in ("1", "2", "3", "Total")}
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(problems(magnitude_tables(), singletons=True, max_free=6))
 def test_audits_know_what_contributors_know(problem: Problem) -> None:
     pattern = problem.forced | problem.free
@@ -109,7 +110,7 @@ def test_audits_know_what_contributors_know(problem: Problem) -> None:
     assert short.safe == oracles.is_safe(problem, pattern)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems(frequency_3d(high=4), extras=False), st.integers(2, 9), st.booleans())
 def test_short_and_full_audits_agree_on_sums(problem: Problem, n: int, integer: bool) -> None:
     guarded = replace(problem, union_rule=MinFrequency(n, width=1))

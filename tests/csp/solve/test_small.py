@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -21,7 +21,7 @@ from csp.solve.small.kernels import KERNELS
 from csp.solve.small.one import SmallAnswer, SmallSearch
 from instances import synthetic
 from tests.support import oracles
-from tests.support.shared import uncompiled
+from tests.support.shared import examples, uncompiled
 from tests.support.small import solve_small
 from tests.support.strategies import (
     cube,
@@ -62,13 +62,13 @@ def is_canonical(problem: Problem, answer: SmallAnswer) -> None:
 # ---- the canonical pattern -------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(problems(NETWORKS))
 def test_search_equals_brute_force(problem: Problem) -> None:
     is_canonical(problem, solve_small(problem))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(problems(small_tables(), max_free=5))
 def test_networks_in_larger_tables_equal_brute_force(problem: Problem) -> None:
     try:
@@ -106,7 +106,7 @@ def any_networks(draw: st.DrawFn) -> Problem:
     )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(any_networks())
 def test_any_network_equals_brute_force(problem: Problem) -> None:
     is_canonical(problem, solve_small(problem))
@@ -134,7 +134,7 @@ def test_suppressible_margins_equal_cut_loop() -> None:
     assert whole.pattern.tolist() == cuts.pattern.tolist()
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(problems(NETWORKS), st.randoms(use_true_random=False))
 def test_order_and_sign_of_relations_do_not_matter(problem: Problem, random) -> None:
     rows = problem.table.relations.shape[0]
@@ -152,7 +152,7 @@ def test_order_and_sign_of_relations_do_not_matter(problem: Problem, random) -> 
 
 
 def test_compiled_equals_plain() -> None:
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(st.one_of(problems(NETWORKS, max_free=16), any_networks()))
     def same(problem: Problem) -> None:
         fast = solve_small(problem)
@@ -193,7 +193,7 @@ def drawn_tables(side: int, count: int, seed: int) -> tuple[np.ndarray, np.ndarr
     return values, (values < 5) & ~margins, template
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_batch_equals_one_by_one(data: st.DataObject) -> None:
     template = data.draw(problems(NETWORKS))
@@ -303,7 +303,7 @@ def test_a_pattern_that_suppresses_a_published_cell_is_never_given() -> None:
 # ---- limits ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(problems(NETWORKS, max_free=9), st.integers(0, 12))
 def test_limits_are_honest(problem: Problem, limit: int) -> None:
     full, cut = solve_small(problem), solve_small(problem, node_limit=limit)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import csp
@@ -18,7 +18,7 @@ from csp.solve import suppress
 from csp.solve.exact import tiebreak
 from instances import synthetic
 from tests.support import oracles
-from tests.support.shared import shared_data
+from tests.support.shared import examples, shared_data
 from tests.support.strategies import frequency_2d, frequency_3d, problems
 
 
@@ -35,19 +35,19 @@ def check(problem: Problem, method: str, best: tuple[bool, ...] | None) -> None:
     assert found.pattern.tolist() == list(best)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(problems(singletons=None))
 def test_cut_loop_equals_brute_force(problem: Problem) -> None:
     check(problem, "cuts", oracles.best_pattern(problem))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(problems(singletons=None, max_free=7))
 def test_integer_programs_equal_brute_force(problem: Problem) -> None:
     check(problem, "ilp", oracles.best_pattern(problem))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_interval_program_equals_enumeration(data: st.DataObject) -> None:
     table = data.draw(frequency_2d())
@@ -79,7 +79,7 @@ def integer_safe(problem: Problem) -> Callable[[tuple[bool, ...]], bool]:
     return safe
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(problems(frequency_3d(high=4), max_free=6, margins=False, extras=False))
 def test_integer_attacker_equals_brute_force(problem: Problem) -> None:
     best = oracles.best_pattern(problem, also=integer_safe(problem))
@@ -112,7 +112,7 @@ def sums_pass(problem: Problem, n: int) -> Callable[[tuple[bool, ...]], bool]:
     return safe
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems(frequency_2d(high=6), max_free=7), st.integers(2, 12))
 def test_sums_of_suppressed_cells_equal_brute_force(problem: Problem, n: int) -> None:
     guarded = replace(problem, union_rule=MinFrequency(n, width=1))

@@ -14,10 +14,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import UNBOUNDED, Hierarchy, InputError, Table
+from tests.support.shared import examples
 
 TREE = {"N": ["1", "2"], "S": {"3": None, "W": ["4", "5"]}}
 BELOW = {  # written out by hand, not derived from our code
@@ -186,7 +187,7 @@ def test_every_option_against_fractions(
     same(table, again)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(cases(signed=False), st.booleans())
 def test_ids_name_the_contributor_of_each_entry(case, by_region):
     by = ["region"] if by_region else ["sex"]
@@ -211,7 +212,7 @@ def test_ids_name_the_contributor_of_each_entry(case, by_region):
     assert set(table.lower.tolist()) == {0}
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 10**6)), min_size=1))
 def test_agrees_with_pandas_groupby(rows):
     frame = pd.DataFrame(rows, columns=["g", "v"])

@@ -6,11 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import UNBOUNDED, Contributors, Hierarchy, InputError, Table
 from csp.tables.link import link
+from tests.support.shared import examples
 
 ROWS = st.lists(
     st.tuples(
@@ -51,7 +52,7 @@ def facts(table):
     return cells, relations
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(ROWS, st.booleans())
 def test_union_is_a_part_of_the_full_cube(rows, by_firm):
     data = columns(rows)
@@ -73,7 +74,7 @@ def test_union_is_a_part_of_the_full_cube(rows, by_firm):
     assert np.array_equal(again.relations.toarray(), both.relations.toarray())
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(ROWS)
 def test_linking_is_idempotent_and_takes_any_number(rows):
     data = columns(rows)

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import csp.tables.microdata.combinations
@@ -17,6 +17,7 @@ from csp.tables.columns import numbered_codes, numbered_owners, text_codes
 from csp.tables.link import link
 from csp.tables.margins import check_size
 from instances.synthetic import sparse, tree
+from tests.support.shared import examples
 
 REGION = {"N": ["1", "2"], "S": {"3": None, "W": ["4", "5"]}}
 BELOW = {
@@ -152,7 +153,7 @@ def test_relations_come_in_the_order_of_the_table_with_all_cells(data):
     assert some.shape == table.relations.shape
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(records())
 def test_the_pattern_of_a_table_of_values_is_the_same_without_its_empty_cells(data):
     data["value"] = [abs(v) + 1 for v in data["value"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -19,6 +19,7 @@ from csp.solve.exact.state import Run
 from csp.solve.general.neighbourhood import Neighbourhood
 from instances import synthetic
 from tests.support.independent_audit import unproved
+from tests.support.shared import examples
 from tests.support.strategies import problems
 from tests.support.witnesses import is_witness, served
 
@@ -98,7 +99,7 @@ def test_rounded_cuts_that_may_exclude_a_tie_are_forgotten() -> None:
     assert all(cut.below == np.inf for cut in run.master.cuts)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_witnesses_never_change_a_verdict(problem: Problem, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import csp
@@ -19,7 +19,7 @@ from csp.solve.general.tableau import ZERO, Tableau, eliminate, eliminate_rows, 
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder
 from csp.solve.witnesses.field import Field
-from tests.support.shared import kept_limit
+from tests.support.shared import examples, kept_limit
 from tests.support.strategies import problems
 from tests.support.witnesses import cost, cube_problem, everything, is_witness, served
 
@@ -28,7 +28,7 @@ Pattern = np.ndarray[Any, Any]
 # ---- the tableau -----------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems(), st.integers(0, 2**20))
 def test_the_tableau_spans_the_null_space(problem: Problem, seed: int) -> None:
     field = Field(problem, together=True)
@@ -51,7 +51,7 @@ def test_the_tableau_spans_the_null_space(problem: Problem, seed: int) -> None:
     assert np.allclose(before, tableau.matrix)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 2**20))
 def test_compiled_elimination_equals_its_plain_twin(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -73,7 +73,7 @@ def test_compiled_elimination_equals_its_plain_twin(seed: int) -> None:
     assert np.allclose(plain, expected if answer else matrix)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 2**20), st.integers(1, 4))
 def test_vectors_protect_wherever_a_linear_program_says_so(seed: int, k: int) -> None:
     from scipy.optimize import linprog
@@ -108,7 +108,7 @@ def test_vectors_protect_wherever_a_linear_program_says_so(seed: int, k: int) ->
         assert np.allclose(matrix / room[:, None] @ y, vector)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 2**20))
 def test_what_is_published_first_stays_at_rest(seed: int) -> None:
     from scipy.linalg import null_space
@@ -177,7 +177,7 @@ def check_search(
         assert audit(problem, pattern, only_primary=True, integer=integer).safe
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(problems(max_primary=4), st.booleans())
 def test_neighbourhoods_yield_cheaper_safe_patterns(problem: Problem, integer: bool) -> None:
     _, start, failed = served(problem, integer=integer)
@@ -190,7 +190,7 @@ def test_neighbourhoods_yield_cheaper_safe_patterns(problem: Problem, integer: b
     check_search(problem, np.inf, list(books), integer=integer)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(problems(max_primary=4), st.integers(0, 3))
 def test_a_search_taken_up_again_yields_cheaper_safe_patterns(problem: Problem, seed: int) -> None:
     rows = np.arange(len(Field(problem, together=True).need))

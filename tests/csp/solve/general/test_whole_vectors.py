@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -21,6 +21,7 @@ from csp.solve.general.whole_vectors import Subspace, witnesses_along
 from csp.solve.witnesses.construct import Builder
 from csp.solve.witnesses.field import Field
 from instances import synthetic
+from tests.support.shared import examples
 from tests.support.strategies import problems
 from tests.support.witnesses import ends, is_witness
 
@@ -61,7 +62,7 @@ def serves(subspace: Subspace, z: Vector) -> set[int]:
     return met
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(problems(max_primary=4), st.integers(0, 2**20), st.booleans())
 def test_witnesses_serve_what_vectors_of_a_subspace_serve(
     problem: Problem, seed: int, whole: bool

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import csp
@@ -17,6 +17,7 @@ from csp.solve.ilp.inequalities import Price, inequality
 from csp.solve.ilp.solvers import solver_named
 from instances import synthetic
 from tests.support import oracles
+from tests.support.shared import examples
 from tests.support.strategies import problems, small_tables
 
 FIGURE_2 = [[7, 11, 60], [10, 60, 11], [60, 12, 60]]  # Minami and Abe 2019, Figure 2
@@ -38,7 +39,7 @@ def counts(side: int) -> Problem:
     return Problem.of(table, small, spl=8, publish=table.margins)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_intervals_equal_the_exact_oracles(data: st.DataObject) -> None:
     table = data.draw(small_tables())
@@ -52,7 +53,7 @@ def test_intervals_equal_the_exact_oracles(data: st.DataObject) -> None:
         assert upper[i] == (np.inf if high is None else pytest.approx(float(high)))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_every_safe_pattern_keeps_an_inequality_from_any_prices(data: st.DataObject) -> None:
     problem = data.draw(problems(max_free=6))

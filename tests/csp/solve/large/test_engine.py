@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from csp import (
     audit,
     suppress,
 )
+from csp.audits.claims import Claim
 from csp.clock import Clock, now
 from csp.errors import OutOfTime
 from csp.solve.large import engine, relaxation
@@ -168,6 +170,23 @@ def test_claims_put_in_by_hand_show_what_a_certificate_shows() -> None:
     pattern = found.pattern.copy()
     pattern[hidden] = False
     assert unproved(problem, pattern, claims) != []
+
+
+def test_against_whole_units_fractions_show_nothing() -> None:
+    table = Table.from_array([[50, 50], [50, 50]])
+    inner = np.flatnonzero(~table.margins)
+    problem = Problem.of(table, np.arange(table.n_cells) == inner[0], lpl=1, upl=1)
+    pattern = ~table.margins
+    for steps, whole in ((3, False), (4, True)):  # halves
+        z = np.array([steps, -steps, -steps, steps])
+        none = np.zeros(0, np.int64)
+        reach, cell = Fraction(steps, 2), int(inner[0])
+        claims = [
+            Claim(cell, sign, (), reach, inner, sign * z, 2, none, none, 1, exact=False)
+            for sign in (1, -1)
+        ]
+        assert unproved(problem, pattern, claims) == []
+        assert (unproved(problem, pattern, claims, integer=True) == []) == whole
 
 
 def test_a_table_of_many_thousand_cells_is_safe_by_the_independent_audit() -> None:

@@ -7,7 +7,7 @@ from math import gcd
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
@@ -16,6 +16,7 @@ import csp
 from csp import Problem
 from csp.solve.witnesses.block import Block, Way, whole_steps
 from csp.solve.witnesses.field import Field
+from tests.support.shared import examples
 from tests.support.strategies import problems
 from tests.support.witnesses import ends, is_witness
 
@@ -27,7 +28,7 @@ def ratios(steps: np.ndarray) -> list[Fraction]:
     return [Fraction(int(step), int(steps[0])) for step in steps]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_whole_units_whose_ratios_are_not_simple_come_back_as_they_are(a: int, b: int) -> None:
     # A fraction near a / b keeps the relation as well: to hold it is not to be proportional.
@@ -36,7 +37,7 @@ def test_whole_units_whose_ratios_are_not_simple_come_back_as_they_are(a: int, b
     assert ratios(steps) == [1, Fraction(b, a), Fraction(a + b, a)]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.integers(1, 2000), st.integers(1, 10**4), st.floats(1e-3, 1e4))
 def test_whole_ratios_whose_units_are_not_whole_come_back(a: int, b: int, unit: float) -> None:
     relation = csr_array(np.array([[a, b, -1]]))
@@ -45,7 +46,7 @@ def test_whole_ratios_whose_units_are_not_whole_come_back(a: int, b: int, unit: 
     assert steps.tolist() == [1, 1, a + b]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.integers(-9, 9).filter(bool), min_size=2, max_size=6), st.integers(1, 12))
 def test_small_denominators_come_back_divided_by_what_all_share(
     parts: list[int], divisor: int
@@ -89,7 +90,7 @@ def furthest(problem: Problem, field: Field, cell: int, sign: int) -> float:
     return -float(found.fun)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems(max_primary=2), st.booleans(), st.integers(1, 6))
 def test_a_block_has_a_witness_where_a_linear_program_has(
     problem: Problem, rises: bool, far: int
@@ -107,7 +108,7 @@ def test_a_block_has_a_witness_where_a_linear_program_has(
             assert max((1 if rises else -1) * end[cell] for end in ends(found)) >= far
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems(max_primary=2), st.integers(1, 4), st.integers(1, 4))
 def test_a_way_back_is_as_long_as_asked(problem: Problem, far: int, back: int) -> None:
     field = Field(problem, together=True)

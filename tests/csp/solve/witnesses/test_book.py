@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import csp
@@ -17,6 +17,7 @@ from csp.solve.witnesses.construct import prune
 from csp.solve.witnesses.field import Field, Witness
 from tests.support import oracles
 from tests.support.independent_audit import unproved
+from tests.support.shared import examples
 from tests.support.strategies import problems
 from tests.support.witnesses import cube_problem, ends, served, unserved
 
@@ -73,7 +74,7 @@ def attacked(problem: Problem, witnesses: Iterable[Witness]) -> dict[int, set[in
     return unsettled
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(problems(max_primary=4, singletons=None), st.integers(0, 99))
 def test_what_is_settled_is_so_by_the_ends_of_witnesses(problem: Problem, seed: int) -> None:
     _, book, _ = served(problem, attackers=Attackers(problem))
@@ -92,7 +93,7 @@ def test_what_is_settled_is_so_by_the_ends_of_witnesses(problem: Problem, seed: 
             assert not attackers_left[p]
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(problems(max_primary=4), st.booleans())
 def test_claims_hold_one_by_one_and_by_the_audit(problem: Problem, integer: bool) -> None:
     _, book, failed = served(problem, integer=integer)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import csp
@@ -18,6 +18,7 @@ from csp.problem.singletons import Attackers
 from csp.solve.witnesses import construct
 from csp.solve.witnesses.construct import serve_together
 from tests.support import oracles
+from tests.support.shared import examples
 from tests.support.strategies import problems
 from tests.support.witnesses import cost, cube_problem, everything, is_witness, served
 
@@ -28,7 +29,7 @@ def plain(problem: Problem, book: Any, rows: list[int]) -> list[int]:
     return [r for r in rows if field.need[r] <= levels[field.kind[r]][field.cell[r]]]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(problems(max_primary=4), st.booleans())
 def test_patterns_are_safe_wherever_full_suppression_is(problem: Problem, integer: bool) -> None:
     _, book, failed = served(problem, integer=integer)
@@ -44,7 +45,7 @@ def test_patterns_are_safe_wherever_full_suppression_is(problem: Problem, intege
         assert not protectable
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(problems(max_primary=3))
 def test_patterns_cost_no_less_than_the_cheapest(problem: Problem) -> None:
     _, book, failed = served(problem)
@@ -59,7 +60,7 @@ def test_patterns_cost_no_less_than_the_cheapest(problem: Problem) -> None:
             suppress(problem, method="cuts")
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems(max_primary=4, singletons=None), st.booleans())
 def test_every_witness_is_a_deviation_in_exact_numbers(problem: Problem, integer: bool) -> None:
     _, book, _ = served(problem, integer=integer, attackers=Attackers(problem))
@@ -68,7 +69,7 @@ def test_every_witness_is_a_deviation_in_exact_numbers(problem: Problem, integer
         assert not integer or witness.forward[1] == witness.back[1] == 1
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems(max_primary=4, singletons=True))
 def test_patterns_withstand_contributors_who_know_cells(problem: Problem) -> None:
     _, book, failed = served(problem, attackers=Attackers(problem))
@@ -76,7 +77,7 @@ def test_patterns_withstand_contributors_who_know_cells(problem: Problem) -> Non
         assert oracles.is_safe(problem, book.pattern())
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(problems(max_primary=4))
 def test_every_order_is_safe(problem: Problem) -> None:
     builder, first, failed = served(problem)
@@ -128,7 +129,7 @@ def test_without_time_there_is_no_pattern() -> None:
     assert not begun.settled(0)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems(max_primary=4), st.booleans())
 def test_what_is_served_together_moves_suppressed_cells_only(
     problem: Problem, integer: bool

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import csp
@@ -18,7 +18,7 @@ from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder, prune
 from csp.solve.witnesses.exchange import drop_cells, exchange
 from tests.support import oracles
-from tests.support.shared import kept_limit
+from tests.support.shared import examples, kept_limit
 from tests.support.strategies import problems
 from tests.support.witnesses import cost, cube_problem, is_witness, served
 
@@ -40,7 +40,7 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     problems(max_primary=4, singletons=None), st.integers(0, 99), st.booleans(), st.booleans(),
     st.booleans(),
@@ -113,7 +113,7 @@ def test_an_exchange_without_time_is_undone() -> None:
     assert state(book) == before
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems(max_primary=4), st.integers(0, 9))
 def test_sweeps_never_make_a_pattern_dearer_or_unsafe(problem: Problem, seed: int) -> None:
     builder, book, failed = served(problem)

@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array
 
 from csp import Problem, Table
 from csp.solve.witnesses.field import Field, movable, tighten
 from tests.support import oracles
+from tests.support.shared import examples
 from tests.support.strategies import problems
 from tests.support.witnesses import cube_problem, ends, everything
 
@@ -24,7 +25,7 @@ def true_rooms(problem: Problem, cell: int) -> tuple[int | None, int | None]:
     return None if high is None else high - value, None if low is None else value - low
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(problems())
 def test_tightened_rooms_hold_every_interval(problem: Problem) -> None:
     sides = tighten(problem)
@@ -40,7 +41,7 @@ def test_tightened_rooms_hold_every_interval(problem: Problem) -> None:
         assert not side[~pattern].any()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems())
 def test_rooms_of_all_cells_together_are_whole_and_lose_no_deviation(problem: Problem) -> None:
     field, pattern = Field(problem, together=True), everything(problem)
@@ -70,7 +71,7 @@ def test_rooms_of_all_cells_together_never_exceed_true_ones_that_floats_round() 
     assert field.up.max() <= 1
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems(), st.booleans())
 def test_needs_keep_every_level_and_are_shared_as_far_as_a_cell_can_fall(
     problem: Problem, together: bool
@@ -92,7 +93,7 @@ def test_needs_keep_every_level_and_are_shared_as_far_as_a_cell_can_fall(
     assert set(field.cell.tolist()) <= set(np.flatnonzero(problem.primary).tolist())
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(problems(max_primary=4), st.data(), st.booleans(), st.booleans())
 def test_directions_go_as_far_as_rooms_allow_and_serve_what_fractions_say(
     problem: Problem, data: st.DataObject, integer: bool, huge: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -15,11 +15,12 @@ from csp.solve.exact import guide
 from csp.solve.exact.guide import first_patterns
 from csp.solve.exact.state import Run
 from csp.solve.witnesses.rescue import rescue
+from tests.support.shared import examples
 from tests.support.strategies import problems
 from tests.support.witnesses import everything, served
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(problems(max_primary=4), st.booleans())
 def test_rescued_patterns_are_safe_wherever_full_suppression_is(
     problem: Problem, integer: bool
