@@ -141,9 +141,9 @@ class PreferredPattern:
                 objective, candidates=candidates, kept=kept, limits=limits, step=step,
                 clock=self._clock, options=_SMALL,
             )  # fmt: skip
-            if answer.word == "infeasible":
+            if answer.status == "infeasible":
                 return None
-            if answer.word != "optimal" or answer.x is None:
+            if answer.status != "optimal" or answer.x is None:
                 msg = "the time limit passed before a table was tested; allow more time"
                 raise OutOfTime(msg)
             found = answer.x > 0.5

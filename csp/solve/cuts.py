@@ -19,8 +19,8 @@ from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 
 __all__ = [
-    "Cut", "Cutter", "Side", "all_but", "broken", "least_weight", "needy", "no_good",
-    "other_than", "over_budget", "round_up", "smallest_step",
+    "Cut", "Cutter", "Side", "broken", "budget_cut", "cover_cut", "least_weight", "needy",
+    "no_good", "outside_cut", "round_up", "smallest_step",
 ]  # fmt: skip
 
 # Share of a float bound by which some roundings may be off.
@@ -241,7 +241,7 @@ def needy(problem: Problem) -> NDArray[np.bool_]:
     return problem.primary & ((problem.lpl > 0) | (problem.upl > 0) | (problem.spl > 0))
 
 
-def no_good(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
+def outside_cut(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
     """Cut off one unsafe pattern and all its parts: something outside must be added.
 
     Valid because a subset of an unsafe pattern is unsafe.
@@ -250,7 +250,7 @@ def no_good(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
     return Cut(cells, np.ones(len(cells)), 1.0, "cover")
 
 
-def other_than(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
+def no_good(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
     """Cut off one pattern and no other."""
     cells = np.flatnonzero(problem.free)
     inside = pattern[cells]
@@ -258,7 +258,7 @@ def other_than(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
     return Cut(cells, weights, 1.0 - float(inside.sum()), "union")
 
 
-def over_budget(chosen: NDArray[np.bool_], weights: NDArray[np.int64], most: int) -> Cut:
+def budget_cut(chosen: NDArray[np.bool_], weights: NDArray[np.int64], most: int) -> Cut:
     """Cut off chosen cells whose weights add up to too much, and all that hold their core.
 
     Weights that span many orders of magnitude get past the solver's tolerance in the row that
@@ -274,10 +274,10 @@ def over_budget(chosen: NDArray[np.bool_], weights: NDArray[np.int64], most: int
             core.append(i)
     chosen = np.zeros(len(chosen), dtype=bool)
     chosen[core] = True
-    return replace(all_but(chosen), kind="budget")
+    return replace(cover_cut(chosen), kind="budget")
 
 
-def all_but(chosen: NDArray[np.bool_]) -> Cut:
+def cover_cut(chosen: NDArray[np.bool_]) -> Cut:
     """Cut off chosen cells together, and all patterns that hold them."""
     cells = np.flatnonzero(chosen)
     return Cut(cells, -np.ones(len(cells)), 1.0 - len(cells), "tie")

@@ -18,16 +18,16 @@ from csp.problem.problem import Problem
 from csp.solve.exact.guide import (
     VERY_LARGE,
     audit_waiting,
-    completed,
+    complete_pattern,
     first_patterns,
-    guided,
-    improved,
+    improve,
+    round_lp,
     subspaces_fail,
     subspaces_lead,
 )
 from csp.solve.exact.part_programs import improve_parts
 from csp.solve.exact.root_cuts import tighten
-from csp.solve.exact.state import Run, answer_pattern, contenders, drive
+from csp.solve.exact.state import Run, accept_or_cut, cut_rounds, survivors
 from csp.solve.exact.tiebreak import break_ties
 from csp.solve.exact.tree import branch
 from csp.solve.exact.unions import union_cuts_beforehand
@@ -122,8 +122,8 @@ def solve_by_cuts(
         large = problem.table.n_cells >= VERY_LARGE
         if run.begun_locally:
             improve_parts(run, run.clock.part(_SHARE_EARLY))
-            run.narrow(run.master.relax())
-            run.tell("parts")
+            run.fix_by_reduced_cost(run.master.relax())
+            run.report("parts")
         else:
             _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
         known = len(run.master.cuts)
@@ -139,10 +139,10 @@ def solve_by_cuts(
                 unique = branch(run)
             else:
                 _integer_phase(run)
-            run.tell("branch" if tree else "search")
+            run.report("branch" if tree else "search")
         if run.best_cost == run.bound:
             stopped = "done" if unique else break_ties(run)
-            run.tell("tie-break")
+            run.report("tie-break")
             canonical = stopped == "done"
         elif run.left <= 0:
             stopped = "time"
@@ -217,7 +217,7 @@ def _begin(run: Run) -> None:
         # Better patterns of such tables take a while, and may not be found in time.
         with suppress(OutOfTime):
             _suppress_everything(run, _EVERYTHING)
-            run.tell("start")
+            run.report("start")
     run.clock = clock.part(_FIRST_PATTERNS if run.best is None else _BETTER_PATTERNS)
     with suppress(OutOfTime):
         if not settled and not run.clock.over:
@@ -231,7 +231,7 @@ def _begin(run: Run) -> None:
         _suppress_everything(run)
         run.clock = clock
     run.master.add(union_cuts_beforehand(problem))
-    run.tell("start")
+    run.report("start")
 
 
 def _suppress_everything(run: Run, share: float = 1.0) -> None:
@@ -243,7 +243,7 @@ def _suppress_everything(run: Run, share: float = 1.0) -> None:
         If not even that keeps the levels.
     OutOfTime
     """
-    result = run.offer(run.problem.forced | run.problem.free, share=share)
+    result = run.try_incumbent(run.problem.forced | run.problem.free, share=share)
     if result is not None and any(v.kind != "union" for v in result.violations):
         raise unprotectable(run.problem, result)
 
@@ -263,7 +263,7 @@ def _begin_locally(run: Run) -> bool:
     """Take the pattern and the bound of the engine for large tables; say if it served all cells."""
     found = solve_large(
         run.problem, clock=run.clock.part(_LOCAL_SHARE), gap=run.gap, integer=run.integer,
-        seed=run.seed, progress=run.report, last=False,
+        seed=run.seed, progress=run.progress, last=False,
         as_long=np.inf if run.problem.alone.any() else _LOCAL_TIMES,
     )  # fmt: skip
     assert found.audit is not None
@@ -271,7 +271,7 @@ def _begin_locally(run: Run) -> bool:
     run.master.prefer(found.pattern)
     run.bound = max(run.bound, found.bound)
     run.begun_locally = run.net is None and not run.problem.alone.any()
-    run.tell("start")
+    run.report("start")
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
     return not found.stats.get("rescued", 1)
@@ -287,15 +287,15 @@ def _linear_phase(run: Run) -> None:
         relaxed = Relaxation(Field(run.problem), deep).solve(clock=deep)
         run.raise_bound(relaxed.bound)
         run.master.add(list(relaxed.cuts))
-        run.tell("relations")
-    for answer in drive(run, until=until):
+        run.report("relations")
+    for answer in cut_rounds(run, until=until):
         run.raise_bound(answer.bound)
         x, turn = answer.x, turn + 1
-        run.tell("cuts")
+        run.report("cuts")
         if run.net is not None and x is not None and turn in _GUIDED_ROUNDS:
-            guided(run, x, (0.9,))
-            run.tell("guided")
-        run.narrow(answer)
+            round_lp(run, x, (0.9,))
+            run.report("guided")
+        run.fix_by_reduced_cost(answer)
         if run.close_enough or (deep.over and _stays_wide(run)):
             return
     run.cut_short = until.over
@@ -308,9 +308,9 @@ def _linear_phase(run: Run) -> None:
     if run.begun_locally or subspaces_lead(run):
         return
     if x is not None and run.left > 0 and not run.close_enough:
-        guided(run, x) if run.net is not None else guided(run, x, (0.9,))
-        run.tell("guided")
-        run.narrow(answer)
+        round_lp(run, x) if run.net is not None else round_lp(run, x, (0.9,))
+        run.report("guided")
+        run.fix_by_reduced_cost(answer)
 
 
 def _is_wide(run: Run) -> bool:
@@ -331,8 +331,8 @@ def _guide_again(run: Run) -> None:
         return
     answer = run.master.relax()
     if answer.x is not None:
-        guided(run, answer.x, (0.98, 0.8))
-        run.tell("guided")
+        round_lp(run, answer.x, (0.98, 0.8))
+        run.report("guided")
 
 
 def _improve_for(run: Run, share: float) -> None:
@@ -344,8 +344,8 @@ def _improve_for(run: Run, share: float) -> None:
     until, patience = min(_as_long(run, share), run.soft_clock), 5
     if _is_wide(run) and run.problem.table.n_cells >= _WIDE_TABLE:
         until, patience = max(until, run.clock.part(_SHARE_OF_SEARCH)), 100
-    improved(run, until, patience)
-    run.tell("improved")
+    improve(run, until, patience)
+    run.report("improved")
 
 
 def _improving_phase(run: Run) -> None:
@@ -367,10 +367,10 @@ def _improving_phase(run: Run) -> None:
     until = min(until, run.clock)
     if run.problem.table.n_cells >= _SMALL_TABLE and not subspaces_lead(run):
         improve_parts(run, until)
-        run.tell("parts")
-    improved(run, until)
-    run.narrow(run.master.relax())
-    run.tell("improved")
+        run.report("parts")
+    improve(run, until)
+    run.fix_by_reduced_cost(run.master.relax())
+    run.report("improved")
 
 
 def _as_long(run: Run, share: float) -> Clock:
@@ -390,12 +390,12 @@ def _integer_phase(run: Run) -> None:
         # A row that limits the cost to less than the incumbent's would prune as well as the
         # incumbent does as a start, but it invites trouble where costs span many magnitudes.
         better = None if run.best_cost is None else run.best_cost - run.step - run.constant
-        candidates = contenders(run, better)
+        candidates = survivors(run, better)
         whole = better is None or candidates.sum() <= _SMALL_PROGRAM
         if whole:
             share = 1.0
         if share < 1:
-            candidates = contenders(run, better, share)
+            candidates = survivors(run, better, share)
         answer = run.master.search(
             problem.cost.astype(np.float64),
             candidates=candidates if run.best is None else candidates | (run.best & problem.free),
@@ -403,7 +403,7 @@ def _integer_phase(run: Run) -> None:
             step=run.step,
             clock=run.clock,
         )
-        if answer.word == "large":
+        if answer.status == "large":
             # Fewer cells take less; what they give may exclude enough of the others.
             if whole or fits or share < _LEAST_SHARE:
                 return
@@ -416,18 +416,18 @@ def _integer_phase(run: Run) -> None:
                 share = min(1.0, 4 * share)
                 continue
             fits = False
-        elif answer.word == "infeasible":
+        elif answer.status == "infeasible":
             if run.best is None:
                 raise run.refused or no_union_safe_pattern(problem)
             return  # the incumbent satisfies every cut: only the solver's tolerances say no
         else:
             run.raise_bound(answer.bound)
-        run.tell("search")
+        run.report("search")
         if answer.x is None:
             return
         pattern = answer.x > 0.5
         best = run.best_cost
-        proved = share == 1 and answer.word == "optimal" and best is not None
+        proved = share == 1 and answer.status == "optimal" and best is not None
         if proved and best is not None and run.cost_of(pattern) >= best:
             # The cheapest pattern that satisfies the cuts costs no less than the incumbent.
             run.close()
@@ -435,10 +435,10 @@ def _integer_phase(run: Run) -> None:
         if run.close_enough:
             return
         known = len(run.master.cuts)
-        if answer_pattern(run, pattern) is not None:
-            if answer.word == "doubtful" and len(run.master.cuts) == known:
+        if accept_or_cut(run, pattern) is not None:
+            if answer.status == "doubtful" and len(run.master.cuts) == known:
                 return
         else:
             answer = run.master.relax()
-            completed(run, pattern, answer.x)
-        run.narrow(run.master.relax())
+            complete_pattern(run, pattern, answer.x)
+        run.fix_by_reduced_cost(run.master.relax())

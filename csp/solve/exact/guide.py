@@ -24,10 +24,10 @@ from csp.solve.witnesses.rescue import rescue
 __all__ = [
     "VERY_LARGE",
     "audit_waiting",
-    "completed",
+    "complete_pattern",
     "first_patterns",
-    "guided",
-    "improved",
+    "improve",
+    "round_lp",
     "subspaces_fail",
     "subspaces_lead",
 ]
@@ -131,7 +131,7 @@ def subspaces_fail(run: Run) -> bool:
     return run.subspace_share == 0
 
 
-def guided(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUST) -> None:
+def round_lp(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUST) -> None:
     """Offer the patterns of a search that finds cells cheaper the more the point holds of them.
 
     Parameters
@@ -149,7 +149,7 @@ def guided(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUST)
         _offer(run, run.problem.cost * (1 - trust * x), latest)
 
 
-def completed(
+def complete_pattern(
     run: Run, pattern: NDArray[np.bool_], x: NDArray[np.float64] | None = None,
     until: Clock = UNLIMITED,
 ) -> None:  # fmt: skip
@@ -168,7 +168,7 @@ def completed(
     _offer(run, run.problem.cost * (1 - 0.9 * share), min(until, run.clock), begin=pattern)
 
 
-def improved(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
+def improve(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
     """Search subspaces round the best pattern; for tables that are not networks.
 
     Exchanges of witnesses gain nothing that programs over parts do not gain sooner.
@@ -193,7 +193,7 @@ def _take_all(run: Run, search: Iterator[Book], until: Clock) -> None:
     """Offer what a search finds, each pattern as soon as it is found."""
     for book in search:
         _take(run, book)
-        run.tell("improved")
+        run.report("improved")
         if run.close_enough or until.over:
             break
 
@@ -222,7 +222,7 @@ def _offer(
     if isinstance(path, np.ndarray):
         path = clean_paths(run.net, path, run.problem.cost.astype(np.float64))
         if path is not None and _is_cheaper(run, path):
-            run.offer(path)
+            run.try_incumbent(path)
 
 
 def _offer_witnesses(
@@ -254,7 +254,7 @@ def _take(run: Run, book: Book) -> None:
     if not _is_cheaper(run, pattern):
         return
     try:
-        run.offer(pattern, book.claims(), _AUDIT_SHARE if run.best is not None else 0.9)
+        run.try_incumbent(pattern, book.claims(), _AUDIT_SHARE if run.best is not None else 0.9)
     except OutOfTime:
         # Another pattern's audit may be shorter.
         run.waiting = book

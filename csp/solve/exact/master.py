@@ -46,7 +46,7 @@ class Answer:
 
     Attributes
     ----------
-    word : {"optimal", "infeasible", "limit", "doubtful", "large"}
+    status : {"optimal", "infeasible", "limit", "doubtful", "large"}
         "doubtful": the solution breaks a row a little; it proves nothing, but may be looked at.
         "large": nothing was solved, as the integer program would be too large to be stopped in time
         or to be held in memory.
@@ -58,7 +58,7 @@ class Answer:
         Reduced costs (linear relaxation only).
     """
 
-    word: str
+    status: str
     x: NDArray[np.float64] | None
     bound: float
     reduced: NDArray[np.float64] | None = None
@@ -161,11 +161,11 @@ class Master:
         self._lp.add(self.cuts[self._loaded :])
         self._loaded = len(self.cuts)
         found = self._lp.solve(None if objective is None else objective[self._free])
-        if found.word != Status.OPTIMAL:
-            return Answer(found.word, None, np.inf)
+        if found.status != Status.OPTIMAL:
+            return Answer(found.status, None, np.inf)
         reduced = np.zeros(self._problem.table.n_cells)
         reduced[self._free] = found.reduced
-        return Answer(found.word, self._full(found.x), found.bound, reduced)
+        return Answer(found.status, self._full(found.x), found.bound, reduced)
 
     def combined(self, x: NDArray[np.float64], most: int) -> list[Cut]:
         """Zero-half cuts that the solution of the relaxation violates."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from csp.clock import Clock
-from csp.solve.exact.state import Run, answer_pattern
+from csp.solve.exact.state import Run, accept_or_cut
 
 __all__ = ["improve_parts"]
 
@@ -98,8 +98,8 @@ def _improve(run: Run, part: NDArray[np.bool_], until: Clock) -> bool:
             most_nodes=_NODES,
         )
         if answer.x is None or run.cost_of(answer.x > 0.5) >= before or until.over:
-            return answer.word not in ("limit", "large")
-        if answer_pattern(run, answer.x > 0.5) is not None:
-            run.tell("parts")
-            return answer.word != "limit"
+            return answer.status not in ("limit", "large")
+        if accept_or_cut(run, answer.x > 0.5) is not None:
+            run.report("parts")
+            return answer.status != "limit"
     return False

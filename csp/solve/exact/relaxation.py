@@ -47,7 +47,7 @@ class Relaxed:
 
     Attributes
     ----------
-    word : Status
+    status : Status
     x : (k,) float64
         Over the cells; empty without a solution.
     bound : float
@@ -56,7 +56,7 @@ class Relaxed:
         Reduced costs that the bound goes with; empty without a solution.
     """
 
-    word: Status
+    status: Status
     x: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     bound: float = np.inf
     reduced: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
@@ -185,10 +185,10 @@ class Relaxation:
             if self._is_priced:
                 self._lp.set_option("simplex_strategy", strategy)
             if not len(self._columns) and (self._right > 0).any():
-                word = Status.INFEASIBLE  # HiGHS calls a model without columns empty, and optimal
+                status = Status.INFEASIBLE  # HiGHS calls a model without columns empty, and optimal
             else:
-                word = self._lp.solve(self._clock)
-            if word == Status.INFEASIBLE and len(self._columns) < len(self._cells):
+                status = self._lp.solve(self._clock)
+            if status == Status.INFEASIBLE and len(self._columns) < len(self._cells):
                 # Only columns that are not there can help; which, the model does not say.
                 missing = np.flatnonzero(self._column < 0)
                 count = max(_COLUMNS_AT_ONCE, 3 * len(self._columns))
@@ -196,8 +196,8 @@ class Relaxation:
                 self._enter_columns(missing[order[:count]], unit)
                 strategy = 1
                 continue
-            if word != Status.OPTIMAL:
-                return Relaxed(word)
+            if status != Status.OPTIMAL:
+                return Relaxed(status)
             solution = self._lp.solution
             y = np.maximum(np.asarray(solution.row_dual), 0.0) * unit
             reduced = self._reduced(cost, y)
@@ -215,7 +215,7 @@ class Relaxation:
         bound = safe_bound(self._right, y, reduced)
         if self._is_priced and objective is None:
             self._drop_rows(np.asarray(solution.row_value) - self._right, y)
-        return Relaxed(word, x, bound, reduced)
+        return Relaxed(status, x, bound, reduced)
 
     def _reduced(self, cost: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Reduced costs of all cells."""
@@ -380,16 +380,16 @@ class NodeRelaxation(Relaxation):
         self._lp.set_bounds(np.arange(len(self.cells), dtype=np.int32), lower, upper)
         self._lp.set_option("objective_bound", limit / self._unit + 1e-6)
         while True:
-            word = self._lp.solve(clock)
-            if word == Status.LIMIT:
+            status = self._lp.solve(clock)
+            if status == Status.LIMIT:
                 msg = "the relaxation at a node was not solved in time"
                 raise OutOfTime(msg)
             y = self._multipliers()
             reduced = self._reduced(self._cost, y)
             bound = safe_bound(self._right, y, reduced, lower, upper)
-            if bound > limit or (word == Status.INFEASIBLE and self._is_empty(lower, upper)):
+            if bound > limit or (status == Status.INFEASIBLE and self._is_empty(lower, upper)):
                 return None
-            if word != Status.OPTIMAL:
+            if status != Status.OPTIMAL:
                 msg = "the solver has no proof that a node of the tree is empty"
                 raise SolverError(msg)
             x = np.clip(np.asarray(self._lp.solution.col_value), 0.0, 1.0)
@@ -397,7 +397,7 @@ class NodeRelaxation(Relaxation):
                 break
         self._age = np.where(y > 0, 0, self._age + 1)
         self._set_aside()
-        return Relaxed(word, x, bound, reduced)
+        return Relaxed(status, x, bound, reduced)
 
     def _multipliers(self) -> NDArray[np.float64]:
         """Multipliers of the rows after the last solve, wherever it ended."""
@@ -426,12 +426,12 @@ class NodeRelaxation(Relaxation):
         model.set_option("simplex_iteration_limit", steps)
         one, at = np.array([j], np.int32), np.array([value])
         model.set_bounds(one, at, at)
-        word = model.solve()
+        status = model.solve()
         lowest, highest = lower.copy(), upper.copy()
         lowest[j] = highest[j] = value
         y = self._multipliers()
         bound = safe_bound(self._right, y, self._reduced(self._cost, y), lowest, highest)
-        if word == Status.INFEASIBLE and self._is_empty(lowest, highest):
+        if status == Status.INFEASIBLE and self._is_empty(lowest, highest):
             bound = np.inf
         model.set_bounds(one, lower[one], upper[one])
         model.set_option("simplex_iteration_limit", 2**31 - 1)

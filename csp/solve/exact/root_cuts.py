@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from csp.clock import Clock
-from csp.solve.exact.guide import completed
-from csp.solve.exact.state import Run, answer_pattern, contenders, drive
+from csp.solve.exact.guide import complete_pattern
+from csp.solve.exact.state import Run, accept_or_cut, cut_rounds, survivors
 
 __all__ = ["combine_rows", "tighten"]
 
@@ -43,13 +43,13 @@ def combine_rows(run: Run, until: Clock) -> None:
         if not run.master.add(run.master.combined(last.x, _STARTS)):
             break
         before = last.bound
-        for relaxed in drive(run, until=until):
+        for relaxed in cut_rounds(run, until=until):
             run.raise_bound(relaxed.bound)
-        run.narrow(run.master.relax())
+        run.fix_by_reduced_cost(run.master.relax())
         last = run.master.relax()
         gap = np.inf if run.best_cost is None else run.best_cost - run.constant - before
         stalled = 0 if last.bound - before > _WORTH / 10 * gap else stalled + 1
-        run.tell("combined")
+        run.report("combined")
 
 
 def tighten(run: Run, until: Clock) -> None:
@@ -80,21 +80,21 @@ def _solver_cuts(run: Run, until: Clock, worth: float, patience: int) -> None:
             return
         spare = run.best_cost - run.constant
         gap = run.best_cost - run.bound
-        answer, cuts = run.master.root(contenders(run, spare), run.step, until)
+        answer, cuts = run.master.root(survivors(run, spare), run.step, until)
         run.raise_bound(answer.bound)
         if answer.x is not None and run.cost_of(answer.x > 0.5) < run.best_cost:
             # The solver's solution is cheaper than any safe pattern known: unsafe, or a find.
             pattern = answer.x > 0.5
-            if answer_pattern(run, pattern) is None:
-                completed(run, pattern, run.master.relax().x, until)
-        elif answer.word == "optimal":
+            if accept_or_cut(run, pattern) is None:
+                complete_pattern(run, pattern, run.master.relax().x, until)
+        elif answer.status == "optimal":
             run.close()
             return
         # What also holds for patterns as cheap as the incumbent can serve until the end.
         run.master.add([cut for cut in cuts if cut.below > spare])
-        for relaxed in drive(run, until=until):
+        for relaxed in cut_rounds(run, until=until):
             run.raise_bound(relaxed.bound)
-        run.narrow(run.master.relax())
-        run.tell("tightened")
+        run.fix_by_reduced_cost(run.master.relax())
+        run.report("tightened")
         assert run.best_cost is not None
         fruitless = fruitless + 1 if run.best_cost - run.bound > (1 - worth) * gap else 0

@@ -18,9 +18,9 @@ from csp.problem.problem import Problem
 from csp.solve.cuts import (
     Cut,
     Cutter,
+    budget_cut,
     no_good,
-    other_than,
-    over_budget,
+    outside_cut,
     round_up,
     smallest_step,
 )
@@ -45,7 +45,7 @@ _TELLS = 1e-6
 # Free cells from which the relaxation of a network holds only the columns that it needs.
 PRICED_FROM = 3_000
 
-__all__ = ["PRICED_FROM", "Run", "answer_pattern", "contenders", "drive", "too_dear"]
+__all__ = ["PRICED_FROM", "Run", "accept_or_cut", "cut_rounds", "exceeds_budget", "survivors"]
 
 Shown = Mapping[int, Sequence[tuple[Claim, Claim]]]
 """Pairs of lower and upper claims about primary cells."""
@@ -60,7 +60,7 @@ class Run:
     gap: float
     integer: bool
     seed: int
-    report: ProgressCallback | None
+    progress: ProgressCallback | None
     began: float = field(default_factory=now)
     best: NDArray[np.bool_] | None = None
     best_cost: int | None = None
@@ -156,7 +156,7 @@ class Run:
         self.bound = self.constant
         raise SolverError(message)
 
-    def offer(
+    def try_incumbent(
         self, pattern: NDArray[np.bool_], shown: Shown | None = None, share: float = 1.0
     ) -> Audit | None:
         """Audit a pattern and keep it if it is safe and cheaper.
@@ -221,7 +221,7 @@ class Run:
         if text not in self.notes:
             self.notes.append(text)
 
-    def narrow(self, answer: Answer) -> None:
+    def fix_by_reduced_cost(self, answer: Answer) -> None:
         """Forget the free cells that no pattern as cheap as the incumbent holds.
 
         The reduced cost of a cell says by how much the bound rises where it is suppressed.
@@ -236,13 +236,13 @@ class Run:
             self.master.restrict(alive)
             self.cutter.restrict(alive)
 
-    def tell(self, phase: str) -> None:
+    def report(self, phase: str) -> None:
         """Report progress, and count the time since the last report for the phase."""
         seconds = now() - self.began
         self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds - sum(self.seconds.values())
-        if self.report is not None:
+        if self.progress is not None:
             hidden = None if self.best is None else int(self.best.sum())
-            self.report(Progress(phase, self.bound, self.best_cost, seconds, hidden))
+            self.progress(Progress(phase, self.bound, self.best_cost, seconds, hidden))
 
     @property
     def left(self) -> float:
@@ -266,7 +266,7 @@ class Run:
         )
 
 
-def contenders(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.bool_]:
+def survivors(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.bool_]:
     """Free cells that can be in a pattern whose free cells cost at most this much.
 
     Reduced costs of the relaxation exclude the others.
@@ -289,7 +289,7 @@ def contenders(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.b
     return run.alive & (answer.reduced <= share * room + slack)
 
 
-def drive(
+def cut_rounds(
     run: Run, objective: NDArray[np.float64] | None = None, until: Clock | None = None
 ) -> Iterator[Answer]:
     """Solve the relaxation and cut off its solution, again and again.
@@ -331,7 +331,7 @@ def cut_off(run: Run, x: NDArray[np.float64], until: Clock) -> bool:
     return run.master.add(cuts) > 0
 
 
-def too_dear(
+def exceeds_budget(
     run: Run, pattern: NDArray[np.bool_], limits: list[tuple[NDArray[np.int64], int]]
 ) -> str:
     """Check a proposed pattern against limits on its free cells, in exact integers.
@@ -345,12 +345,12 @@ def too_dear(
     chosen = pattern & run.problem.free
     for weights, most in limits:
         if sum(weights[chosen].tolist()) > most:
-            new = run.master.add([over_budget(chosen, weights, most)])
+            new = run.master.add([budget_cut(chosen, weights, most)])
             return "cut off" if new else "stuck"
     return ""
 
 
-def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
+def accept_or_cut(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
     """Accept a proposed pattern, or cut it off.
 
     Returns
@@ -365,9 +365,9 @@ def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
         cuts = [cut for miss in misses for cut in miss.cuts]
     if cuts and run.master.add(cuts):
         return None
-    result = run.offer(pattern)
+    result = run.try_incumbent(pattern)
     if result is None:
-        if not run.master.add([other_than(run.problem, pattern)]):
+        if not run.master.add([no_good(run.problem, pattern)]):
             msg = "a pattern about which nothing can be proved came back"
             raise SolverError(msg)
         return None
@@ -382,9 +382,9 @@ def answer_pattern(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
     if all(v.kind == "union" for v in result.violations):
         if not run.problem.free.any():
             raise no_union_safe_pattern(run.problem)
-        sharp = other_than(run.problem, pattern)
-    else:
         sharp = no_good(run.problem, pattern)
+    else:
+        sharp = outside_cut(run.problem, pattern)
     if not run.master.add([sharp]):
         msg = "an unsafe pattern came back although it had been cut off"
         raise SolverError(msg)

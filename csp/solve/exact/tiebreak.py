@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.problem.problem import Problem
-from csp.solve.exact.state import Run, answer_pattern, contenders, drive, too_dear
+from csp.solve.exact.state import Run, accept_or_cut, cut_rounds, exceeds_budget, survivors
 from csp.solve.order import BINARY_UP_TO
 
 __all__ = ["break_ties", "label_hash", "prefers"]
@@ -36,7 +36,7 @@ def break_ties(run: Run) -> str:
     while True:
         assert run.best_cost is not None
         run.master.forget_rounded(run.best_cost - run.constant)
-        run.tell("tie-break")
+        run.report("tie-break")
         outcome = decide(run)
         if outcome != "cheaper":
             return outcome
@@ -126,7 +126,7 @@ def _cut_by(run: Run, weights: NDArray[np.int64]) -> None:
     assert run.best is not None
     least = float(weights[run.best & run.problem.free].sum() + 1)
     objective = run.problem.cost / run.step * least + weights
-    for _ in drive(run, objective):
+    for _ in cut_rounds(run, objective):
         pass
 
 
@@ -135,7 +135,7 @@ def _candidates(run: Run) -> NDArray[np.bool_]:
     assert run.best is not None
     assert run.best_cost is not None
     # The incumbent is one of the cheapest, but reduced costs are floats: keep it in any case.
-    return contenders(run, run.best_cost - run.constant) | (run.best & run.problem.free)
+    return survivors(run, run.best_cost - run.constant) | (run.best & run.problem.free)
 
 
 def _minimise(
@@ -163,17 +163,17 @@ def _minimise(
             start=run.best,
             clock=run.clock,
         )
-        if answer.x is None or answer.word == "limit":
-            return "time" if answer.word == "limit" else "precision"
+        if answer.x is None or answer.status == "limit":
+            return "time" if answer.status == "limit" else "precision"
         pattern = answer.x > 0.5
-        dear = too_dear(run, pattern, limits)
-        if dear == "cut off":
+        over = exceeds_budget(run, pattern, limits)
+        if over == "cut off":
             continue
-        if dear == "stuck" or answer.word == "doubtful":
+        if over == "stuck" or answer.status == "doubtful":
             return "precision"
         if objective[pattern].sum() >= objective[run.best].sum():
             return "done"
-        result = answer_pattern(run, pattern)
+        result = accept_or_cut(run, pattern)
         if result is None:
             continue
         if run.cost_of(pattern) < budget + run.constant:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
 from csp.errors import SolverError
-from csp.solve.cuts import all_but, broken, round_up
-from csp.solve.exact.guide import completed
+from csp.solve.cuts import broken, cover_cut, round_up
+from csp.solve.exact.guide import complete_pattern
 from csp.solve.exact.relaxation import NodeRelaxation, Relaxed
-from csp.solve.exact.state import Run, answer_pattern
+from csp.solve.exact.state import Run, accept_or_cut
 from csp.solve.exact.tiebreak import prefers
 from csp.solve.general.separate import Miss
 from csp.solve.network.separate import FlowSeparator
@@ -110,7 +110,7 @@ class _Tree:
                 self._current = children[0] if children else None
                 if self._visited % _TELL_EVERY == 0:
                     self._raise()
-                    run.tell("branch")
+                    run.report("branch")
         finally:
             # An interrupt leaves the node in hand open.
             self._raise()
@@ -188,7 +188,7 @@ class _Tree:
             return []
         if self._visited % _HEURISTIC_EVERY == 1:
             x = lp.full(point.x)
-            completed(run, x > 0.5, x)
+            complete_pattern(run, x > 0.5, x)
             if self._hopeless(point.bound):
                 return []
         return self._children(node, point, fraction, lower, upper)
@@ -220,7 +220,7 @@ class _Tree:
         if self._lp.enter(broken(run.master.cuts, pattern)):
             return False
         known = len(run.master.cuts)
-        result = answer_pattern(run, pattern)
+        result = accept_or_cut(run, pattern)
         if result is not None:
             return self._tie(result) if self.sees_ties else True
         if not self._lp.enter(run.master.cuts[known:]):
@@ -237,7 +237,7 @@ class _Tree:
             run.take(result)
         self._ties += 1
         self.sees_ties = self._ties <= _MOST_TIES
-        return self._lp.enter([all_but(pattern & run.problem.free)]) == 0
+        return self._lp.enter([cover_cut(pattern & run.problem.free)]) == 0
 
     def _cut(self, point: Relaxed, *, thorough: bool) -> bool:
         run = self._run

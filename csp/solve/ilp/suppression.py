@@ -24,7 +24,7 @@ from csp.errors import InputError, OutOfTime, SolverError
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.problem.singletons import insiders
-from csp.solve.cuts import Cut, no_good, round_up, smallest_step
+from csp.solve.cuts import Cut, outside_cut, round_up, smallest_step
 from csp.solve.exact.unions import union_cut
 from csp.solve.ilp.inequalities import LATE, VIOLATED, Attacker
 from csp.solve.ilp.solvers import Solver, bound_of, solve
@@ -345,5 +345,5 @@ def _beyond_levels(problem: Problem, pattern: NDArray[np.bool_], result: Audit) 
     """Cuts for what linear programs do not see: sums, whole units, and what floats blur."""
     unions = [v for v in result.violations if v.kind == "union"]
     if len(unions) < len(result.violations):
-        return [no_good(problem, pattern)]
+        return [outside_cut(problem, pattern)]
     return [union_cut(problem, pattern, violation) for violation in unions]

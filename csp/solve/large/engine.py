@@ -84,7 +84,7 @@ class _Search:
     clock: Clock
     gap: float
     integer: bool
-    report: ProgressCallback | None
+    progress: ProgressCallback | None
     began: float = field(default_factory=now)
     bound: int = 0
     best: Audit | None = None
@@ -95,20 +95,20 @@ class _Search:
     rescued: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def tell(self, phase: str) -> None:
+    def report(self, phase: str) -> None:
         """Report progress, and count the time since the last report for the phase."""
         spent = now() - self.began
         self.seconds[phase] = self.seconds.get(phase, 0.0) + spent - sum(self.seconds.values())
-        if self.report is not None:
+        if self.progress is not None:
             hidden = None if self.best is None else int(self.best.certificate.pattern.sum())
-            self.report(Progress(phase, self.bound, self.cost, spent, hidden))
+            self.progress(Progress(phase, self.bound, self.cost, spent, hidden))
 
     @property
     def close_enough(self) -> bool:
         """Whether the best pattern meets the gap asked for."""
         return self.cost is not None and self.cost - self.bound <= self.gap * self.cost
 
-    def offer(self, book: Book, clock: Clock) -> None:
+    def try_incumbent(self, book: Book, clock: Clock) -> None:
         """Audit the pattern of a book and keep it if it is the best."""
         pattern = book.pattern()
         cost = cost_of(self.problem, pattern)
@@ -266,10 +266,10 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
     search.rescued = len(failed)
     rescue(book, failed, late)
     prune(book, arrays.price)
-    search.offer(book, late)
+    search.try_incumbent(book, late)
     if search.best is None:
         _suppress_everything(search, late)
-    search.tell("first pattern")
+    search.report("first pattern")
     search.clock = search.clock.within(as_long * (now() - search.began))
     if not sparse:
         book = _again(search, book, beforehand, builder, x, late)
@@ -280,7 +280,7 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
         # Branch and cut, where that follows, has better bounds of its own.
         if as_long == np.inf and not search.close_enough:
             search.raise_bound(relaxation.whole(search.clock.part(_CLOSER)))
-            search.tell("bound")
+            search.report("bound")
     rng = np.random.default_rng(seed)
     # Regions know nothing of lone contributors, and are products of codes.
     ways = ["regions", "cells"] if attackers is None and not sparse else ["cells"]
@@ -297,8 +297,8 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
         else:
             gained = drop_cells(book, builder, arrays.price, reserve, rng)
         prune(book, arrays.price)
-        search.offer(book, late)
-        search.tell("improved")
+        search.try_incumbent(book, late)
+        search.report("improved")
         if gained:
             idle.clear()
             continue
@@ -316,7 +316,7 @@ def _relaxed(
     """Solve the relaxation until a time; its point, after its bound is taken."""
     relaxed = relaxation.solve(gap, until)
     search.raise_bound(relaxed.bound)
-    search.tell("bound")
+    search.report("bound")
     return relaxed.x
 
 
@@ -366,8 +366,8 @@ def _again(
     cost = cost_of(search.problem, other.pattern())
     if cost >= cost_of(search.problem, book.pattern()):
         return book
-    search.offer(other, late)
-    search.tell("second pattern")
+    search.try_incumbent(other, late)
+    search.report("second pattern")
     return other if search.cost == cost else book
 
 

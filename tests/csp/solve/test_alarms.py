@@ -175,14 +175,14 @@ def test_an_interrupt_of_the_last_audit_of_protect_keeps_the_pattern(monkeypatch
 def test_an_interrupt_before_the_first_pattern_suppresses_everything(
     method: str, monkeypatch: Any
 ) -> None:
-    from csp.solve.exact import cut_loop as benders
+    from csp.solve.exact import cut_loop
     from csp.solve.ilp import suppression as ilp
     from csp.solve.small import slices
 
     def press(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(benders, "first_patterns", press)
+    monkeypatch.setattr(cut_loop, "first_patterns", press)
     monkeypatch.setattr(ilp, "_Search", press)
     monkeypatch.setattr(slices, "SmallSearch", press)
     found = suppress(FLAT, method=method)
@@ -199,24 +199,24 @@ def test_an_interrupt_before_the_first_pattern_suppresses_everything(
 
 
 def test_no_time_for_a_first_pattern_suppresses_everything(monkeypatch: Any) -> None:
-    from csp.solve.exact import cut_loop as benders
+    from csp.solve.exact import cut_loop
 
     def late(*_: Any) -> Any:
         raise OutOfTime
 
-    monkeypatch.setattr(benders, "first_patterns", late)
-    monkeypatch.setattr(benders, "_linear_phase", late)
+    monkeypatch.setattr(cut_loop, "first_patterns", late)
+    monkeypatch.setattr(cut_loop, "_linear_phase", late)
     found = suppress(CUBE, time_limit=30)
     assert found.stopped == "time"
     assert (found.pattern == (CUBE.free | CUBE.forced)).all()
 
 
 def test_a_pattern_whose_audit_did_not_end_is_audited_later(monkeypatch: Any) -> None:
-    from csp.solve.exact import cut_loop as benders
+    from csp.solve.exact import cut_loop
 
-    true, first, begun, late = Run.offer, benders.first_patterns, [], []
+    true, first, begun, late = Run.try_incumbent, cut_loop.first_patterns, [], []
 
-    def offer(self: Any, pattern: Any, shown: Any = None, share: float = 1.0) -> Any:
+    def try_incumbent(self: Any, pattern: Any, shown: Any = None, share: float = 1.0) -> Any:
         begun.append(pattern.tolist())
         if late:
             raise OutOfTime
@@ -228,10 +228,10 @@ def test_a_pattern_whose_audit_did_not_end_is_audited_later(monkeypatch: Any) ->
         late.clear()
         assert run.waiting
 
-    monkeypatch.setattr(Run, "offer", offer)
-    monkeypatch.setattr(benders, "first_patterns", without_time)
-    monkeypatch.setattr(benders, "VERY_LARGE", 0)
-    monkeypatch.setattr(benders, "_linear_phase", lambda _: pytest.fail("that is later"))
+    monkeypatch.setattr(Run, "try_incumbent", try_incumbent)
+    monkeypatch.setattr(cut_loop, "first_patterns", without_time)
+    monkeypatch.setattr(cut_loop, "VERY_LARGE", 0)
+    monkeypatch.setattr(cut_loop, "_linear_phase", lambda _: pytest.fail("that is later"))
     seen: list[int | None] = []
     with pytest.raises(pytest.fail.Exception):
         suppress(CUBE, progress=lambda p: seen.append(p.best))
@@ -275,17 +275,17 @@ def test_a_bound_above_a_safe_pattern_is_an_error(monkeypatch: Any) -> None:
 
 
 def test_a_safe_pattern_below_the_bound_is_an_error() -> None:
-    run = Run(FLAT, UNLIMITED, 0.0, integer=False, seed=0, report=None)
+    run = Run(FLAT, UNLIMITED, 0.0, integer=False, seed=0, progress=None)
     run.raise_bound(1e9)
     with pytest.raises(SolverError, match="costs less than the bound"):
-        run.offer(FLAT.free | FLAT.forced)
+        run.try_incumbent(FLAT.free | FLAT.forced)
     assert run.best is not None
     assert run.bound == run.constant
 
 
 def test_a_cutoff_may_pass_the_incumbent() -> None:
-    run = Run(FLAT, UNLIMITED, 0.0, integer=False, seed=0, report=None)
-    run.offer(FLAT.free | FLAT.forced)
+    run = Run(FLAT, UNLIMITED, 0.0, integer=False, seed=0, progress=None)
+    run.try_incumbent(FLAT.free | FLAT.forced)
     run.raise_bound(1e9, cutoff=True)
     assert run.bound == run.best_cost
 

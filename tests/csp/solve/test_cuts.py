@@ -145,7 +145,7 @@ def test_cuts_of_an_audit_are_valid_and_exclude_the_pattern(
     pattern = data.draw(points(problem)) >= 0.5
     result = audit(problem, pattern, only_primary=True)
     assume(not result.safe)
-    run = Run(problem, UNLIMITED, 0.0, integer=False, seed=0, report=None)
+    run = Run(problem, UNLIMITED, 0.0, integer=False, seed=0, progress=None)
     safe = safe_patterns(problem)
     cuts = _cuts_of(run, pattern, result)
     for cut in cuts:

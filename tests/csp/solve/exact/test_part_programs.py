@@ -26,7 +26,7 @@ TABLES = st.one_of(frequency_3d(), linked_tables(), hierarchical_tables())
 def started(problem: Problem, seed: int = 0, clock: Clock = UNLIMITED) -> Run | None:
     """A run whose best pattern is everything; None if not even that is safe."""
     run = Run(problem, clock, 0.0, False, seed, None)
-    run.offer(problem.forced | problem.free)
+    run.try_incumbent(problem.forced | problem.free)
     return None if run.best is None else run
 
 

@@ -13,7 +13,7 @@ from csp.attacker.exact import common_denominator
 from csp.audits.audit import judge
 from csp.clock import UNLIMITED, Clock
 from csp.solve.exact.cut_loop import _begin, _linear_phase
-from csp.solve.exact.guide import improved
+from csp.solve.exact.guide import improve
 from csp.solve.exact.root_cuts import tighten
 from csp.solve.exact.state import Run
 from csp.solve.general.neighbourhood import Neighbourhood
@@ -144,6 +144,6 @@ def test_improving_keeps_the_best_pattern() -> None:
     run = Run(problem, UNLIMITED, 0.0, False, 0, None)
     _begin(run)
     before = run.best_cost
-    improved(run, Clock.of(2), patience=3)
+    improve(run, Clock.of(2), patience=3)
     assert run.best_cost <= before
     assert audit(problem, run.best).safe

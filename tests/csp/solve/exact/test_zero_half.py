@@ -115,7 +115,7 @@ def test_combined_rows_raise_the_bound_and_leave_the_optimum(seed: int, cost: in
     assert best.cost == cost  # as method "ilp" found in 10 and 20 s
     run = Run(problem, UNLIMITED, 0.0, False, 0, None)
     cut_loop._begin(run)
-    run.offer(best.pattern)  # what no pattern as cheap as this one holds is left out
+    run.try_incumbent(best.pattern)  # what no pattern as cheap as this one holds is left out
     cut_loop._linear_phase(run)
     before = run.master.relax().bound
     combine_rows(run, UNLIMITED)
