@@ -18,7 +18,7 @@ from csp.attacker.view import room
 from csp.audits.audit import Audit
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
-from csp.solve.cuts import Cut, Cutter, Side, least_weight
+from csp.solve.cuts import Cut, CutFactory, Side, least_weight
 
 __all__ = ["Carried", "Inequalities", "NotedCutter"]
 
@@ -90,7 +90,7 @@ class Carried:
                 self.note(p, [side, ends[p, 1]])
 
     def note(self, p: int, sides: list[Side]) -> None:
-        """Take prices that bound how far a cell moves; see `csp.solve.cuts.Cutter.capacity`."""
+        """Take prices that bound how far a cell moves; see `csp.solve.cuts.CutFactory.capacity`."""
         kind = _KINDS[tuple(sorted(sign for sign, *_ in sides))]
         common = int(np.lcm.reduce([divisor for *_, divisor in sides]))
         plus, minus = (np.zeros(self._steps.shape[1], dtype=np.int64) for _ in range(2))
@@ -197,7 +197,7 @@ class Inequalities:
         return found
 
 
-class NotedCutter(Cutter):
+class NotedCutter(CutFactory):
     """Makes the cuts of one problem, and carries the prices to others."""
 
     def __init__(self, problem: Problem, carried: Carried) -> None:
@@ -207,7 +207,7 @@ class NotedCutter(Cutter):
     def capacity(
         self, p: int, need: int, sides: Iterable[Side], known: tuple[int, ...] = ()
     ) -> Cut | None:
-        """See `csp.solve.cuts.Cutter.capacity`."""
+        """See `csp.solve.cuts.CutFactory.capacity`."""
         given = list(sides)
         self._carried.note(p, given)
         return super().capacity(p, need, given, known)

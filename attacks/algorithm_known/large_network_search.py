@@ -23,7 +23,7 @@ from attacks.algorithm_known.network_search import (
 )
 from attacks.algorithm_known.public_view import PublicView
 from csp.attacker.flow import as_network
-from csp.attacker.view import hidden_view
+from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime
 from csp.solve.order import BINARY_UP_TO, label_order
@@ -118,6 +118,6 @@ def network_search_of(view: PublicView) -> type[NetworkSearch | LargeNetworkSear
         return None
     if hides.sum() <= MOST or problem.alone.any() or problem.union_rule is not None:
         return None
-    if as_network(hidden_view(table, hides)) is None:
+    if as_network(View.of(table, hides)) is None:
         return None
     return LargeNetworkSearch if numbers_fit(view) else None

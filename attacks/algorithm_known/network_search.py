@@ -27,7 +27,7 @@ from attacks.algorithm_known.network_enumeration import (
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.network_ranges import update_slack
 from csp.attacker.flow import as_network
-from csp.attacker.view import hidden_view
+from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock, now
 from csp.errors import InputError, argument
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
@@ -270,7 +270,7 @@ def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
     """Suppressed cells as a network of at most 64 cells, or None if they are not one."""
     if pattern.sum() > MOST:
         return None
-    view = hidden_view(table, pattern)
+    view = View.of(table, pattern)
     network = as_network(view)
     if network is None:
         return None

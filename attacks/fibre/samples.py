@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.kernel_basis import kernel
 from csp.attacker.flow import as_network
-from csp.attacker.view import View, hidden_view
+from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 
@@ -142,7 +142,7 @@ def moves_of(fibre: Fibre, clock: Clock = UNLIMITED) -> tuple[NDArray[np.int64],
     moves : (m, k) int64
     connected : bool
     """
-    view = hidden_view(fibre.table, fibre.release.pattern)
+    view = View.of(fibre.table, fibre.release.pattern)
     cycles = _cycles(view, clock)
     if cycles is not None and len(cycles) <= _CYCLES:
         return np.array(cycles, dtype=np.int64).reshape(-1, len(fibre.cells)), True

@@ -16,7 +16,7 @@ from csp.tables.table import Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Extreme", "View", "components", "graph_parts", "hidden_view", "room"]
+__all__ = ["Extreme", "View", "components", "graph_parts", "room"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,6 +45,23 @@ class View:
 
     def __repr__(self) -> str:
         return f"View({len(self.cells)} cells, {len(self.rows)} relations)"
+
+    @classmethod
+    def of(cls, table: Table, suppressed: NDArray[np.bool_]) -> View:
+        """All suppressed cells as one view, whether relations connect them or not.
+
+        Parameters
+        ----------
+        table : Table
+        suppressed : (n,) bool
+        """
+        from scipy.sparse import csr_array
+
+        cells = np.flatnonzero(suppressed)
+        up, down = room(table)
+        part = csr_array(table.relations[:, cells])
+        rows = np.flatnonzero(np.diff(part.indptr))
+        return cls(cells, rows, csr_array(part[rows]), up[cells], down[cells])
 
     def recession(self) -> View:
         """Directions that can be followed without end, cut off at one unit per cell."""
@@ -108,23 +125,6 @@ def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     up = np.where(table.upper >= UNBOUNDED, UNBOUNDED, table.upper - table.values)
     down = np.where(table.lower <= -UNBOUNDED, UNBOUNDED, table.values - table.lower)
     return up, down
-
-
-def hidden_view(table: Table, hidden: NDArray[np.bool_]) -> View:
-    """All of some cells as one view, whether relations connect them or not.
-
-    Parameters
-    ----------
-    table : Table
-    hidden : (n,) bool
-    """
-    from scipy.sparse import csr_array
-
-    cells = np.flatnonzero(hidden)
-    up, down = room(table)
-    part = csr_array(table.relations[:, cells])
-    rows = np.flatnonzero(np.diff(part.indptr))
-    return View(cells, rows, csr_array(part[rows]), up[cells], down[cells])
 
 
 def components(

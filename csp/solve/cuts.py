@@ -19,7 +19,7 @@ from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 
 __all__ = [
-    "Cut", "Cutter", "Side", "broken", "budget_cut", "cover_cut", "least_weight", "needy",
+    "Cut", "CutFactory", "Side", "broken", "budget_cut", "cover_cut", "least_weight", "needy",
     "no_good", "outside_cut", "round_up", "smallest_step",
 ]  # fmt: skip
 
@@ -69,7 +69,7 @@ class Cut:
         return float(self.weights @ x[self.cells]) - self.right
 
 
-class Cutter:
+class CutFactory:
     """Makes the cuts of one problem."""
 
     def __init__(self, problem: Problem) -> None:

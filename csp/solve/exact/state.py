@@ -17,7 +17,7 @@ from csp.errors import CertificateError, InputError, SolverError
 from csp.problem.problem import Problem
 from csp.solve.cuts import (
     Cut,
-    Cutter,
+    CutFactory,
     budget_cut,
     no_good,
     outside_cut,
@@ -75,7 +75,7 @@ class Run:
     cut_short: bool = False
     begun_locally: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
-    cutter: Cutter = field(init=False)
+    cutter: CutFactory = field(init=False)
     net: HiddenNetwork | None = field(init=False)
     separator: Separator | FlowSeparator = field(init=False)
     master: Master = field(init=False)
@@ -85,7 +85,7 @@ class Run:
     bound: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cutter = Cutter(self.problem)
+        self.cutter = CutFactory(self.problem)
         self.net = HiddenNetwork.of(self.problem)
         large = self.net is not None and int(self.problem.free.sum()) >= PRICED_FROM
         self.separator = (

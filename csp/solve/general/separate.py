@@ -20,7 +20,7 @@ from csp.errors import OutOfTime, SolverError
 from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
 from csp.problem.problem import Problem
-from csp.solve.cuts import Cut, Cutter
+from csp.solve.cuts import Cut, CutFactory
 
 __all__ = ["Miss", "Separator"]
 
@@ -44,12 +44,12 @@ class Separator:
     Parameters
     ----------
     problem : Problem
-    cutter : Cutter
+    cutter : CutFactory
     seed : int
         Passed to the solver; it changes which cuts are found, never what they mean.
     """
 
-    def __init__(self, problem: Problem, cutter: Cutter, seed: int = 0) -> None:
+    def __init__(self, problem: Problem, cutter: CutFactory, seed: int = 0) -> None:
         self._problem, self._cutter, self._seed = problem, cutter, seed
         p = np.flatnonzero(problem.primary)
         self._needs = [

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.flow import ENDLESS, Network, as_network
-from csp.attacker.view import hidden_view
+from csp.attacker.view import View
 from csp.clock import Clock
 from csp.problem.problem import Problem
 from csp.problem.requirements import Needs
@@ -52,7 +52,7 @@ class HiddenNetwork:
     @classmethod
     def of(cls, problem: Problem) -> HiddenNetwork | None:
         """Network of a problem; None if its hidden cells form none."""
-        view = hidden_view(problem.table, problem.free | problem.forced)
+        view = View.of(problem.table, problem.free | problem.forced)
         network = as_network(view)
         if network is None:
             return None

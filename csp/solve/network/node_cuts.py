@@ -85,7 +85,7 @@ class Arcs:
     def cut(
         self, p: int, need: int, sides: Sequence[tuple[int, int, NDArray[Any]]]
     ) -> FlowCut | None:
-        """Capacity cut of one requirement; the same as `Cutter.capacity` makes.
+        """Capacity cut of one requirement; the same as `CutFactory.capacity` makes.
 
         Parameters
         ----------

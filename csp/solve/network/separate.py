@@ -17,7 +17,7 @@ from csp.attacker.maxflow import push
 from csp.clock import Clock
 from csp.compiled import Kernels
 from csp.problem.requirements import DOWN, SLIDE, UP
-from csp.solve.cuts import Cutter, Side
+from csp.solve.cuts import CutFactory, Side
 from csp.solve.general.separate import Miss
 from csp.solve.network.network import HiddenNetwork
 from csp.solve.network.node_cuts import Arcs
@@ -175,12 +175,12 @@ class FlowSeparator:
     Parameters
     ----------
     net : HiddenNetwork
-    cutter : Cutter
+    cutter : CutFactory
     compact : bool
         Whether cuts are kept as nodes rather than cell by cell (see `csp.solve.network.node_cuts`).
     """
 
-    def __init__(self, net: HiddenNetwork, cutter: Cutter, *, compact: bool = False) -> None:
+    def __init__(self, net: HiddenNetwork, cutter: CutFactory, *, compact: bool = False) -> None:
         self._net, self._cutter = net, cutter
         largest = int(net.needs.need.max(initial=1))
         arcs = Arcs(net) if compact else None

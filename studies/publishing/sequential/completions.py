@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from attacks.algorithm_known.network_search import free_cells, network_of
 from attacks.fibre import kernel_walk
 from attacks.fibre.kernel_basis import kernel
-from csp.attacker.view import View, hidden_view
+from csp.attacker.view import View
 from csp.errors import InputError
 from csp.exact import MAX_VALUE
 from csp.tables.table import Table
@@ -85,5 +85,5 @@ class Completions:
             if net is None:
                 msg = "the suppressed cells do not form a network of at most 64 cells"
                 raise InputError(msg)
-            self._networks[key] = hidden_view(self._table, pattern), free_cells(net)
+            self._networks[key] = View.of(self._table, pattern), free_cells(net)
         return self._networks[key]

@@ -29,7 +29,7 @@ from csp import (
 from csp.audits.audit import follow, judge
 from csp.clock import UNLIMITED, Clock
 from csp.highs import Model, Status, retries
-from csp.solve.cuts import Cutter
+from csp.solve.cuts import CutFactory
 from csp.solve.exact.master import Master
 from csp.solve.exact.state import Run
 from csp.solve.general.separate import Separator
@@ -386,7 +386,7 @@ def test_a_start_that_is_not_the_optimum_reported_is_forgotten(monkeypatch: Any)
 
 
 def test_an_attacker_program_without_a_solution_is_no_answer(monkeypatch: Any) -> None:
-    separator = Separator(CUBE, Cutter(CUBE))
+    separator = Separator(CUBE, CutFactory(CUBE))
     monkeypatch.setattr(Model, "solve", lambda *_, **__: Status.INFEASIBLE)
     with pytest.raises(SolverError, match="infeasible"):
         separator.misses(CUBE.forced.astype(float), whole=True, clock=UNLIMITED)

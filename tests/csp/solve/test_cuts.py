@@ -17,7 +17,7 @@ from csp.attacker.lp import LpEngine
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import at_once
-from csp.solve.cuts import Cut, Cutter, round_up
+from csp.solve.cuts import Cut, CutFactory, round_up
 from csp.solve.exact.state import Run, _cuts_of
 from csp.solve.general.separate import Miss, Separator
 from csp.solve.network import paths, separate
@@ -89,7 +89,7 @@ def check_cut(problem: Problem, cut: Cut, x: np.ndarray | None, safe: list[np.nd
         assert cut.slack(pattern.astype(float)) >= -1e-9 * max(1.0, abs(cut.right))
 
 
-def separator_of(problem: Problem, cutter: Cutter) -> Separator | FlowSeparator:
+def separator_of(problem: Problem, cutter: CutFactory) -> Separator | FlowSeparator:
     net = HiddenNetwork.of(problem)
     return Separator(problem, cutter) if net is None else FlowSeparator(net, cutter)
 
@@ -100,7 +100,7 @@ def test_separated_cuts_are_violated_and_valid(kind: str) -> None:
     @given(NETWORKS if kind == "networks" else OTHERS, st.data())
     def check(problem: Problem, data: st.DataObject) -> None:
         safe = safe_patterns(problem)
-        cutter = Cutter(problem)
+        cutter = CutFactory(problem)
         separators: list[Any] = [separator_of(problem, cutter)]
         if isinstance(separators[0], FlowSeparator):
             separators.append(Separator(problem, cutter))
@@ -123,7 +123,7 @@ def test_a_pattern_misses_a_requirement_exactly_if_it_is_unsafe(kind: str) -> No
     @given(NETWORKS if kind == "networks" else OTHERS, st.data())
     def check(problem: Problem, data: st.DataObject) -> None:
         safe = safe_patterns(problem)
-        cutter = Cutter(problem)
+        cutter = CutFactory(problem)
         separator = separator_of(problem, cutter)
         for _ in range(3):
             pattern = data.draw(points(problem)) >= 0.5
@@ -173,7 +173,7 @@ def test_any_multipliers_give_a_valid_cut(problem: Problem, data: st.DataObject)
         rows = np.flatnonzero(numbers)
         divisor = data.draw(st.integers(1, 4))
         sides.append((sign, rows, np.array(numbers, dtype=np.int64)[rows], divisor))
-    cut = Cutter(problem).capacity(p, int(level[p]), sides, known)
+    cut = CutFactory(problem).capacity(p, int(level[p]), sides, known)
     if cut is not None:
         check_cut(problem, cut, None, safe_patterns(problem))
 
@@ -194,7 +194,7 @@ def test_compiled_separation_equals_its_plain_twin() -> None:
     def same(problem: Problem, data: st.DataObject) -> None:
         net = HiddenNetwork.of(problem)
         assert net is not None
-        separator = FlowSeparator(net, Cutter(problem))
+        separator = FlowSeparator(net, CutFactory(problem))
         x = data.draw(points(problem))
         for whole in (False, True):
             point = (x >= 0.5).astype(float) if whole else x

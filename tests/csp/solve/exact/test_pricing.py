@@ -13,7 +13,7 @@ from csp import Problem, suppress
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED
 from csp.errors import Unprotectable
-from csp.solve.cuts import Cut, Cutter
+from csp.solve.cuts import Cut, CutFactory
 from csp.solve.exact import master
 from csp.solve.exact import relaxation as pricing
 from csp.solve.exact import state as run
@@ -45,7 +45,7 @@ def net_of(problem: Problem) -> HiddenNetwork:
 def test_cuts_kept_as_nodes_equal_cuts_kept_cell_by_cell(
     problem: Problem, data: st.DataObject
 ) -> None:
-    net, cutter = net_of(problem), Cutter(problem)
+    net, cutter = net_of(problem), CutFactory(problem)
     wide, compact = FlowSeparator(net, cutter), FlowSeparator(net, cutter, compact=True)
     for whole in (False, True):
         x = data.draw(points(problem))
@@ -71,7 +71,7 @@ def test_cuts_kept_as_nodes_equal_cuts_kept_cell_by_cell(
 def test_any_set_of_nodes_gives_the_cut_of_its_multipliers(
     problem: Problem, data: st.DataObject
 ) -> None:
-    net, cutter = net_of(problem), Cutter(problem)
+    net, cutter = net_of(problem), CutFactory(problem)
     assume(len(net.needs))
     arcs = Arcs(net)
     r = data.draw(st.integers(0, len(net.needs) - 1))
@@ -96,7 +96,7 @@ def test_any_set_of_nodes_gives_the_cut_of_its_multipliers(
 @given(NETWORKS, st.data())
 def test_prices_are_weights_times_multipliers(problem: Problem, data: st.DataObject) -> None:
     net = net_of(problem)
-    compact = FlowSeparator(net, Cutter(problem), compact=True)
+    compact = FlowSeparator(net, CutFactory(problem), compact=True)
     x = data.draw(points(problem))
     cuts: list[Any] = [c for m in compact.misses(x, whole=False, clock=UNLIMITED) for c in m.cuts]
     assume(cuts)
@@ -129,7 +129,7 @@ def eager(patch: pytest.MonkeyPatch, *, columns: int = 1, age: int = 1) -> None:
 def test_the_relaxation_has_the_same_optimum_with_few_columns(
     problem: Problem, data: st.DataObject
 ) -> None:
-    net, cutter = net_of(problem), Cutter(problem)
+    net, cutter = net_of(problem), CutFactory(problem)
     separator = FlowSeparator(net, cutter, compact=True)
     whole, priced = Master(problem), Master(problem, priced=True)
     with pytest.MonkeyPatch.context() as patch:
@@ -276,7 +276,7 @@ def test_programs_that_are_too_large_leave_an_honest_gap(most: int) -> None:
 @examples(20)
 @given(NETWORKS, st.data())
 def test_entries_stop_where_they_are_too_many(problem: Problem, data: st.DataObject) -> None:
-    compact = FlowSeparator(net_of(problem), Cutter(problem), compact=True)
+    compact = FlowSeparator(net_of(problem), CutFactory(problem), compact=True)
     x = data.draw(points(problem))
     cuts: list[Any] = [c for m in compact.misses(x, whole=False, clock=UNLIMITED) for c in m.cuts]
     cells = np.flatnonzero(problem.free)
