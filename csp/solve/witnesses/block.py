@@ -35,7 +35,6 @@ _SIMPLEX_STEPS = 3000
 _WHOLE_SECONDS = 2.0
 _WHOLE_GAP = 0.3
 
-
 # Cells that move up to which exact elimination is tried where floats are not whole.
 _EXACT = 400
 

@@ -30,6 +30,9 @@ _MOST = (1200,)
 _MOST_WHOLE = (150, 400)
 _LARGEST = 5_000
 
+# Cells of the smallest cycle through two relations either way, and steps upwards after which a
+# block is the whole table.
+_CYCLE, _ALL = 4, 64
 
 # Witnesses after which it is seen how many of them cost nothing, and the share of these from which
 # many requirements are tried at once (household-4941: first pattern in 4.4 s in place of 10.8).
@@ -265,13 +268,6 @@ def serve_together(book: Book, clock: Clock) -> None:
             if found.steps.dtype != object:  # else beyond machine integers
                 steps = found.steps // np.gcd.reduce(found.steps)
                 book.add(field.along(part.cells[found.moved], steps))
-
-
-# Cells of the smallest cycle through two relations either way.
-_CYCLE = 4
-
-_ALL = 64
-"""Steps upwards after which a block is the whole table."""
 
 
 def prune(book: Book, price: NDArray[np.float64]) -> None:

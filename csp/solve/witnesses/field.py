@@ -80,7 +80,7 @@ class Field:
         self.problem, self.integer = problem, integer
         self.relations: csr_array = problem.table.relations
         self.columns: csc_array = csc_array(self.relations)
-        movable = problem.forced | problem.free
+        may_move = problem.forced | problem.free
         largest = int(
             max(
                 (int(level[problem.primary].max(initial=1))
@@ -100,7 +100,7 @@ class Field:
                 for side in tighten(problem)
             )
             up, down = (np.minimum(*sides) for sides in zip((up, down), tight, strict=True))
-        self.up, self.down = np.where(movable, up, 0), np.where(movable, down, 0)
+        self.up, self.down = np.where(may_move, up, 0), np.where(may_move, down, 0)
         self.both = np.minimum(self.up, self.down)
         self.open = (self.up > 0) | (self.down > 0)
         self.price = np.where(problem.free, problem.cost, 0).astype(np.float64)
@@ -233,9 +233,9 @@ def tighten(
     m = matrix.shape[0]
     row = np.repeat(np.arange(m), np.diff(matrix.indptr))
     cell, factor = matrix.indices, matrix.data.astype(np.float64)
-    movable = problem.forced | problem.free
+    may_move = problem.forced | problem.free
     up, down = (
-        np.where(movable, np.where(side >= UNBOUNDED, np.inf, side), 0.0)
+        np.where(may_move, np.where(side >= UNBOUNDED, np.inf, side), 0.0)
         for side in room(problem.table)
     )
     for _ in range(rounds):
