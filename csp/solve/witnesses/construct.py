@@ -48,6 +48,8 @@ class Builder:
     field : Field
     axes : Axes, optional
         Without them the one block is the whole table.
+    local : bool
+        Whether linear programs keep to blocks; integer programs do wherever there are axes.
     clock : Clock
         May be changed from search to search.
     compared : int
@@ -59,14 +61,16 @@ class Builder:
     """
 
     def __init__(
-        self, field: Field, axes: Axes | None, clock: Clock = UNLIMITED, *, compared: int = 1,
-        programs: int = 2, both: bool = True,
+        self, field: Field, axes: Axes | None, clock: Clock = UNLIMITED, *, local: bool = True,
+        compared: int = 1, programs: int = 2, both: bool = True,
     ) -> None:  # fmt: skip
         self._field, self._axes, self.clock = field, axes, clock
         self.compared, self.programs, self.both = compared, programs, both
         self._blocks: dict[Tops, Block] = {}
-        if axes is None:
+        self._local = local and axes is not None
+        if not self._local:
             self._whole_table = Block(field, np.arange(len(field.open)))
+        if axes is None:
             return
         d = axes.codes.shape[1]
         single = [tuple(int(i == k) for i in range(d)) for k in range(d)]
@@ -87,7 +91,7 @@ class Builder:
     def _blocks_around(self, p: int, price: NDArray[np.float64], *, whole: bool) -> Iterator[Block]:
         """Yield blocks round a cell that hold it, larger and larger ones."""
         axes, seen = self._axes, set()
-        if axes is None:
+        if axes is None or not (self._local or whole):
             if p in self._whole_table:
                 yield self._whole_table
             return
@@ -112,7 +116,7 @@ class Builder:
         """Sort requirements by home block, the largest needs first."""
         field, home = self._field, {}
         cell = field.cell[rows]
-        if self._axes is None:
+        if self._axes is None or not self._local:
             largest_first: list[int] = rows[
                 np.lexsort((field.kind[rows], cell, -field.need[rows]))
             ].tolist()

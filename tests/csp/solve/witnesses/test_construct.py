@@ -15,7 +15,9 @@ from csp import Problem, Unprotectable, audit, suppress
 from csp.clock import UNLIMITED, Clock, now
 from csp.errors import OutOfTime, SolverError
 from csp.problem.singletons import Attackers
+from csp.solve.exact.state import Run
 from csp.solve.witnesses import construct
+from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import serve_together
 from tests.support import oracles
 from tests.support.shared import examples
@@ -43,6 +45,18 @@ def test_patterns_are_safe_wherever_full_suppression_is(problem: Problem, intege
     # Of a sliding level another share than the even one may be what a cell can do.
     if plain(problem, book, failed):
         assert not protectable
+
+
+def test_integer_programs_keep_to_parts_of_a_cube() -> None:
+    problem = posed.cube(8, 8, 8)
+    run = Run(problem, UNLIMITED, 0.0, integer=True, seed=0, progress=None)
+    book, builder = Book(run.arrays), run.builder
+    builder.clock = Clock(now() + 20)
+    rows = builder.order(np.arange(len(run.arrays.need)))
+    assert not builder.serve(book, rows, run.arrays.price.copy())
+    assert all(w.forward[1] == w.back[1] == 1 for w in book.witnesses.values())
+    assert all(is_witness(problem, witness) for witness in book.witnesses.values())
+    assert all(book.settled(r) for r in rows)
 
 
 @examples(40)
