@@ -15,7 +15,7 @@ from csp.audits.audit import audit
 from csp.clock import Clock
 from csp.errors import OutOfTime
 from csp.problem.problem import Problem
-from csp.solve.cuts import no_good, round_up, smallest_step
+from csp.solve.cuts import outside_cut, round_up, smallest_step
 from csp.solve.exact.master import Master
 from csp.solve.general.separate import Separator
 
@@ -153,7 +153,7 @@ class PreferredPattern:
                 continue
             if self._is_safe(found):
                 return found
-            self._master.add([no_good(problem, found)])
+            self._master.add([outside_cut(problem, found)])
 
     def _cut_off(self, x: NDArray[np.float64], *, whole: bool) -> bool:
         """Add inequalities that a point violates; False if none is found."""

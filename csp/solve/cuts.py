@@ -40,7 +40,7 @@ class Cut:
         Free cells, ascending.
     weights : (k,) float64
     right : float
-    kind : {"capacity", "bridgeless", "relation", "union", "cover", "budget", "rounded", "tie"}
+    kind : {"capacity", "bridgeless", "relation", "union", "outside", "budget", "rounded", "tie"}
     below : float
         What the free cells of a pattern must cost less than for the cut to be sure to hold.
     """
@@ -247,7 +247,7 @@ def outside_cut(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
     Valid because a subset of an unsafe pattern is unsafe.
     """
     cells = np.flatnonzero(problem.free & ~pattern)
-    return Cut(cells, np.ones(len(cells)), 1.0, "cover")
+    return Cut(cells, np.ones(len(cells)), 1.0, "outside")
 
 
 def no_good(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:

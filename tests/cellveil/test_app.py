@@ -7,10 +7,12 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from decimal import Decimal
+from importlib.metadata import requires
 from pathlib import Path
 
 import duckdb
@@ -22,7 +24,7 @@ from typer.testing import CliRunner
 import csp
 import instances
 from cellveil.cli.app import app
-from cellveil.cli.installation.doctor import checks
+from cellveil.cli.installation.doctor import MODULES, checks
 from csp import read_jj, write_jj
 from csp.tables.argus import read_microdata
 from tests.support.shared import ROOT, shared_data
@@ -921,3 +923,9 @@ def test_escapes_of_labels_stay_text(folder: Path) -> None:
         done = run("protect", "esc.csv", *words, "--rules", "FREQ(9,10)", code=2)
         assert "\x1b" not in done.stderr
         assert "\\x1b" in done.stderr
+
+
+def test_doctor_looks_for_every_package_that_is_needed() -> None:
+    lines = requires("cellveil") or []
+    needed = {re.split(r"[<>=!~; ]", line)[0] for line in lines if "extra ==" not in line}
+    assert set(MODULES) == needed

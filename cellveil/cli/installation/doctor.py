@@ -34,6 +34,8 @@ MODULES = {
     "narwhals": "narwhals",
     "typer": "typer",
     "rich": "rich",
+    "joblib": "joblib",
+    "threadpoolctl": "threadpoolctl",
 }
 """Distributions that cellveil needs, and the name each is imported by."""
 

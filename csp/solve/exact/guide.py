@@ -11,11 +11,11 @@ from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from csp.clock import UNLIMITED, Clock, now
 from csp.errors import CertificateError, OutOfTime
 from csp.solve.exact.state import Run
+from csp.solve.general.threads import single_threaded
 from csp.solve.network.network import clean_paths, suppress_paths
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import prune
@@ -49,6 +49,7 @@ _MOST_ENTRIES = 12_000_000
 _FIRST_SECONDS = 20.0
 _FIRST_SHARE = 0.1
 _EARLY_SHARE = 0.2
+_EARLY_SECONDS = 60.0
 _LATER_SHARE = 0.8
 _FINISH_SHARE = 0.25
 _AUDIT_SHARE = 0.3
@@ -56,8 +57,9 @@ _AUDIT_SHARE = 0.3
 # Share of its cost that a cell keeps at least, whatever a point holds of it.
 _LEAST_WEIGHT = 1e-3
 
-# Share of the time that a search of subspaces gets where rooms are wide; before that is known it
-# gets half of it, and where they are tight none, because programs over parts gain more (table3).
+# Share of the time that a search of subspaces gets once it has found better patterns; before that
+# it gets half of it, where it has failed the rest of this share, and where rooms are tight none,
+# because programs over parts gain more from there (table3).
 _LEADING = 0.8
 
 
@@ -79,9 +81,13 @@ def first_patterns(run: Run) -> None:
     if not run.found or run.problem.table.n_cells >= VERY_LARGE:
         until = run.clock.part(_LATER_SHARE)
         if run.found:
-            until = run.clock.part(_EARLY_SHARE)
-        wide = _subspaces(run, until, 5 * _PATIENCE)
-        run.subspace_share = _LEADING if wide or not ends_in_time else 0.0
+            until = run.clock.part(_EARLY_SHARE).within(_EARLY_SECONDS)
+        before = run.best_cost
+        if _subspaces(run, until, 5 * _PATIENCE) and run.neighbourhood.gave_up:
+            run.subspace_share = 0.0
+        else:
+            gained = run.best_cost != before
+            run.subspace_share = _LEADING if gained or not ends_in_time else 1 - _LEADING
     if missing and not run.found and ends_in_time:
         _offer(run, weights, run.clock, book=begun)
 
@@ -94,7 +100,7 @@ def audit_waiting(run: Run) -> None:
 
 
 def _subspaces(run: Run, until: Clock, patience: int) -> bool:
-    """Search subspaces for a while; say if rooms are wide enough for them to lead."""
+    """Search subspaces for a while; say if there was time for it."""
     if until.over:
         return False  # to set the search up takes a while of its own
     finish = (
@@ -102,14 +108,11 @@ def _subspaces(run: Run, until: Clock, patience: int) -> bool:
         if until < UNLIMITED
         else until
     )
-    # Threads that share matrices of a few hundred columns wait for each other: toy3dsarah takes
-    # three times as long with two of them, on a machine that is free for both.
-    with threadpool_limits(1, "blas"):
-        search = run.neighbourhood.run(
-            clock=until, finish=finish, start=run.best, patience=_STEPS * patience
-        )
-        _take_all(run, search, until)
-    return run.neighbourhood.is_wide
+    search = run.neighbourhood.run(
+        clock=until, finish=finish, start=run.best, patience=_STEPS * patience
+    )
+    _take_all(run, single_threaded(search), until)
+    return True
 
 
 def _is_large(run: Run) -> bool:

@@ -109,8 +109,8 @@ class Run:
     def builder(self) -> Builder:
         """Finds witnesses there, in the whole table.
 
-        Integer programs keep to blocks where they can: over 729 cells (8x8x8) they find nothing in
-        two seconds each.
+        Integer programs keep to blocks where every relation runs along one dimension: over 729
+        cells (8x8x8) they find nothing in two seconds each.
         """
         axes = Axes(self.problem.table) if self.integer else None
         if axes is not None and not axes.regular:

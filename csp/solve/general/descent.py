@@ -52,6 +52,8 @@ class Part:
     whole : bool
         Whether vectors must stay whole: an audit can then take them as they are, where fractions
         in deep hierarchies get denominators that no integer type holds.
+    tight : bool
+        Whether rooms bind before half of the dimensions are gone; set by a descent.
     """
 
     matrix: NDArray[np.float64]
@@ -62,6 +64,7 @@ class Part:
     share: NDArray[np.float64]
     trouble: NDArray[np.float64]
     whole: bool = False
+    tight: bool = False
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -114,7 +117,7 @@ def descend(
     clock : Clock
         When to give up.
     first : (m,) bool, optional
-        Cells to publish before all others and for good.
+        Cells to publish before all others; a descent never goes back before that.
     tight : Clock
         When to give up if rooms bind before half of the dimensions are gone: from there every step
         has to be checked.
@@ -124,6 +127,7 @@ def descend(
     Descent or None
         None if it was given up, or if not even the part it begins with reaches every target.
     """
+    part.tight = False
     state = _State(part, np.arange(part.matrix.shape[1]), part.matrix.copy(), [], rng)
     blocked = part.keep.copy()
     # What is published after that may have to be taken back, for which there must be time.
@@ -151,11 +155,10 @@ def descend(
             break
     if vectors is None:
         return None
-    if stages:
-        tight = UNLIMITED
+    part.tight = not stages
     failures, stride = 0, 8
     while failures < _FAILURES and not clock.over:
-        if tight.over:
+        if part.tight and tight.over:
             return None
         trial, row = state.copy(), -1
         for _ in range(stride):

@@ -32,11 +32,11 @@ _EXCHANGES = 500
 _CYCLE = 100
 
 # Entries of a tableau up to which several descents from the whole space are quick, and their number
-# at most. On larger ones with tight rooms such a descent gets a share of the time: one from a
-# pattern does in seconds what it does in a minute (table3: 8.87 million after 11 s, 9.44 after 58).
+# at most. On larger ones with tight rooms such a descent gets a share of the time, some seconds at
+# most: one from a pattern does better (table3: 8.87 million after 11 s, 9.44 after 58).
 _LARGE = 1_500_000
 _DESCENTS = 6
-_TIGHT = 0.2
+_TIGHT, _TIGHT_SECONDS = 0.2, 10.0
 
 
 class Neighbourhood:
@@ -54,8 +54,8 @@ class Neighbourhood:
 
     Attributes
     ----------
-    is_wide : bool
-        Whether a descent from the whole space has come to its end.
+    gave_up : bool
+        Whether a descent from the whole space took too long because rooms are tight.
     """
 
     def __init__(self, field: Field, builder: Builder, seed: int = 0) -> None:
@@ -78,7 +78,7 @@ class Neighbourhood:
         self._open = np.zeros(len(cells), bool)
         self._current = self._best = self._lowest = np.inf
         self._idle = 0
-        self._ready = self.is_wide = False
+        self._ready = self.gave_up = False
         self._shut_still()
 
     def __repr__(self) -> str:
@@ -137,9 +137,8 @@ class Neighbourhood:
         for k in range(again):
             if self._clock.over:
                 return
-            tight = UNLIMITED if start is None or n * d < _LARGE else self._clock.part(_TIGHT)
+            tight = UNLIMITED if start is None else self._tight_clock()
             yield from self._try(columns, 0.2 * (k > 0), none, self._best, tight=tight)
-        self.is_wide = self.is_wide or self._ready
         if start is not None and cost < self._best:
             yield from self._try(columns, 0.0, none, cost, first=~start)
 
@@ -150,12 +149,12 @@ class Neighbourhood:
             self._shut_still()
             self._idle = _CYCLE + 1
         if self._idle > _CYCLE or not self._open.any():
-            self._lowest, self._idle = np.inf, 0
+            before, self._lowest, self._idle = self._lowest, np.inf, 0
             spread = float(self._rng.choice([0.2, 0.4]))
-            none = np.zeros(len(self._still), bool)
-            large = self._tableau.matrix.size >= _LARGE
-            tight = self._clock.part(_TIGHT) if large else UNLIMITED
-            yield from self._try(np.flatnonzero(~self._shut), spread, none, np.inf, tight=tight)
+            none, columns = np.zeros(len(self._still), bool), np.flatnonzero(~self._shut)
+            yield from self._try(columns, spread, none, np.inf, tight=self._tight_clock())
+            if np.isinf(self._lowest):  # it was given up: go on from where the search is
+                self._lowest = before
             return
         rng, matrix = self._rng, self._tableau.matrix
         opened = np.flatnonzero(self._open)
@@ -184,6 +183,12 @@ class Neighbourhood:
         slack = _SLACK * 2.0 ** (2 * self._idle // _CYCLE)
         limit = max(self._current, self._lowest * (1 + slack * rng.random()))
         yield from self._try(columns, noise, favourite, limit)
+
+    def _tight_clock(self) -> Clock:
+        """When to give up a descent from the whole space if rooms are tight."""
+        if self._tableau.matrix.size < _LARGE:
+            return UNLIMITED
+        return self._clock.part(_TIGHT).within(_TIGHT_SECONDS)
 
     def _shut_still(self) -> None:
         """Publish what cannot move both ways, for good."""
@@ -231,6 +236,7 @@ class Neighbourhood:
             part, weight, self._rng, limit=limit, clock=self._clock, first=begin, tight=tight
         )
         if end is None:
+            self.gave_up = self.gave_up or (part.tight and tight.over)
             return
         if end.cost < self._lowest:
             self._lowest, self._idle = end.cost, 0

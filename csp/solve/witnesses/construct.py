@@ -95,7 +95,7 @@ class Builder:
             if p in self._whole_table:
                 yield self._whole_table
             return
-        room = self._field.both
+        room, last = self._field.both, np.empty(0, np.int64)
         for growth in self._growths:
             tops = axes.around(p, growth)
             if tops in seen:
@@ -109,7 +109,9 @@ class Builder:
                         yield block
             if size <= _LARGEST or growth == self._growths[-1]:
                 block = self._block(axes, tops)
-                if p in block:
+                # What can move may be all the same though more could.
+                if p in block and not np.array_equal(block.cells, last):
+                    last = block.cells
                     yield block
 
     def order(self, rows: NDArray[np.int64]) -> list[int]:

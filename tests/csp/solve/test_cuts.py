@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import csp
 from csp import Problem
 from csp.attacker import components, maxflow
 from csp.attacker.flow import FlowEngine, as_network
@@ -17,7 +18,7 @@ from csp.attacker.lp import LpEngine
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import at_once
-from csp.solve.cuts import Cut, CutFactory, round_up
+from csp.solve.cuts import Cut, CutFactory, cover_cut, no_good, outside_cut, round_up
 from csp.solve.exact.state import Run, _cuts_of
 from csp.solve.general.separate import Miss, Separator
 from csp.solve.network import paths, separate
@@ -289,3 +290,16 @@ def test_a_bound_some_roundings_too_high_is_not_rounded_past_the_optimum(exponen
     for _ in range(3):
         bound = np.nextafter(bound, np.inf)
     assert optimum * (1 - 2**-49) <= round_up(bound, 1) <= optimum
+
+
+def test_cuts_exclude_a_pattern_with_its_parts_or_alone_or_with_all_that_hold_it() -> None:
+    problem = Problem.of(csp.Table.from_array([[5, 6], [7, 8]]), np.arange(9) == 0, upl=1)
+    free = np.flatnonzero(problem.free)
+    pattern = np.isin(np.arange(9), free[:4])
+    for size in range(len(free) + 1):
+        for chosen in itertools.combinations(free.tolist(), size):
+            other = np.isin(np.arange(9), chosen)
+            x = other.astype(float)
+            assert (outside_cut(problem, pattern).slack(x) < 0) == (not (other & ~pattern).any())
+            assert (no_good(problem, pattern).slack(x) < 0) == (other == pattern).all()
+            assert (cover_cut(pattern).slack(x) < 0) == (not (pattern & ~other).any())

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from csp import Problem, Table, Unprotectable, suppress
 from csp.rules import MinFrequency
-from csp.solve.exact import cut_loop as benders
-from csp.solve.exact import relaxation
+from csp.solve.exact import cut_loop, relaxation
 from csp.solve.exact import tree as branch
 from tests.support import oracles
 from tests.support.shared import examples
@@ -32,7 +31,7 @@ TABLES = st.one_of(frequency_3d(), linked_tables(), hierarchical_tables(), frequ
 def bare_tree(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Nothing but the tree, which sees ties and forgets rows at once; what it said of ties."""
     said: list[bool] = []
-    whole_branch = benders.branch
+    whole_branch = cut_loop.branch
 
     def noted(run: Any) -> bool:
         said.append(whole_branch(run))
@@ -42,8 +41,8 @@ def bare_tree(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return None
 
     for phase in ("_linear_phase", "tighten", "_improve_for", "_improving_phase"):
-        monkeypatch.setattr(benders, phase, nothing)
-    monkeypatch.setattr(benders, "branch", noted)
+        monkeypatch.setattr(cut_loop, phase, nothing)
+    monkeypatch.setattr(cut_loop, "branch", noted)
     monkeypatch.setattr(branch, "_DISTINCT", 1)
     monkeypatch.setattr(relaxation, "_OLD", 1)
     monkeypatch.setattr(relaxation, "_LEAVING", 0.0)

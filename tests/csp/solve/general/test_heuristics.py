@@ -147,12 +147,14 @@ def test_a_descent_that_has_to_be_checked_step_by_step_gets_its_own_time() -> No
     end = descend(part, part.price, rng)
     assert end is not None
     assert end.cost == 7
+    assert part.tight
     assert descend(part, part.price, rng, tight=Clock(now() - 1)) is None
     # Rooms of two decide nothing: half of the dimensions go before they are looked at.
     part.inverse[:] = 0.5
     end = descend(part, part.price, rng, tight=Clock(now() - 1))
     assert end is not None
     assert end.cost == 3
+    assert not part.tight
 
 
 # ---- searches --------------------------------------------------------------------------------

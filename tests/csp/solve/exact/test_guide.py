@@ -1,0 +1,71 @@
+"""When subspaces are searched for first patterns, and what is concluded from that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from csp.clock import UNLIMITED, Clock, now
+from csp.solve.exact import guide
+from csp.solve.exact.state import Run
+from csp.solve.general import neighbourhood
+from tests.support.witnesses import cube_problem
+
+
+def run_of(clock: Clock, patch: Any) -> Run:
+    """A run that takes a small cube for a very large table."""
+    patch.setattr(guide, "_LARGE", 0)
+    patch.setattr(guide, "VERY_LARGE", 0)
+    return Run(cube_problem(), clock, 0.0, integer=False, seed=0, progress=None)
+
+
+def test_a_search_that_gains_leads_though_its_time_ends_in_an_audit(monkeypatch: Any) -> None:
+    true, costs = Run.try_incumbent, []
+
+    def slowly(self: Run, *given: Any, **named: Any) -> Any:
+        result = true(self, *given, **named)
+        costs.append(self.best_cost)
+        time.sleep(2.2 if len(costs) > 1 else 0)
+        return result
+
+    monkeypatch.setattr(Run, "try_incumbent", slowly)
+    run = run_of(Clock(now() + 11), monkeypatch)
+    guide.first_patterns(run)
+    assert len(costs) == 2
+    assert costs[1] < costs[0]
+    assert guide.subspaces_lead(run)
+
+
+@pytest.mark.parametrize("gave_up", [False, True])
+def test_subspaces_are_left_where_rooms_are_tight(gave_up: bool, monkeypatch: Any) -> None:
+    def fruitless(self: neighbourhood.Neighbourhood, **_: Any) -> Iterator[Any]:
+        self.gave_up = gave_up
+        return iter(())
+
+    monkeypatch.setattr(neighbourhood.Neighbourhood, "run", fruitless)
+    run = run_of(Clock(now() + 10), monkeypatch)
+    guide.first_patterns(run)
+    assert guide.subspaces_fail(run) == gave_up
+    assert not guide.subspaces_lead(run)
+
+
+def test_where_there_was_no_time_subspaces_may_be_searched_later(monkeypatch: Any) -> None:
+    monkeypatch.setattr(guide, "_EARLY_SHARE", 0.0)
+    run = run_of(Clock(now() + 10), monkeypatch)
+    guide.first_patterns(run)
+    assert not guide.subspaces_fail(run)
+
+
+def test_without_a_limit_the_first_search_of_subspaces_ends(monkeypatch: Any) -> None:
+    given: list[Clock] = []
+
+    def noted(_: Run, until: Clock, __: int) -> bool:
+        given.append(until)
+        return False
+
+    monkeypatch.setattr(guide, "_subspaces", noted)
+    guide.first_patterns(run_of(UNLIMITED, monkeypatch))
+    assert [until.left for until in given] == [pytest.approx(60, abs=5)]
