@@ -102,13 +102,13 @@ if sys.argv[1] == "import":
     __builtins__.__import__ = slow
 else:
     from csp.solve.exact.state import Run
-    real = Run.tell
-    def tell(self, phase):
+    real = Run.report
+    def report(self, phase):
         real(self, phase)
         if self.best is not None:
             print("ready", flush=True)
             time.sleep(60)
-    Run.tell = tell
+    Run.report = report
 sys.argv[:2] = ["cellveil"]
 from cellveil.__main__ import main
 main()
@@ -120,13 +120,14 @@ main()
 def test_an_interrupt_ends_without_a_traceback_and_keeps_the_best(folder, moment, number, code):
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     words = [*PROTECT, "-o", "out.csv", "--summary", "s.json"]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", SLOW, moment, *words], env=env, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(number)
-    said = process.communicate(timeout=120)[1]
+    ) as process:  # fmt: skip
+        ready = process.stdout.readline()
+        process.send_signal(number)
+        said = process.communicate(timeout=120)[1]
+    assert ready == "ready\n", said
     assert process.returncode == code, said
     assert "Traceback" not in said
     if moment == "search":
