@@ -16,6 +16,7 @@ from csp.errors import OutOfTime, SolverError
 from csp.highs import retries
 from csp.problem.problem import Problem
 from csp.solve.exact.guide import (
+    PATIENCE,
     VERY_LARGE,
     audit_waiting,
     complete_pattern,
@@ -361,14 +362,16 @@ def _improving_phase(run: Run) -> None:
     if run.best_cost - run.bound > _SMALL_GAP * run.best_cost:
         until = max(until, run.clock.part(_SHARE_OF_REST))
     large = run.problem.table.n_cells >= VERY_LARGE
+    patience: int | None = PATIENCE
     if (large or subspaces_lead(run) or _stays_wide(run)) and run.left < np.inf:
-        # A tree seldom ends there.
+        # A tree seldom ends there, and where subspaces lead it hardly moves the bound.
         until = max(until, run.clock.part(_SHARE_OF_SEARCH))
+        patience = None if subspaces_lead(run) else patience
     until = min(until, run.clock)
     if run.problem.table.n_cells >= _SMALL_TABLE and not subspaces_lead(run):
         improve_parts(run, until)
         run.report("parts")
-    improve(run, until)
+    improve(run, until, patience)
     run.fix_by_reduced_cost(run.master.relax())
     run.report("improved")
 

@@ -22,6 +22,7 @@ from csp.solve.witnesses.construct import prune
 from csp.solve.witnesses.rescue import rescue
 
 __all__ = [
+    "PATIENCE",
     "VERY_LARGE",
     "audit_waiting",
     "complete_pattern",
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 _TRUST = (1.0, 0.9, 0.5)
-_PATIENCE = 25
+PATIENCE = 25
 
 # Number of cells from which subspaces are searched, and from which this is done before anything is
 # known of the bound; how many of their (quick) steps count as one of patience.
@@ -83,7 +84,7 @@ def first_patterns(run: Run) -> None:
         if run.found:
             until = run.clock.part(_EARLY_SHARE).within(_EARLY_SECONDS)
         before = run.best_cost
-        if _subspaces(run, until, 5 * _PATIENCE) and run.neighbourhood.gave_up:
+        if _subspaces(run, until, 5 * PATIENCE) and run.neighbourhood.gave_up:
             run.subspace_share = 0.0
         else:
             gained = run.best_cost != before
@@ -99,7 +100,7 @@ def audit_waiting(run: Run) -> None:
         _take(run, book)
 
 
-def _subspaces(run: Run, until: Clock, patience: int) -> bool:
+def _subspaces(run: Run, until: Clock, patience: int | None) -> bool:
     """Search subspaces for a while; say if there was time for it."""
     if until.over:
         return False  # to set the search up takes a while of its own
@@ -108,9 +109,8 @@ def _subspaces(run: Run, until: Clock, patience: int) -> bool:
         if until < UNLIMITED
         else until
     )
-    search = run.neighbourhood.run(
-        clock=until, finish=finish, start=run.best, patience=_STEPS * patience
-    )
+    steps = None if patience is None else _STEPS * patience
+    search = run.neighbourhood.run(clock=until, finish=finish, start=run.best, patience=steps)
     _take_all(run, single_threaded(search), until)
     return True
 
@@ -171,7 +171,7 @@ def complete_pattern(
     _offer(run, run.problem.cost * (1 - 0.9 * share), min(until, run.clock), begin=pattern)
 
 
-def improve(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
+def improve(run: Run, until: Clock, patience: int | None = PATIENCE) -> None:
     """Search subspaces round the best pattern; for tables that are not networks.
 
     Exchanges of witnesses gain nothing that programs over parts do not gain sooner.
@@ -181,8 +181,8 @@ def improve(run: Run, until: Clock, patience: int = _PATIENCE) -> None:
     run : Run
     until : Clock
         When to stop.
-    patience : int
-        Stop after this many steps without gain.
+    patience : int, optional
+        Stop after this many steps without gain; None for as long as there is time.
     """
     if not _is_large(run) or subspaces_fail(run):
         return
