@@ -13,8 +13,9 @@ import csp
 from csp import Problem, audit, suppress
 from csp.clock import UNLIMITED, Clock, now
 from csp.compiled import at_once
-from csp.solve.general.descent import Part, descend, protecting
+from csp.solve.general.descent import Part, descend
 from csp.solve.general.neighbourhood import Neighbourhood
+from csp.solve.general.rooms import reaching
 from csp.solve.general.tableau import ZERO, Tableau, eliminate, eliminate_rows, null_basis
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder
@@ -85,9 +86,7 @@ def test_vectors_protect_wherever_a_linear_program_says_so(seed: int, k: int) ->
         return
     room = rng.uniform(1, 5, size=12)
     share = rng.uniform(0.3, 1.0, size=len(targets))
-    part = Part(
-        matrix, np.ones(12), np.zeros(12, bool), 1 / room, targets, share, np.zeros(len(targets))
-    )
+    scaled, trouble = matrix / room[:, None], np.zeros(len(targets))
     far = [
         -linprog(
             -matrix[t],
@@ -99,13 +98,16 @@ def test_vectors_protect_wherever_a_linear_program_says_so(seed: int, k: int) ->
         return
     # Vectors of a larger subspace may show the way; they change no verdict.
     larger = np.column_stack([matrix, rng.integers(-2, 3, size=(12, 2))]) / room[:, None]
-    known = [z / np.abs(z).max() for z in (larger @ rng.normal(size=(k + 2, 3))).T]
-    for found in (protecting(part, matrix), protecting(part, matrix, known=known)):
-        assert (found is not None) == all(f > s for f, s in zip(far, share, strict=True))
-    for vector in found or []:
-        assert np.abs(vector).max() <= 1 + 1e-9
-        y, *_ = np.linalg.lstsq(matrix / room[:, None], vector, rcond=None)
-        assert np.allclose(matrix / room[:, None] @ y, vector)
+    known = larger @ rng.normal(size=(k + 2, 3))
+    safe = all(f > s for f, s in zip(far, share, strict=True))
+    for start in (None, known / np.abs(known).max(axis=0)):
+        found = reaching(scaled, targets, share, trouble, known=start)
+        assert (found is not None) == safe
+        if found is not None:
+            assert np.abs(found).max() <= 1 + 1e-9
+            assert (np.abs(found[targets]).max(axis=1) >= share * (1 - 1e-9)).all()
+            y, *_ = np.linalg.lstsq(scaled, found, rcond=None)
+            assert np.allclose(scaled @ y, found)
 
 
 @examples(60)
@@ -122,7 +124,8 @@ def test_what_is_published_first_stays_at_rest(seed: int) -> None:
         matrix, price, np.arange(14) < 2, 1 / room, targets, np.array([0.5, 0.8]), np.zeros(2)
     )
     rest = matrix @ null_space(matrix[first])
-    if protecting(part, rest) is None:
+    rest[np.abs(rest) < 1e-12] = 0.0
+    if reaching(rest / room[:, None], targets, part.share, np.zeros(2)) is None:
         return
     end = descend(part, price, rng, first=first)
     assert end is not None
