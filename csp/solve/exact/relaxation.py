@@ -416,28 +416,6 @@ class NodeRelaxation(Relaxation):
         reduced = self._reduced(np.zeros(len(self.cells)), y)
         return safe_bound(self._right, y, reduced, lower, upper) > _TOLERANCE * float(y.max())
 
-    def probe(
-        self, j: int, value: float, lower: NDArray[np.float64], upper: NDArray[np.float64],
-        steps: int, limit: float,
-    ) -> float:  # fmt: skip
-        """Bound with one column fixed, after few simplex steps; infinite above the limit."""
-        model = self._lp
-        basis = model.basis
-        model.set_option("simplex_iteration_limit", steps)
-        one, at = np.array([j], np.int32), np.array([value])
-        model.set_bounds(one, at, at)
-        status = model.solve()
-        lowest, highest = lower.copy(), upper.copy()
-        lowest[j] = highest[j] = value
-        y = self._multipliers()
-        bound = safe_bound(self._right, y, self._reduced(self._cost, y), lowest, highest)
-        if status == Status.INFEASIBLE and self._is_empty(lowest, highest):
-            bound = np.inf
-        model.set_bounds(one, lower[one], upper[one])
-        model.set_option("simplex_iteration_limit", 2**31 - 1)
-        model.set_basis(basis)
-        return bound if bound <= limit else np.inf
-
     def _set_aside(self) -> None:
         """Leave to the pool the rows that have not been needed for long."""
         old = np.flatnonzero(self._age > _OLD)

@@ -58,11 +58,3 @@ def test_rows_that_wait_in_the_pool_are_kept_and_empty_nodes_are_proved(seed: in
             assert found is not None
             assert found.bound == pytest.approx(expected)
             assert all(cut.slack(lp.full(found.x)) >= -1e-6 for cut in cuts)
-            j = int(np.flatnonzero(lower < upper)[0])
-            for value in (0.0, 1.0):
-                ends = lower.copy(), upper.copy()
-                ends[0][j] = ends[1][j] = value
-                child = least_cost(problem, cuts, *ends)
-                bound = lp.probe(j, value, lower, upper, 5, limit)
-                above = child is None or child > limit
-                assert above if bound == np.inf else (above or bound <= child + 1e-6)
