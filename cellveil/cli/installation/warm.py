@@ -59,11 +59,13 @@ def _other() -> None:
     from csp import protect
     from csp.solve.cuts import Cut
     from csp.solve.exact.zero_half import zero_half
+    from csp.solve.general.classes import Classes
     from csp.solve.general.tableau import pivot
     from instances import synthetic
 
     protect(synthetic.frequency_nd((4, 4, 4), 1), "FREQ(5,10)", width=8, time_limit=60)
     pivot(np.ones((3, 3)), 0, 1)
+    Classes(np.ones((3, 2)), np.zeros(3, bool), np.random.default_rng(1))
     pair, cells = np.ones((1, 2)), np.arange(2)
     row = Cut(cells, np.ones(2), 1.0, "capacity")
     zero_half([row], csr_array(pair), np.ones(1), cells, np.full(2, 0.5), 1)

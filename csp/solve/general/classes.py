@@ -87,7 +87,7 @@ class Classes:
             self.member = place[self.member]
             self.matrix = np.ascontiguousarray(self.matrix[np.ix_(moves, ~self._closed)])
             self._cell, self._keep = self._cell[moves], self._keep[moves]
-            self._sides = self._sides[:, moves]
+            self._sides = np.ascontiguousarray(self._sides[:, moves])
             self.columns = self.columns[~self._closed]
             self._entries = self._entries[~self._closed]
             self._closed = np.zeros(len(self.columns), bool)
