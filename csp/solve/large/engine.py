@@ -239,8 +239,8 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
     until = search.clock.part(_RELAX)
     relaxation = None if sparse else Relaxation(arrays, until)
     x = None if relaxation is None else _relaxed(search, relaxation, until, _GUIDE)
-    # A first pattern is worth being a little late.
-    late = Clock(clock.end + grace(clock.end - search.began)) if clock.end < np.inf else clock
+    # A first pattern is worth being a little late; the audit of full suppression may follow.
+    late = Clock(clock.end + grace(clock.end - search.began) / 2) if clock.end < np.inf else clock
     book = Book(arrays, attackers)
     builder.clock = late
     serve_together(book, late)
