@@ -239,10 +239,13 @@ def _warm_up(method: str) -> None:
     """Load libraries and compiled loops on small tables of either kind."""
     from benchmarks.posed import cube, frequency
     from csp import suppress
+    from csp.compiled import at_once
+    from csp.solve.general.classes import Classes
     from csp.solve.general.tableau import pivot
 
-    pivot(np.eye(2), 0, 0)  # compiles a loop that no small problem comes to
-
+    with at_once():  # loops that no small problem comes to
+        pivot(np.eye(2), 0, 0)
+        Classes(np.eye(2), np.zeros(2, bool), np.random.default_rng(0))
     if method in ("ilp", "small"):
         suppress(frequency(4, 4), method=method)
         return

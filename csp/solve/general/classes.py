@@ -13,22 +13,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
-from csp.solve.general.tableau import ZERO, eliminate
+from csp.solve.general.tableau import ZERO
 
 __all__ = ["Classes"]
 
 _PARALLEL = 1e-8
-_MOVES = 1e-6
+_BINS = 2.0**26
 
-# Entries up to which projections are computed anew after every step, else after sixteen.
-_SMALL = 200_000
+# Entries up to which plain Python takes about a thousandth of a second for a step, and those of all
+# steps between two looks at the clock: about a hundredth.
+_SMALL = 2_000
+_UNTIMED = 20_000_000
 
-KERNELS = Kernels(__name__, "join_parallel")
+KERNELS = Kernels(
+    __name__, "pivot_column", "remains", "eliminate_from", "multiple", "join_parallel",
+    "publish_most",
+)  # fmt: skip
 
 
 class Classes:
-    """A subspace on its way down; two random projections of every row tell parallel rows.
+    """A subspace on its way down.
 
     Parameters
     ----------
@@ -36,14 +42,14 @@ class Classes:
         Rows of a tableau: cells; columns: open dimensions. Taken over, not copied.
     keep : (m,) bool
         Cells that must go on moving.
+    rng : numpy.random.Generator
     whole : bool
         Whether vectors must stay whole.
-    rng : numpy.random.Generator
 
     Attributes
     ----------
     matrix : (c, j) float64
-        A row for each class; those that are at rest are zero.
+        A row for each class.
     member : (m,) int64
         The class of each cell; c for cells at rest.
     factor : (m,) float64
@@ -62,170 +68,238 @@ class Classes:
         self.matrix, self.member, self.factor = matrix, np.arange(m), np.ones(m)
         self.columns = np.arange(k)
         self.exchanges: list[tuple[int, int]] = []
-        self._cell, self._keep, self._whole, self._rng = np.arange(m), keep.copy(), whole, rng
-        self._closed = np.zeros(k, bool)
-        self._entries: NDArray[np.int64] = np.zeros(k, np.int64)
-        self._sides = np.zeros((2, m))
-        self._project()
+        self._cell, self._keep, self._whole = np.arange(m), keep.copy(), whole
+        # Rows that are parallel have parallel products with these.
+        self._lines = rng.normal(size=(k, 2))
+        self._descend(np.zeros(m), keep.copy(), 0)
 
     def copy(self) -> Classes:
-        """Return an independent one without closed columns and rows at rest."""
-        self.compact()
+        """Return an independent one."""
         other = copy(self)
         other.matrix, other.exchanges = self.matrix.copy(), list(self.exchanges)
         other.member, other.factor = self.member.copy(), self.factor.copy()
-        other._keep, other._closed = self._keep.copy(), self._closed.copy()
-        other._sides = self._sides.copy()
+        other._keep = self._keep.copy()
         return other
-
-    def compact(self) -> None:
-        """Forget closed columns and classes at rest."""
-        moves: NDArray[np.bool_] = np.asarray(self.matrix.any(axis=1))
-        if self._closed.any() or not moves.all():
-            place = np.full(len(moves) + 1, moves.sum())
-            place[:-1][moves] = np.arange(moves.sum())
-            self.member = place[self.member]
-            self.matrix = np.ascontiguousarray(self.matrix[np.ix_(moves, ~self._closed)])
-            self._cell, self._keep = self._cell[moves], self._keep[moves]
-            self._sides = np.ascontiguousarray(self._sides[:, moves])
-            self.columns = self.columns[~self._closed]
-            self._entries = self._entries[~self._closed]
-            self._closed = np.zeros(len(self.columns), bool)
-
-    @property
-    def dimensions(self) -> int:
-        """Number of open columns."""
-        return int(len(self._closed) - self._closed.sum())
 
     def moving(self) -> NDArray[np.bool_]:
         """Which cells move, (m,)."""
-        return np.append((self.matrix != 0).any(axis=1), False)[self.member]
+        return np.asarray(self.member < len(self.matrix))
 
     def span(self) -> NDArray[np.float64]:
         """Columns that span the subspace, (m, j)."""
-        self.compact()
         rest = np.zeros((1, self.matrix.shape[1]))
         return np.concatenate([self.matrix, rest])[self.member] * self.factor[:, None]
 
-    def choose(self, weight: NDArray[np.float64], blocked: NDArray[np.bool_]) -> int:
-        """Cell of the class of most weight that may be published, or -1."""
-        c = len(self.matrix)
-        total = np.bincount(self.member, weight, c + 1)[:c]
-        total[np.bincount(self.member, blocked, c + 1)[:c] > 0] = 0.0
-        total[~self._movable()] = 0.0
-        best = int(np.argmax(total)) if c else 0
-        return int(self._cell[best]) if c and total[best] > 0 else -1
+    def publish(
+        self, weight: NDArray[np.float64], blocked: NDArray[np.bool_], *, most: int | None = None,
+        clock: Clock = UNLIMITED,
+    ) -> int:  # fmt: skip
+        """Publish class after class, the one of most weight first.
 
-    def publish(self, cell: int) -> bool:
-        """Cut the subspace by the hyperplane in which a cell does not move.
+        Each cuts the subspace by the hyperplane in which it does not move.
 
-        Refuses (False) if a cell that must move would come to rest: projections can miss that.
+        Parameters
+        ----------
+        weight : (m,) float64
+        blocked : (m,) bool
+            Cells that must not be published. Changed in place: those are added without which a
+            cell that must move would come to rest, or vectors would not stay whole.
+        most : int, optional
+            How many are published at most.
+        clock : Clock
+            When to stop.
+
+        Returns
+        -------
+        int
+            How many were published.
         """
-        matrix, row = self.matrix, int(self.member[cell])
-        column = int(np.argmax(np.abs(matrix[row])))
-        if self._whole:
-            # Pivots of 1 keep all entries whole.
-            ones = np.flatnonzero(np.abs(np.abs(matrix[row]) - 1) < ZERO)
-            if len(ones):
-                column = int(ones[np.argmin(self._entries[ones])])
-            elif abs(matrix[row, column]) >= 10 * ZERO:
-                return False
-        if abs(matrix[row, column]) < 10 * ZERO:
-            # The projections say that it moves, the matrix does not: noise of their updates.
-            self._rest(row)
-            self._project()
-            return True
-        side = matrix[:, column] / matrix[row, column]
-        if not eliminate(matrix, row, column, self._keep):
-            return False
-        matrix[:, column] = 0.0
-        self._closed[column] = True
-        self.exchanges.append((cell, int(self.columns[column])))
-        if self._closed.sum() * 2 > len(self._closed):
-            self._rest(row)
-            self.compact()
-            self._project()
-        elif matrix.size < _SMALL or len(self.exchanges) % 16 == 0:
-            self._rest(row)
-            self._project()
-        else:
-            self._sides -= np.outer(self._sides[:, row], side)
-            self._rest(row)
-            self._merge()
-        return True
+        before = len(self.exchanges)
+        last = before + (len(self.columns) if most is None else most)
+        while len(self.exchanges) < last and not clock.over:
+            untimed = max(1, _UNTIMED // max(1, self.matrix.size))
+            steps = min(last - len(self.exchanges), untimed)
+            if self._descend(weight, blocked, steps) < steps:
+                break
+        return len(self.exchanges) - before
 
-    def _movable(self) -> NDArray[np.bool_]:
-        return np.asarray(np.abs(self._sides).sum(axis=0) > _MOVES)
-
-    def _rest(self, row: int) -> None:
-        """Take a class out."""
-        self.matrix[row] = 0.0
-        self._sides[:, row] = 0.0
-        self.member[self.member == row] = len(self.matrix)
-
-    def _project(self) -> None:
-        if self._whole:
-            self._entries = np.count_nonzero(self.matrix, axis=0)
-        lines = self._rng.normal(size=(2, self.matrix.shape[1])) * ~self._closed
-        self._sides = lines @ self.matrix.T
-        self._merge()
-
-    def _merge(self) -> None:
-        """Join classes whose rows have become parallel."""
-        x, y = self._sides
-        rows = np.flatnonzero(self._movable())
-        slope = x[rows] / np.where(y[rows] == 0, 1e-30, y[rows])
-        order = np.argsort(slope)
-        left = KERNELS.run(
-            "join_parallel", self.matrix, self._sides, self.member, self.factor, self._keep,
-            rows[order], slope[order], _PARALLEL, small=self.matrix.size <= _SMALL,
+    def _descend(self, weight: NDArray[np.float64], blocked: NDArray[np.bool_], most: int) -> int:
+        """Publish, and forget closed columns and classes at rest."""
+        c, k = self.matrix.shape
+        moves, closed, path = np.ones(c, bool), np.zeros(k, bool), np.empty((k, 2), np.int64)
+        done = KERNELS.run(
+            "publish_most", self.matrix, self.member, self.factor, self._cell, self._keep,
+            self._lines, weight, blocked, moves, closed, path, min(most, k), self._whole,
+            small=self.matrix.size <= _SMALL,
         )  # fmt: skip
-        if 2 * left < len(self.matrix):
-            self.compact()
+        self.exchanges += [(cell, int(self.columns[j])) for cell, j in path[:done].tolist()]
+        place = np.full(c + 1, moves.sum())
+        place[:-1][moves] = np.arange(moves.sum())
+        self.member = place[self.member]
+        self.matrix = np.ascontiguousarray(self.matrix[np.ix_(moves, ~closed)])
+        self._cell, self._keep = self._cell[moves], self._keep[moves]
+        self.columns, self._lines = self.columns[~closed], self._lines[~closed]
+        return int(done)
 
 
-def join_parallel(
-    matrix: Any, sides: Any, member: Any, factor: Any, keep: Any, rows: Any, slope: Any,
-    parallel: float,
+def publish_most(
+    matrix: Any, member: Any, factor: Any, cell: Any, keep: Any, lines: Any, weight: Any,
+    blocked: Any, moves: Any, closed: Any, path: Any, most: int, whole: Any,
 ) -> int:  # fmt: skip
     """Loop of `Classes`, which changes all in place; numba compiles it, plain it is the oracle.
 
-    Takes rows in the order of their slopes, and returns the number of classes that are left.
+    Says which classes still move, which columns are closed and for which cells, and how many.
     """
-    c, k = matrix.shape
+    c = len(matrix)
+    total, barred = np.zeros(c + 1), np.zeros(c + 1, np.bool_)
+    for i in range(len(member)):
+        total[member[i]] += weight[i]
+        barred[member[i]] = barred[member[i]] or blocked[i]
+    for row in range(c):
+        moves[row] = matrix[row].any()
+    sides, changed = matrix @ lines, moves.copy()
     into, times = np.arange(c + 1), np.ones(c + 1)
-    begin, left = 0, len(rows)
-    while begin < len(rows):
-        end, head = begin + 1, rows[begin]
-        while end < len(rows) and slope[end] - slope[end - 1] <= parallel * (
-            abs(slope[end]) + 1e-3
-        ):
-            # The shortest row of a group stands for it: others are whole multiples of it, mostly.
-            if abs(sides[0, rows[end]]) < abs(sides[0, head]):
-                head = rows[end]
-            end += 1
-        column = 0
-        for j in range(k if end > begin + 1 else 0):
-            if abs(matrix[head, j]) > abs(matrix[head, column]):
-                column = j
-        for row in rows[begin:end]:
-            if row == head:
+    done = 0
+    while True:
+        join_parallel(matrix, sides, total, barred, keep, moves, changed, into, times)
+        changed[:] = False
+        if done == most:
+            break
+        row = -1
+        for r in range(c):
+            if moves[r] and not barred[r] and total[r] > (total[row] if row >= 0 else 0.0):
+                row = r
+        if row < 0:
+            break
+        column = pivot_column(matrix, row, whole)
+        if column < 0 or not remains(matrix, row, column, keep):
+            barred[row] = blocked[cell[row]] = True
+            continue
+        # Less than that is noise of a row that has come to rest.
+        if abs(matrix[row, column]) >= 10 * ZERO:
+            eliminate_from(matrix, sides, row, column, moves, changed)
+            path[done, 0], path[done, 1] = cell[row], column
+            closed[column] = True
+            done += 1
+        matrix[row] = 0.0
+        moves[row] = False
+    for i in range(len(member)):
+        row = member[i]
+        while row < c and into[row] != row:
+            factor[i] *= times[row]
+            row = into[row]
+        member[i] = row if row < c and moves[row] else c
+    return done
+
+
+def pivot_column(matrix: Any, row: int, whole: Any) -> int:
+    """Column of the largest entry of a row, or of one that keeps all entries whole; else -1."""
+    c, k = matrix.shape
+    largest, one, fewest = 0, -1, c + 1
+    for j in range(k):
+        if abs(matrix[row, j]) > abs(matrix[row, largest]):
+            largest = j
+        if whole and abs(abs(matrix[row, j]) - 1) < ZERO:
+            # The fewer entries a column has, the fewer rows change.
+            entries = 0
+            for r in range(c):
+                entries += matrix[r, j] != 0
+            if entries < fewest:
+                one, fewest = j, entries
+    return one if whole else largest
+
+
+def remains(matrix: Any, row: int, column: int, keep: Any) -> bool:
+    """Whether all rows to keep go on moving when one is eliminated from them."""
+    for r in range(len(matrix)):
+        if keep[r] and r != row and matrix[r, column] != 0:
+            share, left = matrix[r, column] / matrix[row, column], False
+            for j in range(matrix.shape[1]):
+                if j != column and abs(matrix[r, j] - share * matrix[row, j]) >= 10 * ZERO:
+                    left = True
+                    break
+            if not left:
+                return False
+    return True
+
+
+def eliminate_from(
+    matrix: Any, sides: Any, row: int, column: int, moves: Any, changed: Any
+) -> None:
+    """Subtract multiples of a row from all others such that a column vanishes."""
+    head = matrix[row] / matrix[row, column]
+    side, other = sides[row, 0] / matrix[row, column], sides[row, 1] / matrix[row, column]
+    for r in range(len(matrix)):
+        share = matrix[r, column]
+        if share == 0 or r == row:
+            continue
+        # No branch and no index but the column's, for processors take four such entries at once.
+        for j in range(len(head)):
+            value = matrix[r, j] - share * head[j]
+            matrix[r, j] = value if abs(value) >= ZERO else 0.0
+        sides[r, 0] -= share * side
+        sides[r, 1] -= share * other
+        moves[r] = changed[r] = matrix[r].any()
+
+
+def multiple(line: Any, of: Any) -> float:
+    """How many times another row a row is; 0 if they are not parallel."""
+    column = 0
+    for j in range(len(of)):
+        if abs(of[j]) > abs(of[column]):
+            column = j
+    ratio = line[column] / of[column]
+    most = abs(ratio * of[column])
+    for j in range(len(of)):
+        if abs(line[j] - ratio * of[j]) > _PARALLEL * most:
+            return 0.0
+    return float(ratio)
+
+
+def join_parallel(
+    matrix: Any, sides: Any, total: Any, barred: Any, keep: Any, moves: Any,
+    changed: Any, into: Any, times: Any,
+) -> None:  # fmt: skip
+    """Join each class that has changed with one whose row is parallel to its own.
+
+    Only rows whose products with two lines are in nearly equal proportion are compared: such are
+    in neighbouring bins, which a hash table holds. Of many thousand some are so by chance.
+    """
+    c, mask = len(matrix), 4
+    while mask < 2 * c:
+        mask *= 2
+    mask -= 1
+    table, bins = np.full(mask + 1, -1), np.zeros(c, np.int64)
+    for late in (False, True):
+        for row in range(c):
+            if not moves[row] or changed[row] != late:
                 continue
-            ratio = matrix[row, column] / matrix[head, column]
-            most = off = 0.0
-            for j in range(k):
-                most = max(most, abs(matrix[row, j]))
-                off = max(off, abs(matrix[row, j] - ratio * matrix[head, j]))
-            # Of many thousand slopes some are equal by chance.
-            if off <= parallel * most:
-                into[row], times[row] = head, ratio
-                keep[head] = keep[head] or keep[row]
-                matrix[row] = 0.0
-                sides[:, row] = 0.0
-                left -= 1
-        begin = end
-    if left < len(rows):
-        for cell in range(len(member)):
-            factor[cell] *= times[member[cell]]
-            member[cell] = into[member[cell]]
-    return left
+            slope = sides[row, 0] / (sides[row, 1] if sides[row, 1] != 0 else 1e-30)
+            bins[row] = int(np.floor(slope / (1 + abs(slope)) * _BINS))
+            joined = False
+            for near in range(bins[row] - 1, bins[row] + 2):
+                slot = near & mask
+                while late and not joined and table[slot] >= 0:
+                    at, other = slot, table[slot]
+                    slot = (slot + 1) & mask
+                    if abs(bins[other] - bins[row]) > 1:
+                        continue
+                    # The shorter row stands for both: others are whole multiples of it, mostly.
+                    shorter = abs(sides[row, 0]) < abs(sides[other, 0])
+                    head, tail = (row, other) if shorter else (other, row)
+                    ratio = multiple(matrix[tail], matrix[head])
+                    if ratio == 0:
+                        continue
+                    table[at] = head
+                    bins[head] = bins[other]
+                    into[tail], times[tail] = head, ratio
+                    total[head] += total[tail]
+                    barred[head] = barred[head] or barred[tail]
+                    keep[head] = keep[head] or keep[tail]
+                    matrix[tail] = 0.0
+                    moves[tail], joined = False, True
+            if not joined:
+                slot = bins[row] & mask
+                while table[slot] >= 0:
+                    slot = (slot + 1) & mask
+                table[slot] = row

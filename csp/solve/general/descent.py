@@ -128,15 +128,12 @@ def descend(
     # What is published after that may have to be taken back, for which there must be time.
     until = clock.part(_PUBLISHING)
     if first is not None:
-        while not until.over and (row := state.choose(first.astype(float), blocked)) >= 0:
-            if not state.publish(row):
-                blocked[row] = True
+        state.publish(first.astype(float), blocked, clock=until)
     stages = [state.copy()]
-    while not until.over and (row := state.choose(weight, blocked)) >= 0:
-        if not state.publish(row):
-            blocked[row] = True
-        elif state.dimensions <= 0.5 * len(stages[-1].columns):
-            stages.append(state.copy())
+    while half := (len(state.columns) + 1) // 2:
+        if state.publish(weight, blocked, most=half, clock=until) < half:
+            break
+        stages.append(state.copy())
     if _cost(part, state) > limit:
         return None
     vectors = _protecting(part, state, clock)
@@ -154,18 +151,9 @@ def descend(
     while failures < _FAILURES and not clock.over:
         if part.tight and tight.over:
             return None
-        trial, row = state.copy(), -1
-        for _ in range(stride):
-            row = trial.choose(weight, blocked)
-            if row < 0:
-                break
-            if not trial.publish(row):
-                blocked[row] = True
-        if len(trial.exchanges) == len(state.exchanges):
-            if row < 0:
-                break
-            state = trial
-            continue
+        trial = state.copy()
+        if not trial.publish(weight, blocked, most=stride):
+            break
         found = _protecting(part, trial, clock, vectors)
         if found is not None:
             state, vectors, failures, stride = trial, found, 0, 2 * stride
@@ -193,7 +181,6 @@ def _protecting(
 
     Of a class, the cell whose room is reached first counts, and the target that is reached last.
     """
-    classes.compact()
     c = len(classes.matrix)
     member, move = classes.member, classes.factor * part.inverse
     cells = np.flatnonzero(member < c)

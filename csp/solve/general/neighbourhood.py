@@ -28,7 +28,6 @@ __all__ = ["Neighbourhood"]
 # hier13x13x13a are 6, 3 and 9 percent dearer after 20 s.
 _OPENED = 100
 _SLACK = 0.01
-_EXCHANGES = 500
 _CYCLE = 100
 
 # Entries of a tableau up to which several descents from the whole space are quick, and their number
@@ -145,7 +144,7 @@ class Neighbourhood:
     def _step(self) -> Iterator[Book]:
         """Open a few columns and descend; after long without gain begin a new cycle."""
         self._idle += 1
-        if not self._tableau.refresh(_EXCHANGES):
+        if self._tableau.is_noisy() and not self._tableau.refresh():
             self._shut_still()
             self._idle = _CYCLE + 1
         if self._idle > _CYCLE or not self._open.any():
@@ -175,7 +174,7 @@ class Neighbourhood:
             closed = rng.choice(closed, _OPENED, replace=False)
         k = int(rng.integers(1, _OPENED + 1))
         if len(closed) > k:
-            added = self._field.price @ ((matrix[:, closed] != 0) & ~moving[:, None])
+            added = np.where(moving, 0.0, self._field.price) @ (matrix[:, closed] != 0)
             share = 1 / (added + self._best * 1e-3 + 1e-9)
             closed = rng.choice(closed, k, replace=False, p=share / share.sum())
         columns = np.concatenate([opened, closed])
@@ -217,17 +216,17 @@ class Neighbourhood:
         self, columns: NDArray[np.int64], noise: float, favourite: NDArray[np.bool_],
         limit: float, *, first: NDArray[np.bool_] | None = None, tight: Clock = UNLIMITED,
     ) -> Iterator[Book]:  # fmt: skip
-        field, matrix = self._field, self._tableau.matrix
-        rows = np.flatnonzero(matrix[:, columns].any(axis=1))
+        field, matrix = self._field, self._tableau.matrix[:, columns]
+        rows = np.flatnonzero(matrix.any(axis=1))
         place = np.full(len(matrix), -1)
         place[rows] = np.arange(len(rows))
         where = place[self._targets]
         if (where < 0).any():
             return
+        matrix = np.ascontiguousarray(matrix[rows])
         part = Part(
-            np.ascontiguousarray(matrix[np.ix_(rows, columns)]), field.price[rows],
-            self._primary[rows], self._inverse[rows], where, self._share, self._trouble,
-            bool((matrix[:, columns] == np.rint(matrix[:, columns])).all()),
+            matrix, field.price[rows], self._primary[rows], self._inverse[rows], where,
+            self._share, self._trouble, bool((matrix == np.rint(matrix)).all()),
         )  # fmt: skip
         weight = part.price * np.exp(self._rng.normal(size=len(rows)) * noise)
         weight[favourite[rows]] += 1e30
@@ -241,9 +240,9 @@ class Neighbourhood:
         if end.cost < self._lowest:
             self._lowest, self._idle = end.cost, 0
         if end.cost < self._best:
-            self._best = end.cost
             book = self._book(end, rows, place[self._tableau.cells[columns[end.open]]])
             if book is not None:
+                self._best = end.cost
                 yield book
         if not self._clock.over:
             self._accept(end, rows, columns)

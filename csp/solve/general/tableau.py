@@ -19,17 +19,18 @@ from csp.solve.witnesses.field import Field
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["ZERO", "Tableau", "eliminate", "eliminate_rows", "null_basis", "pivot"]
+__all__ = ["ZERO", "Tableau", "null_basis", "pivot"]
 
 ZERO = 1e-7
 """Entries below this are noise: true ones are small fractions."""
 
 _WILD = 1e5
+_NOISE = 1e-8
 
 _SMALL = 2_000
 """Entries up to which plain Python takes about a thousandth of a second."""
 
-KERNELS = Kernels(__name__, "eliminate_rows")
+KERNELS = Kernels(__name__, "pivot_rows")
 
 
 class Tableau:
@@ -54,7 +55,8 @@ class Tableau:
         self.matrix = basis.copy()
         self.cells = cells.copy()
         self._first = cells.copy()
-        self._exchanges = 0
+        self._probe = np.random.default_rng(0).normal(size=len(cells))
+        self._exchanged = False
 
     def __repr__(self) -> str:
         n, d = self.matrix.shape
@@ -64,24 +66,30 @@ class Tableau:
         """Make a cell the basis cell of a column."""
         pivot(self.matrix, cell, column)
         self.cells[column] = cell
-        self._exchanges += 1
+        self._exchanged = True
 
     def become(self, cells: NDArray[np.int64]) -> bool:
         """Take these cells as the basis; see `refresh`."""
         self.cells = cells.copy()
         return self.refresh()
 
-    def refresh(self, every: int = 0) -> bool:
-        """Compute the tableau anew from its first form, if `every` exchanges have passed.
+    def is_noisy(self) -> bool:
+        """Whether exchanges have left the space: noise would soon pass for entries."""
+        if not self._exchanged:
+            return False
+        inside = self.matrix @ self._probe
+        off = inside - self._origin @ inside[self._first]
+        return bool(np.abs(off).max(initial=0.0) > _NOISE)
+
+    def refresh(self) -> bool:
+        """Compute the tableau anew from its first form.
 
         Returns
         -------
         bool
             False if the basis turns out dependent: the tableau is in its first form again.
         """
-        if self._exchanges < every:
-            return True
-        self._exchanges = 0
+        self._exchanged = False
         square = self._origin[self.cells]
         try:
             matrix = np.ascontiguousarray(np.linalg.solve(square.T, self._origin.T).T)
@@ -101,48 +109,26 @@ class Tableau:
 
 def pivot(matrix: NDArray[np.float64], row: int, column: int) -> None:
     """Exchange the cell of a row into the basis at a column, in place."""
-    side = matrix[:, column] / matrix[row, column]
-    eliminate(matrix, row, column, np.zeros(len(matrix), bool))
-    matrix[:, column] = side
-    matrix[row] = 0.0
-    matrix[row, column] = 1.0
+    KERNELS.run("pivot_rows", matrix, row, column, small=matrix.size <= _SMALL)
 
 
-def eliminate(matrix: NDArray[np.float64], row: int, column: int, keep: NDArray[np.bool_]) -> bool:
-    """Subtract multiples of a row from all others such that a column vanishes, in place.
-
-    The row and the column themselves are left as they are. Nothing is done, and False returned,
-    if a row to keep would vanish outside the column.
-    """
-    small = matrix.size <= _SMALL
-    return bool(KERNELS.run("eliminate_rows", matrix, row, column, keep, ZERO, small=small))
-
-
-def eliminate_rows(matrix: Any, row: int, column: int, keep: Any, zero: float) -> bool:
-    """Loop of `eliminate`; numba compiles it, and uncompiled it is the oracle.
+def pivot_rows(matrix: Any, row: int, column: int) -> None:
+    """Loop of `pivot`; numba compiles it, and uncompiled it is the oracle.
 
     Rows and columns of a tableau are sparse at first: the loops go over entries that change.
     """
-    n, k = matrix.shape
-    head = matrix[row] / matrix[row, column]
+    size = matrix[row, column]
+    head = matrix[row] / size
     moving = np.flatnonzero(head)
-    for r in range(n):
-        if keep[r] and r != row and matrix[r, column] != 0:
-            left = False
-            for j in range(k):
-                if j != column and abs(matrix[r, j] - matrix[r, column] * head[j]) >= 10 * zero:
-                    left = True
-                    break
-            if not left:
-                return False
-    for r in range(n):
+    for r in range(len(matrix)):
         share = matrix[r, column]
         if share != 0 and r != row:
             for place in moving:
-                if place != column:
-                    value = matrix[r, place] - share * head[place]
-                    matrix[r, place] = value if abs(value) >= zero else 0.0
-    return True
+                value = matrix[r, place] - share * head[place]
+                matrix[r, place] = value if abs(value) >= ZERO else 0.0
+            matrix[r, column] = share / size
+    matrix[row] = 0.0
+    matrix[row, column] = 1.0
 
 
 def null_basis(field: Field) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import null_space
 
-from csp.solve.general.classes import KERNELS, Classes, join_parallel
-from tests.support.shared import examples
+from csp.compiled import at_once
+from csp.solve.general.classes import KERNELS, Classes
+from tests.support.shared import examples, uncompiled
 
 CELLS = 12
 
@@ -39,32 +40,31 @@ def test_a_subspace_on_its_way_down_is_a_null_space(seed: int, whole: bool) -> N
     matrix, keep, rng = space(seed)
     weight, blocked = rng.uniform(1, 9, size=CELLS), keep.copy()
     classes, published = Classes(matrix.copy(), keep, rng, whole=whole), []
-    for turn in range(20):
+    while True:
         rest = direct(matrix, published)
         # Classes are the sets of parallel rows, and the heaviest that may go is chosen.
         together = [{j for j in range(CELLS) if parallel(rest[i], rest[j])} for i in range(CELLS)]
         for i, group in enumerate(together):
             assert (classes.moving()[i]) == bool(group)
             assert all(classes.member[i] == classes.member[j] for j in group)
+        before = blocked.copy()
+        done = classes.copy().publish(weight, blocked.copy(), most=1)
+        assert classes.publish(weight, blocked, most=1) == done
+        refused = np.flatnonzero(blocked & ~before)
+        for cell in refused:
+            after = direct(matrix, [*published, cell])
+            assert whole or (keep & rest.any(axis=1) & ~after.any(axis=1)).any()
         heaviest = max(
             (weight[list(g)].sum() for g in together if g and not blocked[list(g)].any()),
             default=0.0,
         )
-        cell = classes.choose(weight, blocked)
-        assert (cell < 0) == (heaviest == 0)
-        if cell < 0:
+        assert (done == 0) == (heaviest == 0)
+        if not done:
             break
-        assert np.isclose(weight[list(together[cell])].sum(), heaviest)
-        if turn % 3 == 2:
-            classes = classes.copy()
-        if classes.publish(cell):
-            published.append(cell)
-        else:
-            after = direct(matrix, [*published, cell])
-            assert whole or (keep & rest.any(axis=1) & ~after.any(axis=1)).any()
-            blocked[cell] = True
+        published.append(classes.exchanges[-1][0])
+        assert np.isclose(weight[list(together[published[-1]])].sum(), heaviest)
     span, rest = classes.span(), direct(matrix, published)
-    assert span.shape[1] == len(classes.columns) == classes.dimensions
+    assert span.shape[1] == len(classes.columns)
     assert np.array_equal(span.any(axis=1), rest.any(axis=1))
     rank = np.linalg.matrix_rank(rest, 1e-7) if rest.size else 0
     assert np.linalg.matrix_rank(np.column_stack([span, rest]), 1e-7) == rank
@@ -74,23 +74,44 @@ def test_a_subspace_on_its_way_down_is_a_null_space(seed: int, whole: bool) -> N
 
 
 @examples(40)
-@given(st.integers(0, 2**20))
-def test_the_compiled_loop_equals_its_plain_twin(seed: int) -> None:
+@given(st.integers(0, 2**20), st.integers(0, 2), st.booleans())
+def test_the_compiled_loop_equals_its_plain_twin(seed: int, most: int, whole: bool) -> None:
     matrix, keep, rng = space(seed)
-    sides = rng.normal(size=(2, 4)) @ matrix.T
-    # One slope is that of another row by chance: their entries tell them apart.
-    sides[:, 0] = 2 * sides[:, 1]
-    rows = np.flatnonzero(np.abs(sides).sum(axis=0) > 1e-6)
-    slope = sides[0][rows] / np.where(sides[1][rows] == 0, 1e-30, sides[1][rows])
-    order = np.argsort(slope)
+    weight, lines = rng.uniform(1, 9, size=CELLS), rng.normal(size=(4, 2))
+    # The products of one row are in the proportion of another's by chance: entries tell them apart.
+    matrix[0], matrix[1], lines[:2, 0], lines[:2, 1] = (1, 0, 0, 0), (0, 1, 0, 0), 3.0, 1.0
     ends = []
-    for small in (True, False):
-        state = [matrix.copy(), sides.copy(), np.arange(CELLS), np.ones(CELLS), keep.copy()]
-        run = join_parallel if small else KERNELS.choose(small=False)["join_parallel"]
-        left = run(*state, rows[order], slope[order], 1e-8)
-        ends.append((left, *state))
-        # No cell moves otherwise than before.
-        after, _, member, factor, keeps = state
-        assert np.allclose(after[member] * factor[:, None], matrix)
-        assert keeps[member][keep].all()
+    for run in (KERNELS.plain["publish_most"], KERNELS.compiled["publish_most"]):
+        state = [matrix.copy(), np.arange(CELLS), np.ones(CELLS)]
+        rest = [keep.copy(), np.zeros(CELLS, bool), np.zeros(4, bool), np.zeros((4, 2), int)]
+        keeps, moves, closed, path = rest
+        blocked = keep.copy()
+        done = run(
+            *state, np.arange(CELLS), keeps, lines, weight, blocked, moves, closed, path, most,
+            whole,
+        )  # fmt: skip
+        ends.append((done, *state, *rest, blocked))
+        after, member, factor = state
+        assert done or member[0] != member[1]
+        # What is left is part of the subspace, and cells that must move do.
+        now = np.append(after, np.zeros((1, 4)), axis=0)[member] * factor[:, None]
+        assert not now[path[:done, 0]].any()
+        assert not now[:, closed].any()
+        assert now[keep & matrix.any(axis=1)].any(axis=1).all()
+        rank = np.linalg.matrix_rank(matrix, 1e-7)
+        assert np.linalg.matrix_rank(np.column_stack([now, matrix]), 1e-7) == rank
     assert all(np.array_equal(a, b) for a, b in zip(*ends, strict=True))
+
+
+@examples(20)
+@given(st.integers(0, 2**20))
+def test_plain_and_compiled_classes_publish_the_same_cells(seed: int) -> None:
+    matrix, keep, rng = space(seed)
+    weight, ends = rng.uniform(1, 9, size=CELLS), []
+    for around in (uncompiled(KERNELS), at_once()):
+        with around:
+            classes = Classes(matrix.copy(), keep, np.random.default_rng(seed))
+            classes.publish(weight, keep.copy())
+        ends.append((classes.exchanges, classes.span()))
+    assert ends[0][0] == ends[1][0]
+    assert np.array_equal(ends[0][1], ends[1][1])

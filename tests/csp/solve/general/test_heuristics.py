@@ -16,7 +16,7 @@ from csp.compiled import at_once
 from csp.solve.general.descent import Part, descend
 from csp.solve.general.neighbourhood import Neighbourhood
 from csp.solve.general.rooms import reaching
-from csp.solve.general.tableau import ZERO, Tableau, eliminate, eliminate_rows, null_basis
+from csp.solve.general.tableau import KERNELS, Tableau, null_basis, pivot
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder
 from csp.solve.witnesses.field import Field
@@ -54,24 +54,40 @@ def test_the_tableau_spans_the_null_space(problem: Problem, seed: int) -> None:
 
 @examples(40)
 @given(st.integers(0, 2**20))
-def test_compiled_elimination_equals_its_plain_twin(seed: int) -> None:
+def test_an_exchange_solves_for_another_cell(seed: int) -> None:
     rng = np.random.default_rng(seed)
     matrix = rng.integers(-2, 3, size=(8, 4)).astype(float)
     row, column = int(rng.integers(8)), int(rng.integers(4))
-    keep = rng.random(8) < 0.3
     if matrix[row, column] == 0:
         return
-    side = matrix[:, column] / matrix[row, column]
-    expected = matrix - np.outer(side, matrix[row])
-    expected[row], expected[:, column] = matrix[row], matrix[:, column]
-    others = np.delete(expected, column, axis=1)
-    rests = keep & (matrix[:, column] != 0) & (np.arange(8) != row) & ~others.any(axis=1)
+    # z = T y: with y'_j = z_r in place of y_j the same deviations come out.
+    change = np.eye(4)
+    change[column] = matrix[row]
     plain, compiled = matrix.copy(), matrix.copy()
-    answer = eliminate_rows(plain, row, column, keep, ZERO)
+    KERNELS.plain["pivot_rows"](plain, row, column)
     with at_once():
-        assert answer == eliminate(compiled, row, column, keep) == (not rests.any())
+        pivot(compiled, row, column)
     assert np.array_equal(plain, compiled)
-    assert np.allclose(plain, expected if answer else matrix)
+    assert np.allclose(plain @ change, matrix)
+
+
+@examples(20)
+@given(st.integers(0, 2**20))
+def test_noise_is_noticed_and_goes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    basis = np.concatenate([np.eye(3), rng.integers(-2, 3, size=(5, 3))]).astype(float)
+    tableau = Tableau(basis, np.arange(3))
+    row = int(np.argmax(np.abs(basis[3:, 0]))) + 3
+    if basis[row, 0] == 0:
+        return
+    tableau.exchange(row, 0)
+    assert not tableau.is_noisy()
+    true = tableau.matrix.copy()
+    tableau.matrix[7] += 1e-5
+    assert tableau.is_noisy()
+    assert tableau.refresh()
+    assert not tableau.is_noisy()
+    assert np.allclose(tableau.matrix, true, atol=1e-12)
 
 
 @examples(60)
