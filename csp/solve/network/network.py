@@ -120,7 +120,7 @@ def suppress_paths(
         if clock.over:
             return None
         missed = KERNELS.run(
-            "construct", start, half, tail, head, net.up, net.down, own, np.ones(k, dtype=bool),
+            "construct", start, half, tail, head, net.up, net.down, own,
             needs.cell, needs.kind, needs.need, at, min(at + 16, len(needs)),
             hidden, listed, first, after, small=small,
         )  # fmt: skip

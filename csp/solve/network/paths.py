@@ -17,7 +17,10 @@ from csp.compiled import Kernels
 
 __all__ = ["KERNELS"]
 
-KERNELS = Kernels(__name__, "hide", "augment", "send", "cheapest", "construct", "holds", "clean")
+KERNELS = Kernels(
+    __name__, "hide", "augment", "send", "settle", "cheapest", "holds", "construct",
+    "passes", "clean",
+)  # fmt: skip
 
 
 def hide(
@@ -105,6 +108,20 @@ def augment(
     return count
 
 
+def settle(
+    touched: NDArray[np.int64], count: int, flow: NDArray[np.int64], seen: NDArray[np.bool_],
+    used: NDArray[np.int64], kept: int,
+) -> int:  # fmt: skip
+    """Take all flow back; append the cells that it went through to `used`, and count these."""
+    for i in range(count):
+        if flow[touched[i]] != 0:
+            used[kept] = touched[i]
+            kept += 1
+        flow[touched[i]] = 0
+        seen[touched[i]] = False
+    return kept
+
+
 def cheapest(
     source: int, sink: int, banned: int, least: int,
     start: NDArray[np.int64], half: NDArray[np.int64],
@@ -176,7 +193,7 @@ def construct(
     start: NDArray[np.int64], half: NDArray[np.int64],
     tail: NDArray[np.int64], head: NDArray[np.int64],
     up: NDArray[np.int64], down: NDArray[np.int64],
-    weight: NDArray[np.float64], usable: NDArray[np.bool_],
+    weight: NDArray[np.float64],
     cell: NDArray[np.int64], kind: NDArray[np.int64], need: NDArray[np.int64],
     begin: int, end: int, hidden: NDArray[np.bool_], listed: NDArray[np.bool_],
     first: NDArray[np.int64], after: NDArray[np.int64],
@@ -189,8 +206,6 @@ def construct(
         Half-arcs of each node in the order of their weight.
     tail, head, up, down : (k,) int64
     weight : (k,) float64
-    usable : (k,) bool
-        Cells that may be suppressed or are.
     cell, kind, need : (r,) int64
         Requirements: position of the cell; 0 up, 1 down, 2 both together; units.
     begin, end : int
@@ -208,7 +223,7 @@ def construct(
     k, nodes = len(up), len(start) - 1
     flow = np.zeros(k, np.int64)
     seen = np.zeros(k, np.bool_)
-    touched = np.empty(k + 1, np.int64)
+    touched, used = np.empty(k + 1, np.int64), np.empty(2 * k + 2, np.int64)
     via = np.empty(nodes, np.int64)
     queue = np.empty(nodes, np.int64)
     distance = np.empty(nodes, np.float64)
@@ -226,9 +241,7 @@ def construct(
                     tail[j], head[j], j, min(todo, down[j]), tail, head, up, down, hidden,
                     first, after, flow, seen, touched, 0, via, queue,
                 )  # fmt: skip
-                for i in range(count):
-                    flow[touched[i]] = 0
-                    seen[touched[i]] = False
+                settle(touched, count, flow, seen, used, 0)
                 limit = min(limit, max(todo - given, 0))
             if tail[j] == head[j]:
                 todo -= limit
@@ -262,34 +275,20 @@ def construct(
                 count = augment(source, sink, step, tail, head, via, flow, seen, touched, count)
                 pushed += step
             todo -= pushed
-            for i in range(count):
-                flow[touched[i]] = 0
-                seen[touched[i]] = False
+            settle(touched, count, flow, seen, used, 0)
             if kind[r] != 2:
                 break
-        if todo > 0 and kind[r] == 2:
-            # Downwards counted before, or upwards only now: measure both anew.
-            todo = need[r]
-            for turn in range(2):
-                source, sink = (head[j], tail[j]) if turn == 0 else (tail[j], head[j])
-                limit = min(todo, up[j] if turn == 0 else down[j])
-                pushed = limit
-                if source != sink:
-                    pushed, count = send(
-                        source, sink, j, limit, tail, head, up, down, hidden,
-                        first, after, flow, seen, touched, 0, via, queue,
-                    )  # fmt: skip
-                    for i in range(count):
-                        flow[touched[i]] = 0
-                        seen[touched[i]] = False
-                todo -= pushed
-        if todo > 0:
+        # Downwards counted before, or upwards only now: a width is measured anew.
+        if todo > 0 and (kind[r] != 2 or holds(
+            j, kind[r], need[r], tail, head, up, down, hidden, first, after, flow, seen, touched,
+            via, queue, used,
+        ) < 0):  # fmt: skip
             return r
     return -1
 
 
 def holds(
-    j: int, kind: int, need: int, banned: int,
+    j: int, kind: int, need: int,
     tail: NDArray[np.int64], head: NDArray[np.int64],
     up: NDArray[np.int64], down: NDArray[np.int64],
     hidden: NDArray[np.bool_], first: NDArray[np.int64], after: NDArray[np.int64],
@@ -299,7 +298,6 @@ def holds(
     """Find cells (into `used`) that show a requirement to hold; their number, or -1."""
     todo = need
     kept = 0
-    # Nothing but `hidden` says what may move, so a banned cell is unhidden by the caller.
     for turn in range(2):
         if (kind == 0 and turn == 1) or (kind == 1 and turn == 0) or todo <= 0:
             continue
@@ -313,12 +311,7 @@ def holds(
             first, after, flow, seen, touched, 0, via, queue,
         )  # fmt: skip
         todo -= pushed
-        for i in range(count):
-            if flow[touched[i]] != 0:
-                used[kept] = touched[i]
-                kept += 1
-            flow[touched[i]] = 0
-            seen[touched[i]] = False
+        kept = settle(touched, count, flow, seen, used, kept)
     return kept if todo <= 0 else -1
 
 
@@ -353,53 +346,36 @@ def clean(
     used = np.empty(2 * k + 2, np.int64)
     via = np.empty(nodes, np.int64)
     queue = np.empty(nodes, np.int64)
-    start = np.zeros(wanted, np.int64)
-    size = np.zeros(wanted, np.int64)
-    pool = np.empty(1024, np.int64)
-    filled = 0
-    again = np.empty(wanted, np.int64)
-    again_size = np.zeros(wanted, np.int64)
+    uses = [used[:0].copy() for _ in range(wanted)]
     for trial in range(-1, len(order)):
-        affected = 0
-        banned = -1
         if trial >= 0:
-            banned = order[trial]
-            hidden[banned] = False
-        before = filled
-        ok = True
+            hidden[order[trial]] = False
+        again = [(0, used[:0].copy()) for _ in range(0)]
+        holding = True
         for r in range(wanted):
-            if trial >= 0:
-                uses = False
-                for i in range(start[r], start[r] + size[r]):
-                    if pool[i] == banned:
-                        uses = True
-                        break
-                if not uses:
-                    continue
+            if trial >= 0 and not passes(order[trial], uses[r]):
+                continue
             kept = holds(
-                cell[r], kind[r], need[r], banned, tail, head, up, down, hidden,
-                first, after, flow, seen, touched, via, queue, used,
+                cell[r], kind[r], need[r], tail, head, up, down, hidden, first, after, flow, seen,
+                touched, via, queue, used,
             )  # fmt: skip
             if kept < 0:
-                ok = False
+                holding = False
                 break
-            while filled + kept > len(pool):
-                wider = np.empty(2 * len(pool), np.int64)
-                wider[:filled] = pool[:filled]
-                pool = wider
-            pool[filled : filled + kept] = used[:kept]
-            again[affected] = r
-            again_size[affected] = kept
-            affected += 1
-            filled += kept
-        if not ok:
-            if trial < 0:
-                return False
-            hidden[banned] = True
-            filled = before
-            continue
-        for i in range(affected):
-            start[again[i]] = before
-            size[again[i]] = again_size[i]
-            before += again_size[i]
+            again.append((r, used[:kept].copy()))
+        if holding:
+            for r, cells in again:
+                uses[r] = cells
+        elif trial < 0:
+            return False
+        else:
+            hidden[order[trial]] = True
     return True
+
+
+def passes(cell: int, cells: NDArray[np.int64]) -> bool:
+    """Whether a cell is among some."""
+    for other in cells:
+        if other == cell:
+            return True
+    return False
