@@ -221,7 +221,7 @@ def _nothing_added(required: NDArray[np.bool_]) -> Suppression:
     """Take what is required as it stands: nothing can be cheaper."""
     pattern = required.copy()
     pattern.flags.writeable = False
-    return Suppression(pattern, 0, 0, 0.0, proven=True, canonical=True, seconds=0.0, method="none")
+    return Suppression(pattern, 0, 0, canonical=True, seconds=0.0, method="none")
 
 
 def _without(

@@ -59,11 +59,8 @@ def everything_suppressed(
         return None
     if not result.safe:
         return None
-    cost, bound = cost_of(problem, pattern), cost_of(problem, problem.forced)
     return Suppression(
-        pattern, cost, bound, (cost - bound) / cost if cost else 0.0, proven=cost == bound,
-        canonical=False,
-        seconds=now() - began, method=method, stopped=stopped,
-        stats={"audits": 1}, audit=result,
+        pattern, cost_of(problem, pattern), cost_of(problem, problem.forced), canonical=False,
+        seconds=now() - began, method=method, stopped=stopped, stats={"audits": 1}, audit=result,
         notes=(EVERYTHING,),
     )  # fmt: skip

@@ -96,13 +96,6 @@ class Suppression:
         Cost of the secondary cells, in units of ``10**-problem.cost_scale``.
     bound : int
         No safe pattern costs less.
-    gap : float
-        ``(cost - bound) / cost``; 0 when proven. Not for publication: a fraction with the cost as
-        denominator discloses the cost, which may be a sum of suppressed values.
-    proven : bool
-        Whether the pattern is proved to be cheapest, as far as a float solver can tell: costs
-        that differ by less than about a millionth of the largest may be taken for equal. (That
-        the pattern is safe is proved exactly, whatever the costs.)
     canonical : bool
         Whether it is also the one that the tie-break prefers among the cheapest, so that any
         order of the input, seed or machine gives the same pattern.
@@ -125,8 +118,6 @@ class Suppression:
     pattern: NDArray[np.bool_]
     cost: int
     bound: int
-    gap: float
-    proven: bool
     canonical: bool
     seconds: float
     method: str
@@ -143,6 +134,24 @@ class Suppression:
             f"Suppression({int(self.pattern.sum())} cells, {self.quality}, {self.seconds:.2f} s"
             f"{notes})"
         )
+
+    @property
+    def proven(self) -> bool:
+        """Whether the pattern is proved to be cheapest, as far as a float solver can tell.
+
+        Costs that differ by less than about a millionth of the largest may be taken for equal.
+        (That the pattern is safe is proved exactly, whatever the costs.)
+        """
+        return self.bound == self.cost
+
+    @property
+    def gap(self) -> float:
+        """``(cost - bound) / cost``; 0 when proven.
+
+        Not for publication: a fraction with the cost as denominator discloses the cost, which may
+        be a sum of suppressed values.
+        """
+        return 0.0 if self.proven else (self.cost - self.bound) / self.cost
 
     @property
     def gap_at_most(self) -> float:

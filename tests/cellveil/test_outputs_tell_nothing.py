@@ -77,8 +77,7 @@ def supposed(found: Protected, values: tuple[int, ...]) -> Iterator[Protected]:
     cost = int(problem.cost[secondary].sum())
     run = found.suppression
     for bound in [cost] if run.proven else range(cost):
-        gap = (cost - bound) / cost if cost else 0.0
-        other: Suppression = replace(run, cost=cost, bound=bound, gap=gap)
+        other: Suppression = replace(run, cost=cost, bound=bound)
         yield replace(found, table=table, problem=problem, suppression=other)
 
 
@@ -168,8 +167,7 @@ def test_no_output_tells_sensitive_cells_of_values_apart(stopped, cut):
                 upl=np.zeros(len(primary), int), spl=np.zeros(len(primary), int),
             ),
             suppression=replace(
-                found.suppression, cost=cost, bound=bound, gap=(cost - bound) / cost,
-                proven=proven, canonical=proven, stopped=stopped,
+                found.suppression, cost=cost, bound=bound, canonical=proven, stopped=stopped,
             ),
             audit=replace(
                 found.audit,
@@ -199,8 +197,7 @@ def test_files_of_a_release_hold_what_the_release_holds(tmp_path):
 
 def run_of(cost: int, bound: int, hidden: int) -> Suppression:
     return Suppression(
-        np.arange(hidden + 1) > 0, cost, bound, (cost - bound) / cost, cost == bound,
-        canonical=False, seconds=0.0, method="cuts",
+        np.arange(hidden + 1) > 0, cost, bound, canonical=False, seconds=0.0, method="cuts",
     )  # fmt: skip
 
 

@@ -168,34 +168,18 @@ def solve_by_cuts(
         raise OutOfTime(msg)
     # An interrupt may have come between the pattern and its cost.
     run.take(run.audit)
-    assert run.best is not None
     assert run.best_cost is not None
     # Bounds with a cutoff end at the incumbent's cost; any other that passes it is an error.
     if run.bound - run.best_cost > run.tolerance:
         msg = "a bound passed the cost of a safe pattern"
         raise SolverError(msg)
     run.bound = min(run.bound, run.best_cost)
-    proven = run.bound == run.best_cost
-    return Suppression(
-        pattern=run.best,
-        cost=run.best_cost,
-        bound=run.bound,
-        gap=0.0 if proven else (run.best_cost - run.bound) / run.best_cost,
-        proven=proven,
-        canonical=canonical,
-        seconds=now() - run.began,
-        method="branch" if tree else "cuts",
-        stopped=stopped,
-        stats={
-            "attacker_problems": run.separator.solved,
-            "cuts": len(run.master.cuts),
-            "audits": run.audits,
-            "solver_retries": retries() - tries,
-        },
-        phases=dict(run.seconds),
-        notes=tuple(run.notes),
-        audit=run.audit,
-    )
+    stats = {
+        "attacker_problems": run.separator.solved,
+        "cuts": len(run.master.cuts),
+        "solver_retries": retries() - tries,
+    }
+    return run.result("branch" if tree else "cuts", stopped, stats, canonical=canonical)
 
 
 def _begin(run: Run) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NoReturn
@@ -10,11 +10,10 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.audits.audit import Audit, judge
+from csp.audits.audit import Audit
 from csp.audits.claims import Claim
-from csp.clock import Clock, now
-from csp.errors import CertificateError, InputError, SolverError
-from csp.problem.problem import Problem
+from csp.clock import Clock
+from csp.errors import SolverError
 from csp.solve.cuts import (
     Cut,
     CutFactory,
@@ -28,9 +27,9 @@ from csp.solve.exact.master import Answer, Master
 from csp.solve.exact.unions import union_cut
 from csp.solve.general.neighbourhood import Neighbourhood
 from csp.solve.general.separate import Separator
+from csp.solve.incumbent import Incumbent, Shown
 from csp.solve.network.network import HiddenNetwork
 from csp.solve.network.separate import FlowSeparator
-from csp.solve.result import Progress, ProgressCallback, cost_of
 from csp.solve.unprotectable import no_union_safe_pattern
 from csp.solve.witnesses.axes import Axes
 from csp.solve.witnesses.book import Book
@@ -48,34 +47,17 @@ PRICED_FROM = 3_000
 
 __all__ = ["PRICED_FROM", "Run", "accept_or_cut", "cut_rounds", "exceeds_budget", "survivors"]
 
-Shown = Mapping[int, Sequence[tuple[Claim, Claim]]]
-"""Pairs of lower and upper claims about primary cells."""
-
 
 @dataclass(repr=False)
-class Run:
-    """Mutable state of one run: the only place where a bound or an incumbent changes."""
+class Run(Incumbent):
+    """State of one run: the only place where a bound or an incumbent changes."""
 
-    problem: Problem
-    clock: Clock
-    gap: float
-    integer: bool
-    seed: int
-    progress: ProgressCallback | None
-    began: float = field(default_factory=now)
-    best: NDArray[np.bool_] | None = None
-    best_cost: int | None = None
-    audit: Audit | None = None
-    audits: int = 0
-    notes: list[str] = field(default_factory=list)
-    refused: CertificateError | InputError | None = None
     ceiling: float = np.inf
     found: bool = False
     waiting: Book | None = None
     subspace_share: float = 0.5
     cut_short: bool = False
     begun_locally: bool = False
-    seconds: dict[str, float] = field(default_factory=dict)
     cutter: CutFactory = field(init=False)
     net: HiddenNetwork | None = field(init=False)
     separator: Separator | FlowSeparator = field(init=False)
@@ -83,7 +65,6 @@ class Run:
     alive: NDArray[np.bool_] = field(init=False)
     step: int = field(init=False)
     constant: int = field(init=False)
-    bound: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.cutter = CutFactory(self.problem)
@@ -121,10 +102,6 @@ class Run:
     def neighbourhood(self) -> Neighbourhood:
         """Search there, which goes on where it stopped."""
         return Neighbourhood(self.arrays, self.builder, self.seed)
-
-    def cost_of(self, pattern: NDArray[np.bool_]) -> int:
-        """Cost of the secondary cells of a pattern."""
-        return cost_of(self.problem, pattern)
 
     def raise_bound(self, relaxed: float, *, cutoff: bool = False) -> None:
         """Take a float bound on the cost of the free cells.
@@ -190,20 +167,8 @@ class Run:
         SolverError
             If a safe pattern costs less than the bound; it has been kept.
         """
-        self.audits += 1
-        pattern = pattern.copy()
-        pattern.flags.writeable = False
-        try:
-            result = judge(
-                self.problem,
-                pattern,
-                integer=self.integer,
-                clock=self.clock.part(share),
-                shown=shown,
-            )
-        except (CertificateError, InputError) as error:
-            self.refused = error
-            self.note(f"a pattern was left aside ({type(error).__name__})")
+        result = self.judged(pattern, self.clock.part(share), shown)
+        if result is None:
             self.ceiling = min(self.ceiling, self.cost_of(pattern))
             self.bound = int(min(self.bound, self.ceiling))
             return None
@@ -216,18 +181,6 @@ class Run:
                     self._contradict("a safe pattern costs less than the bound")
                 self.bound = min(self.bound, cost)
         return result
-
-    def take(self, result: Audit) -> None:
-        """Make an audited pattern the incumbent."""
-        # The audit first: an interrupt in between leaves the incumbent of before.
-        self.audit = result
-        self.best = result.certificate.pattern
-        self.best_cost = self.cost_of(self.best)
-
-    def note(self, text: str) -> None:
-        """Remember what went wrong on the way."""
-        if text not in self.notes:
-            self.notes.append(text)
 
     def fix_by_reduced_cost(self, answer: Answer) -> None:
         """Forget the free cells that no pattern as cheap as the incumbent holds.
@@ -244,14 +197,6 @@ class Run:
             self.master.restrict(alive)
             self.cutter.restrict(alive)
 
-    def report(self, phase: str) -> None:
-        """Report progress, and count the time since the last report for the phase."""
-        seconds = now() - self.began
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds - sum(self.seconds.values())
-        if self.progress is not None:
-            hidden = None if self.best is None else int(self.best.sum())
-            self.progress(Progress(phase, self.bound, self.best_cost, seconds, hidden))
-
     @property
     def left(self) -> float:
         """Seconds to the end."""
@@ -265,13 +210,6 @@ class Run:
     def soft_clock(self) -> Clock:
         """When to stop raising the bound and see to the pattern: after two thirds of the time."""
         return self.until(2 / 3)
-
-    @property
-    def close_enough(self) -> bool:
-        """Whether the incumbent meets the gap asked for."""
-        return self.best_cost is not None and (
-            self.best_cost - self.bound <= self.gap * self.best_cost
-        )
 
 
 def survivors(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.bool_]:

@@ -175,7 +175,7 @@ class Neighbourhood:
         k = int(rng.integers(1, _OPENED + 1))
         if len(closed) > k:
             added = np.where(moving, 0.0, self._field.price) @ (matrix[:, closed] != 0)
-            share = 1 / (added + self._best * 1e-3 + 1e-9)
+            share = 1 / (added + self._current * 1e-3 + 1e-9)
             closed = rng.choice(closed, k, replace=False, p=share / share.sum())
         columns = np.concatenate([opened, closed])
         noise = float(rng.choice([0.0, 0.2, 0.5]))

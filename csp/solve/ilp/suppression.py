@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from csp.attacker.view import room
 from csp.audits.audit import Audit, judge
-from csp.clock import Clock, now
+from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
@@ -28,8 +28,9 @@ from csp.solve.cuts import Cut, outside_cut, round_up, smallest_step
 from csp.solve.exact.unions import union_cut
 from csp.solve.ilp.inequalities import LATE, VIOLATED, Attacker
 from csp.solve.ilp.solvers import Solver, bound_of, solve
+from csp.solve.incumbent import Incumbent
 from csp.solve.order import BINARY_UP_TO
-from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
+from csp.solve.result import ProgressCallback, Suppression, cost_of
 from csp.solve.unprotectable import no_union_safe_pattern, unprotectable
 
 __all__ = ["solve_by_ilp"]
@@ -92,7 +93,7 @@ def solve_by_ilp(
     whole = judge(problem, everything, integer=integer, clock=clock)
     if any(violation.kind != "union" for violation in whole.violations):
         raise unprotectable(problem, whole)
-    search = _Search(problem, solver, clock, integer=integer, progress=progress)
+    search = _Search(problem, clock, 0.0, integer, 0, progress, solver=solver)
     search.relax()
     best = search.cheapest(search.cost)
     if best is None:
@@ -102,26 +103,20 @@ def solve_by_ilp(
     stopped, canonical = "done", False
     try:
         search.prove()
-        search.tell("search")
+        search.report("search")
         if search.bound == search.best_cost:
             canonical = search.break_ties()
-            search.tell("tie-break")
+            search.report("tie-break")
         else:
             stopped = "precision"
     except OutOfTime:
         stopped = "time"
     except KeyboardInterrupt:
         stopped = "interrupt"
-    cost, bound, audit = search.best_cost, search.bound, search.best
-    assert audit is not None
-    return Suppression(
-        pattern=audit.certificate.pattern, cost=cost, bound=bound,
-        gap=(cost - bound) / cost if cost else 0.0, proven=bound == cost,
-        # Larger tables break ties by labels, which these programs do not.
-        canonical=canonical and problem.table.n_cells <= BINARY_UP_TO,
-        seconds=now() - search.began, method="ilp", stopped=stopped,
-        stats={"programs": search.programs, "cuts": search.cuts}, audit=audit,
-    )  # fmt: skip
+    # Larger tables break ties by labels, which these programs do not.
+    canonical = canonical and problem.table.n_cells <= BINARY_UP_TO
+    stats = {"programs": search.programs, "cuts": search.cuts}
+    return search.result("ilp", stopped, stats, canonical=canonical)
 
 
 def _check_numbers(problem: Problem) -> None:
@@ -147,18 +142,10 @@ def _check_numbers(problem: Problem) -> None:
 
 
 @dataclass(eq=False)
-class _Search:
+class _Search(Incumbent):
     """The master program and the inequalities found so far."""
 
-    problem: Problem
-    solver: Solver
-    clock: Clock
-    integer: bool = field(kw_only=True)
-    progress: ProgressCallback | None = field(kw_only=True)
-    began: float = field(default_factory=now)
-    best: Audit | None = None
-    best_cost: int = 0
-    bound: int = 0
+    solver: Solver = field(kw_only=True)
     programs: int = 0
     cuts: int = 0
 
@@ -184,20 +171,12 @@ class _Search:
         known += [(one.knows, one.takes_part) for one in insiders(problem)]
         self.attackers = known
 
-    def tell(self, phase: str) -> None:
-        """Report progress."""
-        if self.progress is not None and self.best is not None:
-            hidden = int(self.best.certificate.pattern.sum())
-            seconds = now() - self.began
-            self.progress(Progress(phase, self.bound, self.best_cost, seconds, hidden))
-
     def offer(self, found: Audit | None) -> None:
         """Keep a safe pattern if it is the cheapest so far."""
         if found is None:
             return
-        cost = cost_of(self.problem, found.certificate.pattern)
-        if self.best is None or cost < self.best_cost:
-            self.best, self.best_cost = found, cost
+        if self.best_cost is None or self.cost_of(found.certificate.pattern) < self.best_cost:
+            self.take(found)
 
     # ---- master --------------------------------------------------------------------------------
 
@@ -265,6 +244,7 @@ class _Search:
             pattern.flags.writeable = False
             found = list(self._violated(pattern.astype(np.float64)))
             if not found:
+                self.audits += 1
                 result = judge(self.problem, pattern, integer=self.integer, clock=self.clock)
                 if result.safe:
                     return result
@@ -283,18 +263,16 @@ class _Search:
         """
         import pulp
 
+        assert self.best_cost is not None
         self.program += self.cost <= (self.best_cost - self.fixed) // self.step + 0.5
         order = self.free[::-1].tolist()
         for start in range(0, len(order), _CHUNK):
             chunk = order[start : start + _CHUNK]
             number = pulp.lpSum(2 ** (len(chunk) - 1 - k) * self.x[i] for k, i in enumerate(chunk))
             better = self.cheapest(number)
-            if (
-                better is None
-                or cost_of(self.problem, better.certificate.pattern) != self.best_cost
-            ):
+            if better is None or self.cost_of(better.certificate.pattern) != self.best_cost:
                 return False
-            self.best = better
+            self.take(better)
             for i in chunk:
                 self.x[i].lowBound = self.x[i].upBound = int(better.certificate.pattern[i])
         return True
@@ -309,6 +287,7 @@ class _Search:
             other = self.cheapest(self.cost, presolve="on")
             proved = min(proved, bound_of(self.program)) if other is not None else -math.inf
             self.offer(other)
+        assert self.best_cost is not None
         bound = self.fixed + (self.step * round_up(proved, 1) if proved > 0 else 0)
         if bound <= self.best_cost + self.step:
             self.bound = max(self.fixed, min(bound, self.best_cost))

@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, judge
 from csp.clock import Clock, now
-from csp.errors import CertificateError, InputError, OutOfTime, SolverError
+from csp.errors import InputError, OutOfTime, SolverError
 from csp.problem.problem import Problem
 from csp.problem.singletons import Attackers
 from csp.solve.cuts import round_up, smallest_step
 from csp.solve.fallback import everything_suppressed, grace
+from csp.solve.incumbent import Incumbent
 from csp.solve.large.regions import improve_regions
 from csp.solve.large.relaxation import CLOSE, Relaxation
 from csp.solve.large.swaps import occupied, swaps
-from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
+from csp.solve.result import ProgressCallback, Suppression, cost_of
 from csp.solve.unprotectable import unprotectable
 from csp.solve.witnesses.axes import Axes
 from csp.solve.witnesses.book import Book
@@ -76,56 +77,22 @@ def begins(problem: Problem, *, integer: bool) -> bool:
 
 
 @dataclass(repr=False)
-class _Search:
+class _Search(Incumbent):
     """State of one run."""
 
-    problem: Problem
-    axes: Axes
-    clock: Clock
-    gap: float
-    integer: bool
-    progress: ProgressCallback | None
-    began: float = field(default_factory=now)
-    bound: int = 0
-    best: Audit | None = None
-    cost: int | None = None
-    seconds: dict[str, float] = field(default_factory=dict)
-    audits: int = 0
+    axes: Axes = field(kw_only=True)
     audit_seconds: float = 0.0
     rescued: int = 0
-    notes: list[str] = field(default_factory=list)
-
-    def report(self, phase: str) -> None:
-        """Report progress, and count the time since the last report for the phase."""
-        spent = now() - self.began
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + spent - sum(self.seconds.values())
-        if self.progress is not None:
-            hidden = None if self.best is None else int(self.best.certificate.pattern.sum())
-            self.progress(Progress(phase, self.bound, self.cost, spent, hidden))
-
-    @property
-    def close_enough(self) -> bool:
-        """Whether the best pattern meets the gap asked for."""
-        return self.cost is not None and self.cost - self.bound <= self.gap * self.cost
 
     def try_incumbent(self, book: Book, clock: Clock) -> None:
         """Audit the pattern of a book and keep it if it is the best."""
         pattern = book.pattern()
-        cost = cost_of(self.problem, pattern)
-        if self.cost is not None and cost >= self.cost:
+        if self.best_cost is not None and self.cost_of(pattern) >= self.best_cost:
             return
-        self.audits += 1
-        pattern.flags.writeable = False
         began = now()
-        try:
-            result = judge(
-                self.problem, pattern, integer=self.integer, clock=clock, shown=book.claims()
-            )
-        except (CertificateError, InputError) as error:
-            self.notes.append(f"a pattern was left aside ({type(error).__name__})")
-            return
+        result = self.judged(pattern, clock, book.claims())
         self.audit_seconds = now() - began
-        if result.safe:
+        if result is not None and result.safe:
             self.take(result)
 
     def take(self, result: Audit) -> None:
@@ -136,7 +103,7 @@ class _Search:
         SolverError
             If it costs less than the bound; it has been kept.
         """
-        self.best, self.cost = result, cost_of(self.problem, result.certificate.pattern)
+        super().take(result)
         self._compare()
 
     def raise_bound(self, relaxed: float) -> None:
@@ -156,7 +123,7 @@ class _Search:
         self._compare()
 
     def _compare(self) -> None:
-        if self.cost is not None and self.bound > self.cost:
+        if self.best_cost is not None and self.bound > self.best_cost:
             self.bound = cost_of(self.problem, self.problem.forced)
             msg = "a safe pattern costs less than the bound"
             raise SolverError(msg)
@@ -190,23 +157,23 @@ def solve_large(
             "rule for sums of suppressed cells; use method 'auto'"
         )
         raise InputError(msg)
-    search = _Search(problem, axes, clock, gap, integer, progress)
+    search = _Search(problem, clock, gap, integer, seed, progress, axes=axes)
     stopped = "done"
     try:
-        stopped = _run(search, seed, as_long)
+        stopped = _run(search, as_long)
     except OutOfTime:
         stopped = "time"
     except SolverError as error:
         # A safe pattern is worth more than the reason why no better one was found.
         if search.best is None:
             raise
-        search.notes.append(str(error))
+        search.note(str(error))
         stopped = "precision"
     except KeyboardInterrupt:
         if search.best is None:
             raise
         stopped = "interrupt"
-    if search.best is None or search.cost is None:
+    if search.best is None:
         everything = None
         if last:
             everything = everything_suppressed(
@@ -217,17 +184,10 @@ def solve_large(
             return everything
         msg = "no safe pattern was found in the time given; allow more time"
         raise OutOfTime(msg)
-    cost, bound = search.cost, search.bound
-    return Suppression(
-        pattern=search.best.certificate.pattern, cost=cost, bound=bound,
-        gap=(cost - bound) / cost if cost else 0.0, proven=cost == bound, canonical=False,
-        seconds=now() - search.began, method="large", stopped=stopped,
-        stats={"audits": search.audits, "rescued": search.rescued},
-        phases=dict(search.seconds), notes=tuple(dict.fromkeys(search.notes)), audit=search.best,
-    )  # fmt: skip
+    return search.result("large", stopped, {"rescued": search.rescued})
 
 
-def _run(search: _Search, seed: int, as_long: float) -> str:
+def _run(search: _Search, as_long: float) -> str:
     """Construct, certify and improve; say what ended it."""
     problem, clock = search.problem, search.clock
     arrays = Field(problem, integer=search.integer)
@@ -281,7 +241,7 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
         if as_long == np.inf and not search.close_enough:
             search.raise_bound(relaxation.whole(search.clock.part(_CLOSER)))
             search.report("bound")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(search.seed)
     # Regions know nothing of lone contributors, and are products of codes.
     ways = ["regions", "cells"] if attackers is None and not sparse else ["cells"]
     idle: set[str] = set()
@@ -307,7 +267,7 @@ def _run(search: _Search, seed: int, as_long: float) -> str:
         if idle == set(ways):
             return "done"
         ways.append(ways.pop(0))
-    return "done" if search.cost == search.bound else "gap"
+    return "done" if search.best_cost == search.bound else "gap"
 
 
 def _relaxed(
@@ -368,7 +328,7 @@ def _again(
         return book
     search.try_incumbent(other, late)
     search.report("second pattern")
-    return other if search.cost == cost else book
+    return other if search.best_cost == cost else book
 
 
 def _guide(problem: Problem, arrays: Field, x: NDArray[np.float64] | None) -> NDArray[np.float64]:

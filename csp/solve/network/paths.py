@@ -18,8 +18,7 @@ from csp.compiled import Kernels
 __all__ = ["KERNELS"]
 
 KERNELS = Kernels(
-    __name__, "hide", "augment", "send", "settle", "cheapest", "holds", "construct",
-    "passes", "clean",
+    __name__, "hide", "augment", "send", "settle", "cheapest", "holds", "construct", "clean",
 )  # fmt: skip
 
 
@@ -353,7 +352,7 @@ def clean(
         again = [(0, used[:0].copy()) for _ in range(0)]
         holding = True
         for r in range(wanted):
-            if trial >= 0 and not passes(order[trial], uses[r]):
+            if trial >= 0 and order[trial] not in uses[r]:
                 continue
             kept = holds(
                 cell[r], kind[r], need[r], tail, head, up, down, hidden, first, after, flow, seen,
@@ -371,11 +370,3 @@ def clean(
         else:
             hidden[order[trial]] = True
     return True
-
-
-def passes(cell: int, cells: NDArray[np.int64]) -> bool:
-    """Whether a cell is among some."""
-    for other in cells:
-        if other == cell:
-            return True
-    return False

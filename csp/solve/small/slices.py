@@ -83,18 +83,10 @@ def _audited(
     if not result.safe:
         msg = "the audit refuses the pattern that the search found"
         raise SolverError(msg)
-    proven = answer.bound == answer.cost
     return Suppression(
-        pattern=answer.pattern,
-        cost=answer.cost,
-        bound=answer.bound,
-        gap=0.0 if proven else (answer.cost - answer.bound) / answer.cost,
-        proven=proven,
+        answer.pattern, answer.cost, answer.bound,
         # Larger tables break ties by labels, which the search does not know.
         canonical=answer.outcome == "proven" and problem.table.n_cells <= BINARY_UP_TO,
-        seconds=now() - began,
-        method="small",
-        stopped=stopped,
-        stats={"nodes": answer.nodes, "audits": 1},
-        audit=result,
-    )
+        seconds=now() - began, method="small", stopped=stopped,
+        stats={"nodes": answer.nodes, "audits": 1}, audit=result,
+    )  # fmt: skip

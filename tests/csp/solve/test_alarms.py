@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 import csp.audits.audit
 import csp.audits.intervals
-import csp.solve.exact.state as run_module
+import csp.solve.incumbent as run_module
 from csp import (
     CertificateError,
     InputError,

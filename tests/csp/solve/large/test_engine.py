@@ -27,6 +27,7 @@ from csp import (
 from csp.audits.claims import Claim
 from csp.clock import Clock, now
 from csp.errors import OutOfTime
+from csp.solve import incumbent
 from csp.solve.large import engine, relaxation
 from csp.solve.large.relaxation import CLOSE, Relaxation, conditions
 from csp.solve.witnesses.axes import Axes
@@ -388,7 +389,7 @@ def test_a_bound_above_a_safe_pattern_is_an_error_and_never_a_proof(
 
 
 def test_a_pattern_without_a_proof_does_not_end_the_run(monkeypatch: Any) -> None:
-    true, calls = engine.judge, []
+    true, calls = incumbent.judge, []
 
     def once(*args: Any, **options: Any) -> Audit:
         calls.append(1)
@@ -396,7 +397,7 @@ def test_a_pattern_without_a_proof_does_not_end_the_run(monkeypatch: Any) -> Non
             raise CertificateError("no proof")
         return true(*args, **options)
 
-    monkeypatch.setattr(engine, "judge", once)
+    monkeypatch.setattr(incumbent, "judge", once)
     found = suppress(office(singletons=False), method="large", time_limit=10, gap=0.99)
     assert found.audit is not None
     assert found.audit.safe

@@ -1,0 +1,135 @@
+"""What every search has: the best safe pattern so far, a bound on all, and words on both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.audits.audit import Audit, judge
+from csp.audits.claims import Claim
+from csp.clock import Clock, now
+from csp.errors import CertificateError, InputError
+from csp.problem.problem import Problem
+from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
+
+__all__ = ["Incumbent", "Shown"]
+
+Shown = Mapping[int, Sequence[tuple[Claim, Claim]]]
+"""Pairs of lower and upper claims about primary cells."""
+
+
+@dataclass(repr=False)
+class Incumbent:
+    """State of a search, changed as it goes on; see `csp.suppress` for the parameters.
+
+    Attributes
+    ----------
+    began : float
+        By `csp.clock.now`.
+    audit : Audit or None
+        That passed the best pattern.
+    best_cost : int or None
+    bound : int
+        No safe pattern costs less.
+    audits : int
+    refused : CertificateError, InputError or None
+        Why nothing could be proved about the last pattern that was left aside.
+    notes : list of str
+    seconds : dict of str to float
+        Of each phase.
+    """
+
+    problem: Problem
+    clock: Clock
+    gap: float
+    integer: bool
+    seed: int
+    progress: ProgressCallback | None
+    began: float = field(default_factory=now)
+    audit: Audit | None = None
+    best_cost: int | None = None
+    bound: int = 0
+    audits: int = 0
+    refused: CertificateError | InputError | None = None
+    notes: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def best(self) -> NDArray[np.bool_] | None:
+        """The best pattern, if there is one."""
+        return None if self.audit is None else self.audit.certificate.pattern
+
+    @property
+    def close_enough(self) -> bool:
+        """Whether the best pattern meets the gap asked for."""
+        return self.best_cost is not None and (
+            self.best_cost - self.bound <= self.gap * self.best_cost
+        )
+
+    def cost_of(self, pattern: NDArray[np.bool_]) -> int:
+        """Cost of the secondary cells of a pattern."""
+        return cost_of(self.problem, pattern)
+
+    def judged(
+        self, pattern: NDArray[np.bool_], clock: Clock, shown: Shown | None = None
+    ) -> Audit | None:
+        """Audit a pattern; None, and a note, if nothing could be proved about it.
+
+        Parameters
+        ----------
+        pattern : (n,) bool
+        clock : Clock
+        shown : mapping, optional
+            Claims that the pattern was made of: the audit checks these first.
+
+        Raises
+        ------
+        OutOfTime
+            If the time runs out before the verdict.
+        """
+        self.audits += 1
+        pattern = pattern.copy()
+        pattern.flags.writeable = False
+        try:
+            return judge(self.problem, pattern, integer=self.integer, clock=clock, shown=shown)
+        except (CertificateError, InputError) as error:
+            self.refused = error
+            self.note(f"a pattern was left aside ({type(error).__name__})")
+            return None
+
+    def take(self, result: Audit) -> None:
+        """Make an audited pattern the best one."""
+        # The audit first: an interrupt in between leaves a pattern whose cost can be told.
+        self.audit = result
+        self.best_cost = self.cost_of(result.certificate.pattern)
+
+    def note(self, text: str) -> None:
+        """Remember what went wrong on the way."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def report(self, phase: str) -> None:
+        """Report progress, and count the time since the last report for the phase."""
+        spent = now() - self.began
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + spent - sum(self.seconds.values())
+        if self.progress is not None:
+            hidden = None if self.best is None else int(self.best.sum())
+            self.progress(Progress(phase, self.bound, self.best_cost, spent, hidden))
+
+    def result(
+        self, method: str, stopped: str, stats: Mapping[str, int], *, canonical: bool = False
+    ) -> Suppression:
+        """Return the best pattern, which there must be, with what is known of it."""
+        assert self.audit is not None
+        # An interrupt may have come between the pattern and its cost.
+        self.take(self.audit)
+        assert self.best_cost is not None
+        return Suppression(
+            self.audit.certificate.pattern, self.best_cost, self.bound, canonical=canonical,
+            seconds=now() - self.began, method=method, stopped=stopped,
+            stats={**stats, "audits": self.audits}, phases=dict(self.seconds),
+            notes=tuple(self.notes), audit=self.audit,
+        )  # fmt: skip
