@@ -154,11 +154,8 @@ class CutFactory:
         from scipy.sparse import csr_array
 
         self._free = alive
-        old = self._relations
-        kept = (alive | self._forced)[old.indices]
-        owner = np.repeat(np.arange(old.shape[0]), np.diff(old.indptr))[kept]
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=old.shape[0]))])
-        self._relations = csr_array((old.data[kept], old.indices[kept], indptr), shape=old.shape)
+        self._relations = csr_array(self._relations.multiply((alive | self._forced)[None, :]))
+        self._relations.eliminate_zeros()
 
     def _touched(self, p: int, rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:
         """Cells of some relations and one cell more, ascending; their places are noted."""

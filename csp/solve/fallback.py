@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from csp.audits.audit import judge
-from csp.clock import Clock, now
+from csp.clock import Clock
 from csp.errors import CellveilError
 from csp.problem.problem import Problem
-from csp.solve.result import Suppression, cost_of
+from csp.solve.incumbent import Incumbent
+from csp.solve.result import Suppression
 
 __all__ = ["EVERYTHING", "everything_suppressed", "grace"]
 
@@ -51,16 +51,13 @@ def everything_suppressed(
     """
     late = stopped == "time" and time_limit is not None
     seconds = grace(time_limit) if late and time_limit is not None else _AFTER_INTERRUPT
-    pattern = problem.forced | problem.free
-    pattern.flags.writeable = False
+    one = Incumbent(problem, Clock.of(seconds), 0.0, integer, 0, None, began)
+    one.note(EVERYTHING)
     try:
-        result = judge(problem, pattern, integer=integer, clock=Clock.of(seconds))
+        result = one.judged(problem.forced | problem.free, one.clock)
     except CellveilError:
         return None
-    if not result.safe:
+    if result is None or not result.safe:
         return None
-    return Suppression(
-        pattern, cost_of(problem, pattern), cost_of(problem, problem.forced), canonical=False,
-        seconds=now() - began, method=method, stopped=stopped, stats={"audits": 1}, audit=result,
-        notes=(EVERYTHING,),
-    )  # fmt: skip
+    one.take(result)
+    return one.result(method, stopped, {})

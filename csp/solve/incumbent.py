@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,15 @@ from numpy.typing import NDArray
 from csp.audits.audit import Audit, judge
 from csp.audits.claims import Claim
 from csp.clock import Clock, now
-from csp.errors import CertificateError, InputError
+from csp.errors import CertificateError, InputError, SolverError
 from csp.problem.problem import Problem
+from csp.solve.cuts import round_up, smallest_step
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
 
 __all__ = ["Incumbent", "Shown"]
+
+# Share of the largest cost that a float solver may take for nothing.
+_TELLS = 1e-6
 
 Shown = Mapping[int, Sequence[tuple[Claim, Claim]]]
 """Pairs of lower and upper claims about primary cells."""
@@ -40,6 +45,12 @@ class Incumbent:
     notes : list of str
     seconds : dict of str to float
         Of each phase.
+    ceiling : float
+        Cost that no bound passes.
+    step : int
+        Two different costs differ by at least this much.
+    constant : int
+        Cost of what is suppressed anyway.
     """
 
     problem: Problem
@@ -56,6 +67,13 @@ class Incumbent:
     refused: CertificateError | InputError | None = None
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    ceiling: float = np.inf
+    step: int = field(init=False)
+    constant: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.step = smallest_step(self.problem.cost[self.problem.free])
+        self.bound = self.constant = self.cost_of(self.problem.forced)
 
     @property
     def best(self) -> NDArray[np.bool_] | None:
@@ -101,10 +119,52 @@ class Incumbent:
             return None
 
     def take(self, result: Audit) -> None:
-        """Make an audited pattern the best one."""
+        """Make an audited pattern the best one.
+
+        Raises
+        ------
+        SolverError
+            If it costs less than the bound; it has been kept.
+        """
         # The audit first: an interrupt in between leaves a pattern whose cost can be told.
         self.audit = result
-        self.best_cost = self.cost_of(result.certificate.pattern)
+        self.best_cost = cost = self.cost_of(result.certificate.pattern)
+        if self.bound - cost > self.tolerance:
+            self._contradict("a safe pattern costs less than the bound")
+        self.bound = min(self.bound, cost)
+
+    def raise_bound(self, relaxed: float, *, cutoff: bool = False) -> None:
+        """Take a float bound on the cost of the free cells.
+
+        Parameters
+        ----------
+        relaxed : float
+        cutoff : bool
+            Whether what bounds leave out are patterns that cost no less than the incumbent: then
+            they may pass its cost, and prove no more than that.
+
+        Raises
+        ------
+        SolverError
+            If the bound contradicts the incumbent.
+        """
+        if not np.isfinite(relaxed):
+            return
+        bound = max(self.bound, self.constant + round_up(relaxed, self.step))
+        if self.best_cost is not None and bound > self.best_cost:
+            if not cutoff and bound - self.best_cost > self.tolerance:
+                self._contradict("a bound passed the cost of a safe pattern")
+            bound = self.best_cost
+        self.bound = int(min(bound, self.ceiling))
+
+    @property
+    def tolerance(self) -> int:
+        """Difference of costs that a float solver need not tell."""
+        return int(_TELLS * self.problem.cost.max(initial=0))
+
+    def _contradict(self, message: str) -> NoReturn:
+        self.bound = self.constant
+        raise SolverError(message)
 
     def note(self, text: str) -> None:
         """Remember what went wrong on the way."""

@@ -14,7 +14,6 @@ from csp.audits.claims import Certificate
 from csp.problem.problem import Problem
 from csp.solve.result import Suppression
 from csp.tables.codes import Labels
-from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 
 __all__ = ["BINARY_UP_TO", "label_order", "reordered", "restored"]
@@ -69,7 +68,7 @@ def reordered(problem: Problem, order: NDArray[np.int64]) -> Problem:
     from scipy.sparse import csr_array
 
     table = problem.table
-    structural = table.structural
+    structural, people = table.structural, table.contributors
     cells = ("primary", "lpl", "upl", "spl", "cost", "status")
     alone = problem.singletons
     return replace(
@@ -80,7 +79,7 @@ def reordered(problem: Problem, order: NDArray[np.int64]) -> Problem:
             lower=table.lower[order],
             upper=table.upper[order],
             labels=Labels.of(table.labels).take(order),
-            contributors=_people(table.contributors, order),
+            contributors=None if people is None else people.take(order),
             structural=None if structural is None else structural[order],
         ),
         singletons=None if alone is None else alone[order],
@@ -125,16 +124,3 @@ def _renumbered(
         cell, known = int(order[claim.cell]), tuple(int(order[c]) for c in claim.known)
         claims.append(replace(claim, cell=cell, known=known, cells=cells))
     return Certificate(table, pattern, tuple(claims))
-
-
-def _people(people: Contributors | None, order: NDArray[np.int64]) -> Contributors | None:
-    if people is None:
-        return None
-    return Contributors(
-        people.count[order],
-        people.total[order],
-        people.top[order],
-        None if people.ids is None else people.ids[order],
-        _people(people.opposite, order),
-        None if people.weighted is None else people.weighted[order],
-    )

@@ -65,3 +65,14 @@ class Contributors:
     def __repr__(self) -> str:
         n, k = self.top.shape
         return f"Contributors({n} cells, {k} largest known)"
+
+    def take(self, cells: NDArray[np.int64]) -> Contributors:
+        """Return those of some cells, in the order in which these are given."""
+        return Contributors(
+            self.count[cells],
+            self.total[cells],
+            self.top[cells],
+            None if self.ids is None else self.ids[cells],
+            None if self.opposite is None else self.opposite.take(cells),
+            None if self.weighted is None else self.weighted[cells],
+        )

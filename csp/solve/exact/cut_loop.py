@@ -166,14 +166,6 @@ def solve_by_cuts(
             raise run.refused
         msg = "no safe pattern was found in the time given; allow more time"
         raise OutOfTime(msg)
-    # An interrupt may have come between the pattern and its cost.
-    run.take(run.audit)
-    assert run.best_cost is not None
-    # Bounds with a cutoff end at the incumbent's cost; any other that passes it is an error.
-    if run.bound - run.best_cost > run.tolerance:
-        msg = "a bound passed the cost of a safe pattern"
-        raise SolverError(msg)
-    run.bound = min(run.bound, run.best_cost)
     stats = {
         "attacker_problems": run.separator.solved,
         "cuts": len(run.master.cuts),

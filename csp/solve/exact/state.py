@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,6 @@ from csp.solve.cuts import (
     budget_cut,
     no_good,
     outside_cut,
-    round_up,
-    smallest_step,
 )
 from csp.solve.exact.master import Answer, Master
 from csp.solve.exact.unions import union_cut
@@ -39,9 +36,6 @@ from csp.solve.witnesses.field import Field
 # Rounds in a row that need not raise the bound by much.
 _PATIENCE = 30
 
-# Share of the largest cost that a float solver may take for nothing.
-_TELLS = 1e-6
-
 # Free cells from which the relaxation of a network holds only the columns that it needs.
 PRICED_FROM = 3_000
 
@@ -52,7 +46,6 @@ __all__ = ["PRICED_FROM", "Run", "accept_or_cut", "cut_rounds", "exceeds_budget"
 class Run(Incumbent):
     """State of one run: the only place where a bound or an incumbent changes."""
 
-    ceiling: float = np.inf
     found: bool = False
     waiting: Book | None = None
     subspace_share: float = 0.5
@@ -63,10 +56,9 @@ class Run(Incumbent):
     separator: Separator | FlowSeparator = field(init=False)
     master: Master = field(init=False)
     alive: NDArray[np.bool_] = field(init=False)
-    step: int = field(init=False)
-    constant: int = field(init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.cutter = CutFactory(self.problem)
         self.net = HiddenNetwork.of(self.problem)
         large = self.net is not None and int(self.problem.free.sum()) >= PRICED_FROM
@@ -77,9 +69,6 @@ class Run(Incumbent):
         )
         self.master = Master(self.problem, self.seed, self.clock, priced=large)
         self.alive = self.problem.free
-        self.step = smallest_step(self.problem.cost[self.problem.free])
-        self.constant = self.cost_of(self.problem.forced)
-        self.bound = self.constant
 
     @cached_property
     def arrays(self) -> Field:
@@ -103,43 +92,10 @@ class Run(Incumbent):
         """Search there, which goes on where it stopped."""
         return Neighbourhood(self.arrays, self.builder, self.seed)
 
-    def raise_bound(self, relaxed: float, *, cutoff: bool = False) -> None:
-        """Take a float bound on the cost of the free cells.
-
-        Parameters
-        ----------
-        relaxed : float
-        cutoff : bool
-            Whether what bounds leave out are patterns that cost no less than the incumbent: then
-            they may pass its cost, and prove no more than that.
-
-        Raises
-        ------
-        SolverError
-            If the bound contradicts the incumbent.
-        """
-        if not np.isfinite(relaxed):
-            return
-        bound = max(self.bound, self.constant + round_up(relaxed, self.step))
-        if self.best_cost is not None and bound > self.best_cost:
-            if not cutoff and bound - self.best_cost > self.tolerance:
-                self._contradict("a bound passed the cost of a safe pattern")
-            bound = self.best_cost
-        self.bound = int(min(bound, self.ceiling))
-
     def close(self) -> None:
         """No pattern is cheaper than the incumbent; only ones that could not be judged may be."""
         assert self.best_cost is not None
         self.bound = int(min(self.best_cost, self.ceiling))
-
-    @property
-    def tolerance(self) -> int:
-        """Difference of costs that a float solver need not tell."""
-        return int(_TELLS * self.problem.cost.max(initial=0))
-
-    def _contradict(self, message: str) -> NoReturn:
-        self.bound = self.constant
-        raise SolverError(message)
 
     def try_incumbent(
         self, pattern: NDArray[np.bool_], shown: Shown | None = None, share: float = 1.0
@@ -172,14 +128,9 @@ class Run(Incumbent):
             self.ceiling = min(self.ceiling, self.cost_of(pattern))
             self.bound = int(min(self.bound, self.ceiling))
             return None
-        if result.safe:
-            cost = self.cost_of(pattern)
-            if self.best_cost is None or cost < self.best_cost:
-                self.take(result)
-                self.master.prefer(pattern)
-                if self.bound - cost > self.tolerance:
-                    self._contradict("a safe pattern costs less than the bound")
-                self.bound = min(self.bound, cost)
+        if result.safe and (self.best_cost is None or self.cost_of(pattern) < self.best_cost):
+            self.master.prefer(pattern)
+            self.take(result)
         return result
 
     def fix_by_reduced_cost(self, answer: Answer) -> None:

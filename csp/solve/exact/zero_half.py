@@ -105,6 +105,13 @@ def _rounded(
     return Cut(cells[used], weights[used], float(whole), "rounded", min(c.below for c in cuts))
 
 
+def rounding(half: float, x: float) -> tuple[float, float]:
+    """Round a weight the better way: what it loses at a point, and what the side loses."""
+    up = max(np.ceil(half - _NEAR) - half, 0.0) * x
+    over = max(half - np.floor(half + _NEAR), 0.0)
+    return (over * (1 - x), over) if over * (1 - x) < up else (up, 0.0)
+
+
 def combine(
     indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64],
     right: NDArray[np.float64], slack: NDArray[np.float64], x: NDArray[np.float64],
@@ -136,12 +143,7 @@ def combine(
                 half[i] += weights[at] / 2
                 lost -= loss[i]
                 dropped -= drop[i]
-                up = max(np.ceil(half[i] - _NEAR) - half[i], 0.0) * x[i]
-                over = max(half[i] - np.floor(half[i] + _NEAR), 0.0)
-                if over * (1 - x[i]) < up:
-                    loss[i], drop[i] = over * (1 - x[i]), over
-                else:
-                    loss[i], drop[i] = up, 0.0
+                loss[i], drop[i] = rounding(half[i], x[i])
                 lost += loss[i]
                 dropped += drop[i]
             side += right[row] / 2
@@ -159,15 +161,9 @@ def combine(
                 more, given = lost + slack[r] / 2, dropped
                 for at in range(indptr[r], indptr[r + 1]):
                     i = indices[at]
-                    sum_ = half[i] + weights[at] / 2
-                    up = max(np.ceil(sum_ - _NEAR) - sum_, 0.0) * x[i]
-                    over = max(sum_ - np.floor(sum_ + _NEAR), 0.0)
-                    if over * (1 - x[i]) < up:
-                        more += over * (1 - x[i]) - loss[i]
-                        given += over - drop[i]
-                    else:
-                        more += up - loss[i]
-                        given -= drop[i]
+                    lose, leave = rounding(half[i] + weights[at] / 2, x[i])
+                    more += lose - loss[i]
+                    given += leave - drop[i]
                 rest = side + right[r] / 2 - given
                 now = np.ceil(rest - _SURE) - rest - more
                 if now > best:
@@ -178,4 +174,4 @@ def combine(
             chosen[s, step] = -1
 
 
-KERNELS = Kernels(__name__, "combine")
+KERNELS = Kernels(__name__, "rounding", "combine")

@@ -30,7 +30,7 @@ from csp.solve.ilp.inequalities import LATE, VIOLATED, Attacker
 from csp.solve.ilp.solvers import Solver, bound_of, solve
 from csp.solve.incumbent import Incumbent
 from csp.solve.order import BINARY_UP_TO
-from csp.solve.result import ProgressCallback, Suppression, cost_of
+from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.unprotectable import no_union_safe_pattern, unprotectable
 
 __all__ = ["solve_by_ilp"]
@@ -99,7 +99,6 @@ def solve_by_ilp(
     if best is None:
         raise no_union_safe_pattern(problem)
     search.offer(best)
-    search.bound = search.fixed
     stopped, canonical = "done", False
     try:
         search.prove()
@@ -152,14 +151,13 @@ class _Search(Incumbent):
     def __post_init__(self) -> None:
         import pulp
 
+        super().__post_init__()
         problem = self.problem
         self.program = pulp.LpProblem("suppression", pulp.LpMinimize)
         self.free = np.flatnonzero(problem.free)
         self.x = {
             i: self.program.add_variable(f"x{i}", 0, 1, cat="Binary") for i in self.free.tolist()
         }
-        self.step = smallest_step(problem.cost[problem.free])
-        self.fixed = cost_of(problem, problem.forced)
         self.cost = pulp.lpSum(int(problem.cost[i]) // self.step * x for i, x in self.x.items())
         self.program.setObjective(self.cost)
         rooms = np.concatenate(room(problem.table))
@@ -264,7 +262,7 @@ class _Search(Incumbent):
         import pulp
 
         assert self.best_cost is not None
-        self.program += self.cost <= (self.best_cost - self.fixed) // self.step + 0.5
+        self.program += self.cost <= (self.best_cost - self.constant) // self.step + 0.5
         order = self.free[::-1].tolist()
         for start in range(0, len(order), _CHUNK):
             chunk = order[start : start + _CHUNK]
@@ -288,9 +286,9 @@ class _Search(Incumbent):
             proved = min(proved, bound_of(self.program)) if other is not None else -math.inf
             self.offer(other)
         assert self.best_cost is not None
-        bound = self.fixed + (self.step * round_up(proved, 1) if proved > 0 else 0)
+        bound = self.constant + (self.step * round_up(proved, 1) if proved > 0 else 0)
         if bound <= self.best_cost + self.step:
-            self.bound = max(self.fixed, min(bound, self.best_cost))
+            self.bound = max(self.constant, min(bound, self.best_cost))
 
     # ---- inequalities --------------------------------------------------------------------------
 

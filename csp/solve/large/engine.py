@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.audits.audit import Audit, judge
+from csp.audits.audit import judge
 from csp.clock import Clock, now
 from csp.errors import InputError, OutOfTime, SolverError
 from csp.problem.problem import Problem
 from csp.problem.singletons import Attackers
-from csp.solve.cuts import round_up, smallest_step
 from csp.solve.fallback import everything_suppressed, grace
 from csp.solve.incumbent import Incumbent
 from csp.solve.large.regions import improve_regions
@@ -95,39 +94,6 @@ class _Search(Incumbent):
         if result is not None and result.safe:
             self.take(result)
 
-    def take(self, result: Audit) -> None:
-        """Make an audited pattern the best one.
-
-        Raises
-        ------
-        SolverError
-            If it costs less than the bound; it has been kept.
-        """
-        super().take(result)
-        self._compare()
-
-    def raise_bound(self, relaxed: float) -> None:
-        """Take a bound on the cost of the free cells.
-
-        Raises
-        ------
-        SolverError
-            If the best pattern costs less.
-        """
-        if not np.isfinite(relaxed):
-            return
-        problem = self.problem
-        step = smallest_step(problem.cost[problem.free])
-        bound = cost_of(problem, problem.forced) + round_up(relaxed, step)
-        self.bound = max(self.bound, bound)
-        self._compare()
-
-    def _compare(self) -> None:
-        if self.best_cost is not None and self.bound > self.best_cost:
-            self.bound = cost_of(self.problem, self.problem.forced)
-            msg = "a safe pattern costs less than the bound"
-            raise SolverError(msg)
-
 
 def solve_large(
     problem: Problem, *, clock: Clock, gap: float, integer: bool, seed: int,
@@ -191,7 +157,6 @@ def _run(search: _Search, as_long: float) -> str:
     """Construct, certify and improve; say what ended it."""
     problem, clock = search.problem, search.clock
     arrays = Field(problem, integer=search.integer)
-    search.bound = cost_of(problem, problem.forced)
     builder = Builder(arrays, search.axes)
     attackers = Attackers(problem) if problem.alone.any() else None
     sparse = occupied(search.axes) < _SPARSE

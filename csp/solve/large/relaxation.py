@@ -18,7 +18,7 @@ from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.solve.cuts import Cut, smallest_step
 from csp.solve.large.first_order import FirstOrder
-from csp.solve.witnesses.field import Field
+from csp.solve.witnesses.field import Field, positions
 
 __all__ = ["CLOSE", "Relaxation", "Relaxed", "conditions", "least"]
 
@@ -195,15 +195,11 @@ def conditions(field: Field, matrix: csr_array) -> csr_array:
     cell = matrix.indices
     live = field.open[cell]
     row, cell = row[live], cell[live]
-    size = np.bincount(row, minlength=matrix.shape[0])
-    start = np.concatenate([[0], np.cumsum(size)])
+    start = np.searchsorted(row, np.arange(matrix.shape[0] + 1))
     factor = matrix.data[live]
     sign = np.sign(factor)
     own, need, kind = _conditions(field, cell.astype(np.int64))
-    length = size[row[own]]
-    which = np.repeat(np.arange(len(own)), length)
-    first = np.repeat(start[row[own]] - np.cumsum(length) + length, length)
-    at = first + np.arange(len(which))
+    at, which = positions(start[row[own]], start[row[own] + 1])
     other, with_it = cell[at], sign[at] == sign[own][which]
     up, down = field.up[other], field.down[other]
     rises = np.where(with_it, down, up), np.where(with_it, up, down), up + down

@@ -14,7 +14,7 @@ from csp.attacker.view import room
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 
-__all__ = ["Field", "Witness", "movable", "tighten"]
+__all__ = ["Field", "Witness", "movable", "positions", "tighten"]
 
 # Rooms are cut at this multiple of the largest level, as what is further serves no requirement; and
 # where all primary cells move at once, so that a total moves by many levels.
@@ -152,16 +152,9 @@ class Field:
         self, cells: NDArray[np.int64], top: NDArray[np.float64], bottom: NDArray[np.float64]
     ) -> NDArray[np.int64]:
         """Find the requirements that are met where cells rise and fall so far."""
-        counts = self.first[cells + 1] - self.first[cells]
-        at = np.flatnonzero(counts)
-        if not len(at):
-            return np.empty(0, np.int64)
-        start, counts = self.first[cells[at]], counts[at]
-        which = np.repeat(start - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        reach = np.where(
-            self.kind[which] == 0, np.repeat(top[at], counts), np.repeat(bottom[at], counts)
-        )
-        return np.asarray(which[reach >= self.need[which] * (1 - 1e-12)])
+        rows, of = positions(self.first[cells], self.first[cells + 1])
+        reach = np.where(self.kind[rows] == 0, top[of], bottom[of])
+        return np.asarray(rows[reach >= self.need[rows] * (1 - 1e-12)])
 
 
 def _levels(
@@ -175,6 +168,15 @@ def _levels(
     rise = np.maximum(problem.upl, problem.spl - fall)
     beyond = np.maximum(rise - np.maximum(up, problem.upl), 0)
     return rise - beyond, fall + beyond
+
+
+def positions(
+    start: NDArray[np.int64], stop: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All positions of some stretches, one after the other, and to which each belongs."""
+    length = stop - start
+    which = np.repeat(np.arange(len(length)), length)
+    return np.arange(len(which)) + np.repeat(start - np.cumsum(length) + length, length), which
 
 
 def movable(columns: csc_array, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], csr_array]:

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
+from csp.solve.witnesses.field import positions
+
 __all__ = ["recognised_codes"]
 
 # More dimensions than any table has; a set of relations that seems to have more is not a grid.
@@ -113,7 +115,7 @@ class _Sums:
 
     def containing(self, cells: Whole) -> tuple[Whole, Whole]:
         """Relations that some cells are parts of, and the position of the cell of each."""
-        at, which = _spread(self.first[cells], self.first[cells + 1])
+        at, which = positions(self.first[cells], self.first[cells + 1])
         return self.of[at], which
 
     def codes(self, rows: NDArray[np.bool_]) -> Whole:
@@ -159,7 +161,7 @@ def _quads(sums: _Sums) -> tuple[Whole, Whole, Whole, Whole]:
     order = np.argsort(key, kind="stable")
     wanted = sums.total[s] * n + sums.total[across]
     ends = (np.searchsorted(key[order], wanted, side) for side in ("left", "right"))
-    at, which = _spread(*ends)
+    at, which = positions(*ends)
     along, r, s, across = sums.of[order[at]], r[which], s[which], across[which]
     keep = meet_once(r, across) & meet_once(s, along) & meet_once(along, across)
     keep &= (along != r) & (across != s)
@@ -232,13 +234,6 @@ def _joined(size: int, a: Whole, b: Whole) -> Whole:
     """Give the nodes of each connected component of a graph the same number."""
     graph = coo_array((np.ones(len(a), np.int8), (a, b)), shape=(size, size))
     return connected_components(graph, directed=False)[1].astype(np.int64)
-
-
-def _spread(start: Whole, stop: Whole) -> tuple[Whole, Whole]:
-    """All positions of some stretches, and to which stretch each belongs."""
-    length = stop - start
-    which = np.repeat(np.arange(len(length)), length)
-    return np.arange(len(which)) + np.repeat(start - np.cumsum(length) + length, length), which
 
 
 def _often(a: Whole, b: Whole) -> list[list[int]]:
