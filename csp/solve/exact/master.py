@@ -181,7 +181,6 @@ class Master:
         step: float = 1.0,
         start: NDArray[np.bool_] | None = None,
         clock: Clock = UNLIMITED,
-        most_nodes: int | None = None,
         options: Mapping[str, Any] = MappingProxyType({}),
     ) -> Answer:
         """Solve the integer program over the cells that occur in cuts.
@@ -201,8 +200,6 @@ class Master:
         start : (n,) bool, optional
             Pattern to start from.
         clock : Clock
-        most_nodes : int, optional
-            Size of the solver's tree.
         options : mapping of str to value, optional
             Of HiGHS.
 
@@ -217,8 +214,6 @@ class Master:
         if isinstance(program, Answer):
             return program
         model, cells, scale = program
-        if most_nodes is not None:
-            model.set_option("mip_max_nodes", most_nodes)
         for name, value in options.items():
             model.set_option(name, value)
         # HiGHS has been seen to call a start optimal that is not, with fractional objectives.

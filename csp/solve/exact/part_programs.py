@@ -26,7 +26,7 @@ _WIDER, _NARROWER = 1.02, 1.2
 _SURE = 0.1
 
 # Limits of a part, and parts in a row without gain after which none is expected.
-_NODES = 300
+_LIMITED = {"mip_max_nodes": 300}
 _SECONDS = 1.0
 _PATIENCE = 150
 
@@ -95,7 +95,7 @@ def _improve(run: Run, part: NDArray[np.bool_], until: Clock) -> bool:
             step=run.step,
             start=run.best,
             clock=until,
-            most_nodes=_NODES,
+            options=_LIMITED,
         )
         if answer.x is None or run.cost_of(answer.x > 0.5) >= before or until.over:
             return answer.status not in ("limit", "large")
