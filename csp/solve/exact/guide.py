@@ -77,11 +77,12 @@ def first_patterns(run: Run) -> None:
     served = len(run.arrays.need) - missing
     # The first requirements take longest: later ones find witnesses there.
     ends_in_time = missing * (now() - began) <= served * run.clock.left
-    if missing and not run.found and ends_in_time:
+    very_large = run.problem.table.n_cells >= VERY_LARGE
+    if missing and not run.found and ends_in_time and not very_large:
         _offer(run, weights, run.clock, book=begun)
-    if not run.found or run.problem.table.n_cells >= VERY_LARGE:
+    if not run.found or very_large:
         until = run.clock.part(_LATER_SHARE)
-        if run.found:
+        if run.found or ends_in_time:
             until = run.clock.part(_EARLY_SHARE).within(_EARLY_SECONDS)
         before = run.best_cost
         if _subspaces(run, until, 5 * PATIENCE) and run.neighbourhood.gave_up:
