@@ -127,12 +127,9 @@ def solve_by_cuts(
             run.report("parts")
         else:
             _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
-        known = len(run.master.cuts)
         # A long search for patterns must not take the bound's best means away.
         if not _stays_wide(run):
             tighten(run, max(run.soft_clock, run.clock.part(_SHARE_OF_BOUND)))
-        if large and len(run.master.cuts) > known:
-            _guide_again(run)
         unique = False
         if not run.close_enough:
             _improving_phase(run)
@@ -145,7 +142,7 @@ def solve_by_cuts(
             stopped = "done" if unique else break_ties(run)
             run.report("tie-break")
             canonical = stopped == "done"
-        elif run.left <= 0:
+        elif run.clock.over:
             stopped = "time"
         else:
             stopped = "gap" if run.close_enough else "precision"
@@ -276,7 +273,7 @@ def _linear_phase(run: Run) -> None:
         if run.close_enough or (deep.over and _stays_wide(run)):
             return
     run.cut_short = until.over
-    if run.left <= 0:
+    if run.clock.over:
         return
     answer = run.master.relax()
     if answer.x is not None:
@@ -284,7 +281,7 @@ def _linear_phase(run: Run) -> None:
         x = answer.x
     if run.begun_locally or subspaces_lead(run):
         return
-    if x is not None and run.left > 0 and not run.close_enough:
+    if x is not None and not run.clock.over and not run.close_enough:
         round_lp(run, x) if run.net is not None else round_lp(run, x, (0.9,))
         run.report("guided")
         run.fix_by_reduced_cost(answer)
@@ -300,21 +297,9 @@ def _stays_wide(run: Run) -> bool:
     return _is_wide(run) and (subspaces_lead(run) or run.cut_short)
 
 
-def _guide_again(run: Run) -> None:
-    """Let the tightened relaxation guide the search for patterns; not on networks."""
-    if run.net is not None or run.left <= 0 or run.close_enough:
-        return
-    if run.begun_locally or subspaces_lead(run):
-        return
-    answer = run.master.relax()
-    if answer.x is not None:
-        round_lp(run, answer.x, (0.98, 0.8))
-        run.report("guided")
-
-
 def _improve_for(run: Run, share: float) -> None:
     """Search for better patterns for a share of the time used so far; not on networks."""
-    if run.best_cost is None or run.net is not None or run.close_enough or run.left <= 0:
+    if run.best_cost is None or run.net is not None or run.close_enough or run.clock.over:
         return
     if subspaces_fail(run):  # programs over parts come later
         return
@@ -332,14 +317,14 @@ def _improving_phase(run: Run) -> None:
     more than a share of the time that has gone into the bound. A tree that will not be closed
     within the time limit is worth less than a good pattern.
     """
-    if run.best_cost is None or run.net is not None or run.left <= 0:
+    if run.best_cost is None or run.net is not None or run.clock.over:
         return
     until = _as_long(run, _SHARE_AFTER)
     if run.best_cost - run.bound > _SMALL_GAP * run.best_cost:
         until = max(until, run.clock.part(_SHARE_OF_REST))
     large = run.problem.table.n_cells >= VERY_LARGE
     patience: int | None = PATIENCE
-    if (large or subspaces_lead(run) or _stays_wide(run)) and run.left < np.inf:
+    if (large or subspaces_lead(run) or _stays_wide(run)) and run.clock.end < np.inf:
         # A tree seldom ends there, and where subspaces lead it hardly moves the bound.
         until = max(until, run.clock.part(_SHARE_OF_SEARCH))
         patience = None if subspaces_lead(run) else patience
@@ -365,7 +350,7 @@ def _integer_phase(run: Run) -> None:
     """
     problem = run.problem
     share, fits = _FIRST_SHARE, False
-    while not run.close_enough and run.left > 0:
+    while not run.close_enough and not run.clock.over:
         # A row that limits the cost to less than the incumbent's would prune as well as the
         # incumbent does as a start, but it invites trouble where costs span many magnitudes.
         better = None if run.best_cost is None else run.best_cost - run.step - run.constant

@@ -147,7 +147,7 @@ def round_lp(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...] = _TRUS
         By how much a cell that the point holds wholly is cheaper; one search each.
     """
     for trust in trusts:
-        if run.close_enough or run.left <= 0:
+        if run.close_enough or run.clock.over:
             return
         latest = max(run.soft_clock, run.clock.part(_AUDIT_SHARE))
         _offer(run, run.problem.cost * (1 - trust * x), latest)
@@ -262,7 +262,7 @@ def _take(run: Run, book: Book) -> None:
     except OutOfTime:
         # Another pattern's audit may be shorter.
         run.waiting = book
-        if run.left <= 0:
+        if run.clock.over:
             raise
     if run.best_cost != before:
         run.found, run.waiting = True, None

@@ -85,9 +85,7 @@ class Master:
         self._free = np.flatnonzero(problem.free)
         self.cost = problem.cost[self._free].astype(np.float64)
         self.unit = unit_of(self.cost)
-        self.cuts: list[Any] = []
-        self._keys: set[bytes] = set()
-        self._start_anew()
+        self._start_anew([])
         self._is_priced = priced
         self._preferred = np.zeros(problem.table.n_cells, dtype=bool)
 
@@ -111,16 +109,12 @@ class Master:
 
     def forget(self, kind: str) -> None:
         """Drop all cuts of a kind, because what they rest on has changed."""
-        self.cuts = [cut for cut in self.cuts if cut.kind != kind]
-        self._keys = {cut.key for cut in self.cuts}
-        self._start_anew()
+        self._start_anew([cut for cut in self.cuts if cut.kind != kind])
 
     def forget_rounded(self, cost: int) -> None:
         """Drop cuts that some pattern of this cost might not satisfy."""
         if any(cut.below <= cost for cut in self.cuts):
-            self.cuts = [cut for cut in self.cuts if cut.below > cost]
-            self._keys = {cut.key for cut in self.cuts}
-            self._start_anew()
+            self._start_anew([cut for cut in self.cuts if cut.below > cost])
 
     def restrict(self, alive: NDArray[np.bool_]) -> None:
         """From now on publish all free cells but these; the linear relaxation starts anew."""
@@ -128,9 +122,7 @@ class Master:
         self.cost = self._problem.cost[self._free].astype(np.float64)
         if self._lp is not None and self._is_priced:
             self._preferred[self._lp.columns] = True
-        self.cuts = [cut.within(alive) for cut in self.rows]
-        self._keys = {cut.key for cut in self.cuts}
-        self._start_anew()
+        self._start_anew([cut.within(alive) for cut in self.rows])
 
     @property
     def rows(self) -> list[Any]:
@@ -139,7 +131,8 @@ class Master:
             return self.cuts
         return [*self._lp.held, *self.cuts[self._loaded :]]
 
-    def _start_anew(self) -> None:
+    def _start_anew(self, cuts: list[Any]) -> None:
+        self.cuts, self._keys = cuts, {cut.key for cut in cuts}
         self._lp: Relaxation | None = None
         self._loaded = 0
         self._matrix: Any = csr_array((0, self._problem.table.n_cells))

@@ -148,11 +148,6 @@ class Run(Incumbent):
             self.master.restrict(alive)
             self.cutter.restrict(alive)
 
-    @property
-    def left(self) -> float:
-        """Seconds to the end."""
-        return self.clock.left
-
     def until(self, share: float) -> Clock:
         """Return a clock that ends after a share of all the time of the run."""
         return Clock(self.began + share * (self.clock.end - self.began))

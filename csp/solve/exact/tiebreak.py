@@ -154,7 +154,7 @@ def _minimise(
     assert run.best_cost is not None
     budget = run.best_cost - run.constant
     limits = [(run.problem.cost, budget)]
-    while run.left > 0:
+    while not run.clock.over:
         answer = run.master.search(
             objective,
             candidates=candidates,

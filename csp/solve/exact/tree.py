@@ -87,7 +87,7 @@ class _Tree:
         run = self._run
         self._current: _Node | None = _Node(0.0, 0, (), ())
         try:
-            while run.left > 0 and not self._enough():
+            while not run.clock.over and not self._enough():
                 if self._current is None and self._next() is None:
                     if run.best_cost is None:
                         raise run.refused or no_union_safe_pattern(run.problem)
@@ -96,7 +96,7 @@ class _Tree:
                 self._visited += 1
                 assert self._current is not None
                 children = self._visit(self._current)
-                if run.left <= 0:
+                if run.clock.over:
                     break
                 # Follow the better child at once: its relaxation is warm, and leaves are found.
                 for other in children[1:]:
@@ -178,7 +178,7 @@ class _Tree:
             if rounds <= most and stalled < 4 and self._cut(point, thorough=node.depth == 0):
                 continue
             break
-        if run.left <= 0:
+        if run.clock.over:
             return []
         if self._visited % _HEURISTIC_EVERY == 1:
             x = lp.full(point.x)

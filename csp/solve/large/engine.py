@@ -140,13 +140,10 @@ def solve_large(
             raise
         stopped = "interrupt"
     if search.best is None:
-        everything = None
-        if last:
-            everything = everything_suppressed(
-                problem, time_limit=clock.end - search.began, stopped=stopped,
-                began=search.began, method="large", integer=integer,
-            )  # fmt: skip
-        if everything is not None:
+        if last and (everything := everything_suppressed(
+            problem, time_limit=clock.end - search.began, stopped=stopped, began=search.began,
+            method="large", integer=integer,
+        )):  # fmt: skip
             return everything
         msg = "no safe pattern was found in the time given; allow more time"
         raise OutOfTime(msg)

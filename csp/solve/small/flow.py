@@ -283,19 +283,8 @@ def probe(
     If so, `found` holds two sets of open cells; a safe pattern that contains this one
     suppresses a cell of each. (An empty set: there is none.)
     """
-    up = push(
-        ends,
-        star,
-        room,
-        moves,
-        flow,
-        found,
-        inside,
-        opens,
-        cell,
-        0,
-        max(need[1, cell], need[2, cell]),
-    )
+    want = max(need[1, cell], need[2, cell])
+    up = push(ends, star, room, moves, flow, found, inside, opens, cell, 0, want)
     if up < need[1, cell]:
         return True
     # The width is at most the sum of both cuts, so a cell on either may mend it.

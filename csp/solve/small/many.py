@@ -87,17 +87,9 @@ def holds(net: Net, case: Case, work: Work, pattern: Any) -> bool:
     todo = case.marks[2]
     while todo != NONE:
         if probe(
-            net.ends,
-            net.star,
-            case.room,
-            case.moves,
-            case.need,
-            work.flow,
-            work.found,
-            pattern,
-            NONE,
-            lowest(todo),
-        ):
+            net.ends, net.star, case.room, case.moves, case.need, work.flow, work.found, pattern,
+            NONE, lowest(todo),
+        ):  # fmt: skip
             return False
         todo &= todo - ONE
     return True
