@@ -19,14 +19,14 @@ from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
 
 __all__ = ["Incumbent", "Shown"]
 
-# Share of the largest cost that a float solver may take for nothing.
+# Share of the largest cost of a free cell that a float solver may take for nothing.
 _TELLS = 1e-6
 
 Shown = Mapping[int, Sequence[tuple[Claim, Claim]]]
 """Pairs of lower and upper claims about primary cells."""
 
 
-@dataclass(repr=False)
+@dataclass(eq=False, repr=False)
 class Incumbent:
     """State of a search, changed as it goes on; see `csp.suppress` for the parameters.
 
@@ -160,7 +160,7 @@ class Incumbent:
     @property
     def tolerance(self) -> int:
         """Difference of costs that a float solver need not tell."""
-        return int(_TELLS * self.problem.cost.max(initial=0))
+        return int(_TELLS * self.problem.cost[self.problem.free].max(initial=0))
 
     def _contradict(self, message: str) -> NoReturn:
         self.bound = self.constant

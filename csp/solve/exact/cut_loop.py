@@ -241,6 +241,8 @@ def _begin_locally(run: Run) -> bool:
         as_long=np.inf if run.problem.alone.any() else _LOCAL_TIMES,
     )  # fmt: skip
     assert found.audit is not None
+    for text in found.notes:
+        run.note(text)
     run.take(found.audit)
     run.master.prefer(found.pattern)
     run.bound = max(run.bound, found.bound)

@@ -82,7 +82,7 @@ def first_patterns(run: Run) -> None:
         _offer(run, weights, run.clock, book=begun)
     if not run.found or very_large:
         until = run.clock.part(_LATER_SHARE)
-        if run.found or ends_in_time:
+        if run.found or (very_large and missing and ends_in_time):
             until = run.clock.part(_EARLY_SHARE).within(_EARLY_SECONDS)
         before = run.best_cost
         if _subspaces(run, until, 5 * PATIENCE) and run.neighbourhood.gave_up:

@@ -42,9 +42,9 @@ PRICED_FROM = 3_000
 __all__ = ["PRICED_FROM", "Run", "accept_or_cut", "cut_rounds", "exceeds_budget", "survivors"]
 
 
-@dataclass(repr=False)
+@dataclass(eq=False, repr=False)
 class Run(Incumbent):
-    """State of one run: the only place where a bound or an incumbent changes."""
+    """State of one run of the cut loop."""
 
     found: bool = False
     waiting: Book | None = None
@@ -129,6 +129,7 @@ class Run(Incumbent):
             self.bound = int(min(self.bound, self.ceiling))
             return None
         if result.safe and (self.best_cost is None or self.cost_of(pattern) < self.best_cost):
+            # Before it is taken, which may be the end of the run.
             self.master.prefer(pattern)
             self.take(result)
         return result

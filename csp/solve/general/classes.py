@@ -102,7 +102,7 @@ class Classes:
         ----------
         weight : (m,) float64
         blocked : (m,) bool
-            Cells that must not be published. Changed in place: those are added without which a
+            Cells that must not be published, those that must move among them. Changed in place: those are added without which a
             cell that must move would come to rest, or vectors would not stay whole.
         most : int, optional
             How many are published at most.
@@ -161,8 +161,9 @@ def publish_most(
     into, times = np.arange(c + 1), np.ones(c + 1)
     done = 0
     while True:
-        join_parallel(matrix, sides, total, barred, keep, moves, changed, into, times)
-        changed[:] = False
+        if changed.any():
+            join_parallel(matrix, sides, total, barred, keep, moves, changed, into, times)
+            changed[:] = False
         if done == most:
             break
         row = -1

@@ -152,7 +152,7 @@ def descend(
         if part.tight and tight.over:
             return None
         trial = state.copy()
-        if not trial.publish(weight, blocked, most=stride):
+        if not trial.publish(weight, blocked, most=stride, clock=clock):
             break
         found = _protecting(part, trial, clock, vectors)
         if found is not None:

@@ -75,7 +75,7 @@ class Neighbourhood:
         self._tableau = Tableau(basis, cells)
         self._shut = np.zeros(len(cells), bool)
         self._open = np.zeros(len(cells), bool)
-        self._current = self._best = self._lowest = np.inf
+        self._current = self._best = self._tried = self._lowest = np.inf
         self._idle = 0
         self._ready = self.gave_up = False
         self._shut_still()
@@ -148,7 +148,8 @@ class Neighbourhood:
             self._shut_still()
             self._idle = _CYCLE + 1
         if self._idle > _CYCLE or not self._open.any():
-            before, self._lowest, self._idle = self._lowest, np.inf, 0
+            before, self._idle = self._lowest, 0
+            self._lowest = self._tried = np.inf
             spread = float(self._rng.choice([0.2, 0.4]))
             none, columns = np.zeros(len(self._still), bool), np.flatnonzero(~self._shut)
             yield from self._try(columns, spread, none, np.inf, tight=self._tight_clock())
@@ -239,10 +240,11 @@ class Neighbourhood:
             return
         if end.cost < self._lowest:
             self._lowest, self._idle = end.cost, 0
-        if end.cost < self._best:
+        if end.cost < min(self._best, self._tried):
+            self._tried = end.cost
             book = self._book(end, rows, place[self._tableau.cells[columns[end.open]]])
             if book is not None:
-                self._best = end.cost
+                self._best, self._tried = end.cost, np.inf
                 yield book
         if not self._clock.over:
             self._accept(end, rows, columns)

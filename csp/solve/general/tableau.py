@@ -55,7 +55,7 @@ class Tableau:
         self.matrix = basis.copy()
         self.cells = cells.copy()
         self._first = cells.copy()
-        self._probe = np.random.default_rng(0).normal(size=len(cells))
+        self._probe = np.random.default_rng(0).choice([-1.0, 1.0], len(cells))
         self._exchanged = False
 
     def __repr__(self) -> str:
@@ -79,7 +79,8 @@ class Tableau:
             return False
         inside = self.matrix @ self._probe
         off = inside - self._origin @ inside[self._first]
-        return bool(np.abs(off).max(initial=0.0) > _NOISE)
+        self._exchanged = bool(np.abs(off).max(initial=0.0) > _NOISE)
+        return self._exchanged
 
     def refresh(self) -> bool:
         """Compute the tableau anew from its first form.

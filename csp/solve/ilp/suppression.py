@@ -140,7 +140,7 @@ def _check_numbers(problem: Problem) -> None:
             raise InputError(msg)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Search(Incumbent):
     """The master program and the inequalities found so far."""
 

@@ -75,7 +75,7 @@ def begins(problem: Problem, *, integer: bool) -> bool:
     return Axes(problem.table).labelled
 
 
-@dataclass(repr=False)
+@dataclass(eq=False, repr=False)
 class _Search(Incumbent):
     """State of one run."""
 
@@ -214,7 +214,7 @@ def _run(search: _Search, as_long: float) -> str:
             return "time"
         if ways[0] == "regions":
             gained = improve_regions(
-                book, builder, search.axes, arrays.price, reserve, rng, search.notes
+                book, builder, search.axes, arrays.price, reserve, rng, search.note
             )
         else:
             gained = drop_cells(book, builder, arrays.price, reserve, rng)

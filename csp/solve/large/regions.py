@@ -9,7 +9,7 @@ A region knows no more than its arrays, so that a task of its own can solve it o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -207,7 +207,7 @@ def region_of(
 
 def improve_regions(
     book: Book, builder: Builder, axes: Axes, price: NDArray[np.float64], clock: Clock,
-    rng: np.random.Generator, notes: list[str],
+    rng: np.random.Generator, note: Callable[[str], None],
 ) -> bool:  # fmt: skip
     """Try once for every region to do with less; keep what costs no more.
 
@@ -225,8 +225,8 @@ def improve_regions(
         Where the time ends, the sweep ends, after what is under way (which keeps that of the
         builder).
     rng : numpy.random.Generator
-    notes : list of str
-        Words on workers that were lost are added; their regions stay as they are.
+    note : callable
+        Told of workers that were lost; their regions stay as they are.
 
     Returns
     -------
@@ -244,7 +244,7 @@ def improve_regions(
             for part in parts
             if part is not None
         ]
-        for proposal in _side_by_side(tasks, notes):
+        for proposal in _side_by_side(tasks, note):
             if proposal is not None and len(proposal.published):
                 offered = [book.field.along(*steps) for steps in proposal.witnesses]
                 saved = exchange(
@@ -256,7 +256,7 @@ def improve_regions(
 
 
 def _side_by_side(
-    tasks: list[tuple[Region, int, float | None]], notes: list[str]
+    tasks: list[tuple[Region, int, float | None]], note: Callable[[str], None]
 ) -> list[Proposal | None]:
     """Solve regions wherever joblib is told to."""
     from joblib import Parallel, delayed
@@ -269,7 +269,7 @@ def _side_by_side(
         # that each backend has for it.
         if together.n_jobs == 1:
             raise
-        notes.append(f"regions were left as they are: a worker was lost ({type(error).__name__})")
+        note(f"regions were left as they are: a worker was lost ({type(error).__name__})")
         return []
 
 

@@ -283,6 +283,18 @@ def test_a_safe_pattern_below_the_bound_is_an_error() -> None:
     assert run.bound == run.constant
 
 
+def test_the_cost_of_a_cell_that_is_published_hides_no_alarm() -> None:
+    fixed = int(np.flatnonzero(FLAT.status == "z")[0])
+    cost = FLAT.cost.copy()
+    cost[fixed] = 10**9
+    run = Run(replace(FLAT, cost=cost), UNLIMITED, 0.0, integer=False, seed=0, progress=None)
+    run.try_incumbent(FLAT.free | FLAT.forced)
+    assert run.best_cost is not None
+    with pytest.raises(SolverError, match="a bound passed the cost"):
+        run.raise_bound(float(run.best_cost + 1))
+    assert run.bound == run.constant
+
+
 def test_a_cutoff_may_pass_the_incumbent() -> None:
     run = Run(FLAT, UNLIMITED, 0.0, integer=False, seed=0, progress=None)
     run.try_incumbent(FLAT.free | FLAT.forced)

@@ -83,8 +83,11 @@ def test_noise_is_noticed_and_goes(seed: int) -> None:
     tableau.exchange(row, 0)
     assert not tableau.is_noisy()
     true = tableau.matrix.copy()
-    tableau.matrix[7] += 1e-5
-    assert tableau.is_noisy()
+    for column in range(3):
+        tableau.matrix[:] = true
+        tableau.matrix[7, column] += 1e-5
+        tableau._exchanged = True
+        assert tableau.is_noisy()
     assert tableau.refresh()
     assert not tableau.is_noisy()
     assert np.allclose(tableau.matrix, true, atol=1e-12)
