@@ -102,8 +102,9 @@ class Classes:
         ----------
         weight : (m,) float64
         blocked : (m,) bool
-            Cells that must not be published, those that must move among them. Changed in place: those are added without which a
-            cell that must move would come to rest, or vectors would not stay whole.
+            Cells that must not be published, those that must move among them. Changed in place:
+            those are added without which a cell that must move would come to rest, or vectors
+            would not stay whole.
         most : int, optional
             How many are published at most.
         clock : Clock
