@@ -185,7 +185,11 @@ class Incumbent:
         """Return the best pattern, which there must be, with what is known of it."""
         assert self.audit is not None
         # An interrupt may have come between the pattern and its cost.
-        self.take(self.audit)
+        try:
+            self.take(self.audit)
+        except SolverError as error:
+            self.note(str(error))
+            stopped = "precision"
         assert self.best_cost is not None
         return Suppression(
             self.audit.certificate.pattern, self.best_cost, self.bound, canonical=canonical,
