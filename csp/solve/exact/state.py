@@ -13,13 +13,7 @@ from csp.audits.audit import Audit
 from csp.audits.claims import Claim
 from csp.clock import Clock
 from csp.errors import SolverError
-from csp.solve.cuts import (
-    Cut,
-    CutFactory,
-    budget_cut,
-    no_good,
-    outside_cut,
-)
+from csp.solve.cuts import Cut, CutFactory, budget_cut, no_good, outside_cut
 from csp.solve.exact.master import Answer, Master
 from csp.solve.exact.unions import union_cut
 from csp.solve.general.neighbourhood import Neighbourhood

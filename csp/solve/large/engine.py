@@ -83,6 +83,11 @@ class _Search(Incumbent):
     audit_seconds: float = 0.0
     rescued: int = 0
 
+    @property
+    def tolerance(self) -> int:
+        """None: the bounds of relations allow for rounding themselves."""
+        return 0
+
     def try_incumbent(self, book: Book, clock: Clock) -> None:
         """Audit the pattern of a book and keep it if it is the best."""
         pattern = book.pattern()

@@ -24,9 +24,10 @@ from csp import (
     audit,
     suppress,
 )
+from csp.audits.audit import judge
 from csp.audits.claims import Claim
 from csp.clock import Clock, now
-from csp.errors import OutOfTime
+from csp.errors import OutOfTime, SolverError
 from csp.solve import incumbent
 from csp.solve.large import engine, relaxation
 from csp.solve.large.relaxation import CLOSE, Relaxation, conditions
@@ -420,3 +421,18 @@ def test_a_cell_that_nothing_protects_is_named() -> None:
     with pytest.raises(Unprotectable, match="cannot be protected") as caught:
         suppress(alone, method="large")
     assert caught.value.cell == problem.table.labels[int(np.argmax(only))]
+
+
+def test_the_least_contradiction_is_an_alarm_however_dear_cells_are() -> None:
+    problem = office(singletons=False)
+    cost = problem.cost * 10**7
+    cost[np.flatnonzero(problem.free)[0]] += 1
+    problem = replace(problem, cost=cost)
+    everything = problem.free | problem.forced
+    everything.flags.writeable = False
+    search = engine._Search(problem, Clock.of(60), 0.0, False, 0, None, axes=Axes(problem.table))
+    search.take(judge(problem, everything))
+    assert search.best_cost is not None
+    search.raise_bound(float(search.best_cost - search.constant))
+    with pytest.raises(SolverError, match="a bound passed the cost"):
+        search.raise_bound(float(search.best_cost - search.constant + 1))
