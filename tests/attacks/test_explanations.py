@@ -20,19 +20,9 @@ from attacks.explanations import Explanation, explain
 from attacks.release_alone.bound_proofs import Proof
 from attacks.release_alone.disclosed_cells import disclosed
 from attacks.release_alone.exhaustive_proofs import none_beyond
-from csp import (
-    CertificateError,
-    Decoys,
-    Hierarchy,
-    InputError,
-    Key,
-    Mechanism,
-    MinFrequency,
-    OutOfTime,
-    Table,
-    Unprotectable,
-)
+from csp import Decoys, Hierarchy, InputError, Key, Mechanism, MinFrequency, Table, Unprotectable
 from csp.clock import Clock
+from csp.errors import CertificateError, OutOfTime
 from csp.release.release import Release
 from tests.csp.test_leaks import PRIMES, assert_clean
 from tests.support import oracles

@@ -560,7 +560,7 @@ def test_debug_shows_where(folder):
 def test_an_unforeseen_error_does_not_quote_data(folder, monkeypatch):
     from cellveil.io import inputs
 
-    kinds = ((KeyError, "KeyError", 1), (csp.CertificateError, "nothing is released", 3))
+    kinds = ((KeyError, "KeyError", 1), (csp.errors.CertificateError, "nothing is released", 3))
     for kind, words, code in kinds:
 
         def broken(source, progress, kind=kind):

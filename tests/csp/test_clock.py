@@ -15,7 +15,6 @@ from csp import (
     Key,
     Mechanism,
     MinFrequency,
-    OutOfTime,
     Problem,
     Release,
     Table,
@@ -26,6 +25,7 @@ from csp import (
 )
 from csp.compiled import at_once
 from csp.decoys.suppress import defend
+from csp.errors import OutOfTime
 from csp.release.completion import complete
 from tests.support.shared import kept_limit
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from csp import OutOfTime, Problem, Progress, SolverError, Table, Unprotectable, audit, suppress
+from csp import Problem, Progress, Table, Unprotectable, audit, suppress
+from csp.errors import OutOfTime, SolverError
 from csp.solve.small.one import SmallSearch
 from tests.support.small import solve_small
 from tests.support.strategies import cube

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import csp
 import instances
 from csp import (
-    CertificateError,
     Dominance,
     InputError,
     Mechanism,
@@ -25,6 +24,7 @@ from csp import (
     Unprotectable,
     protect,
 )
+from csp.errors import CertificateError
 from instances import synthetic
 from tests.support import oracles
 from tests.support.strategies import frequency_2d, magnitude_tables

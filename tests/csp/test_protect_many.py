@@ -7,16 +7,8 @@ from typing import Any
 import joblib
 import pytest
 
-from csp import (
-    InputError,
-    Mechanism,
-    OutOfTime,
-    Protected,
-    Table,
-    Unprotectable,
-    protect,
-    protect_many,
-)
+from csp import InputError, Mechanism, Protected, Table, Unprotectable, protect, protect_many
+from csp.errors import OutOfTime
 from instances import synthetic
 
 RULES = "FREQ(5,5)"

@@ -17,7 +17,8 @@ from attacks import Knowledge
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import draw
 from cellveil.cli.installation.warm import compile_everything
-from csp import Decoys, Mechanism, MinFrequency, OutOfTime, Table
+from csp import Decoys, Mechanism, MinFrequency, Table
+from csp.errors import OutOfTime
 from csp.release.completion import complete
 from csp.release.release import Release
 from studies.matching.scenarios import SCENARIOS, draw_table

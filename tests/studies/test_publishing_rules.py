@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from csp import InputError, Mechanism, MinFrequency, Problem, SolverError, Table
+from csp import InputError, Mechanism, MinFrequency, Problem, Table
+from csp.errors import SolverError
 from csp.solve.order import label_order
 from studies.matching.scenarios import SCENARIOS, draw_table
 from studies.publishing.minimal_patterns.patterns import MinimalPatterns

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from attacks.explanations import explain
 from attacks.release_alone.cell_sums import disclosed_sums, with_sum
-from csp import InputError, MinFrequency, OutOfTime, PPercent, Table
+from csp import InputError, MinFrequency, PPercent, Table
+from csp.errors import OutOfTime
 from csp.release.release import Release
 from csp.rules import union_sensitive
 from tests.csp.test_leaks import PRIMES, assert_clean

@@ -23,7 +23,8 @@ from attacks.release_alone.insider_knowledge import (
     knowledge_of,
     view_of,
 )
-from csp import InputError, OutOfTime, Table
+from csp import InputError, Table
+from csp.errors import OutOfTime
 from csp.release.release import Release
 from tests.csp.test_leaks import PRIMES, assert_clean
 from tests.support import oracles

@@ -15,8 +15,9 @@ from scipy.sparse import csr_array
 
 from attacks.release_alone.bound_proofs import Proof, end_of, ends, proof_of, shortened
 from attacks.release_alone.disclosed_cells import determined, disclosed
-from csp import CertificateError, InputError, OutOfTime, Table
+from csp import InputError, Table
 from csp.attacker.view import components
+from csp.errors import CertificateError, OutOfTime
 from csp.release.release import Release
 from tests.support import oracles
 from tests.support.shared import examples

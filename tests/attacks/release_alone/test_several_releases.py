@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from attacks.explanations import explain
 from attacks.release_alone.several_releases import differencing, union_of
-from csp import InputError, Mechanism, MinFrequency, OutOfTime, Table, link
+from csp import InputError, Mechanism, MinFrequency, Table, link
+from csp.errors import OutOfTime
 from csp.release.release import Release
 from tests.csp.test_leaks import assert_clean
 from tests.support import oracles

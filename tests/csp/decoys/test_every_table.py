@@ -21,7 +21,6 @@ from csp import (
     Key,
     Mechanism,
     MinFrequency,
-    OutOfTime,
     PPercent,
     Problem,
     Table,
@@ -32,6 +31,7 @@ from csp import (
     read_jj,
     write_jj,
 )
+from csp.errors import OutOfTime
 from csp.release.release import Release
 from csp.tables.contributors import Contributors
 from csp.tables.link import link

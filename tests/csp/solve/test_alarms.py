@@ -13,13 +13,10 @@ import csp.audits.audit
 import csp.audits.intervals
 import csp.solve.incumbent as run_module
 from csp import (
-    CertificateError,
     InputError,
     Mechanism,
     MinFrequency,
-    OutOfTime,
     Problem,
-    SolverError,
     Table,
     Unprotectable,
     audit,
@@ -28,6 +25,7 @@ from csp import (
 )
 from csp.audits.audit import follow, judge
 from csp.clock import UNLIMITED, Clock
+from csp.errors import CertificateError, OutOfTime, SolverError
 from csp.highs import Model, Status, retries
 from csp.solve.cuts import CutFactory
 from csp.solve.exact.master import Master

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import csp
-from csp import InputError, OutOfTime, Problem, Suppression, Unprotectable, audit, highs
+from csp import InputError, Problem, Suppression, Unprotectable, audit, highs
 from csp.clock import now
+from csp.errors import OutOfTime
 from csp.solve import suppress
 from csp.solve.small import slices
 from instances import synthetic

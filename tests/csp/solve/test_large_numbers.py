@@ -5,17 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from csp import (
-    CertificateError,
-    InputError,
-    Mechanism,
-    Problem,
-    Table,
-    Unprotectable,
-    audit,
-    intervals,
-    suppress,
-)
+from csp import InputError, Mechanism, Problem, Table, Unprotectable, audit, intervals, suppress
+from csp.errors import CertificateError
 
 SEEDS = range(6)
 

@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
-from csp import InputError, NotAdditive, Table
+from csp import InputError, Table
+from csp.errors import NotAdditive
 from csp.tables.argus import hierarchies, read_metadata, read_microdata
 from tests.support.shared import shared_data
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from csp import UNBOUNDED, Contributors, Hierarchy, InputError, NotAdditive, Table
+from csp import UNBOUNDED, Contributors, Hierarchy, InputError, Table
+from csp.errors import NotAdditive
 from csp.tables.units import NotUnits, to_units
 
 

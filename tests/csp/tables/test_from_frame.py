@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csp import UNBOUNDED, Hierarchy, InputError, NotAdditive, Table
+from csp import UNBOUNDED, Hierarchy, InputError, Table
+from csp.errors import NotAdditive
 from csp.tables.frames import columns_to_frame
 
 BELOW = {"1": "1", "2": "2", "N": "12", "3": "3", "S": "3", "Total": "123"}

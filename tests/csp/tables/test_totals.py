@@ -10,16 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csp import (
-    Hierarchy,
-    InputError,
-    Mechanism,
-    MinFrequency,
-    NotAdditive,
-    Table,
-    parse_rules,
-    protect,
-)
+from csp import Hierarchy, InputError, Mechanism, MinFrequency, Table, parse_rules, protect
+from csp.errors import NotAdditive
 from csp.tables.hierarchies.totals import unnoticed_totals
 from tests.support.shared import examples
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import microagg
-from csp import InputError, OutOfTime, Unprotectable
+from csp import InputError, Unprotectable
+from csp.errors import OutOfTime
 from microagg.compliance import column_generation, search
 from microagg.compliance.search import Task
 from microagg.scaling import scaled

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import microagg
-from csp import InputError, OutOfTime, Unprotectable
-from csp.errors import SolverError
+from csp import InputError, Unprotectable
+from csp.errors import OutOfTime, SolverError
 from microagg.compliance import column_generation, optimise, search
 from microagg.scaling import scaled
 from microagg.tables.forms import forms_of

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import microagg
-from csp import UNBOUNDED, InputError, OutOfTime
+from csp import UNBOUNDED, InputError
+from csp.errors import OutOfTime
 from csp.release.release import Release
 from csp.rules import as_rule
 from microagg.aggregates import Generalised, aggregate_anonymise, candidate_counts

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import csp
-from csp import InputError, Problem, SolverError, Table, ilp, suppress
+from csp import InputError, Problem, Table, ilp, suppress
+from csp.errors import SolverError
 from csp.solve.ilp.inequalities import Price, inequality
 from csp.solve.ilp.solvers import solver_named
 from instances import synthetic

@@ -13,21 +13,11 @@ from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
 from benchmarks import posed
-from csp import (
-    Audit,
-    CertificateError,
-    InputError,
-    Mechanism,
-    Problem,
-    Table,
-    Unprotectable,
-    audit,
-    suppress,
-)
+from csp import Audit, InputError, Mechanism, Problem, Table, Unprotectable, audit, suppress
 from csp.audits.audit import judge
 from csp.audits.claims import Claim
 from csp.clock import Clock, now
-from csp.errors import OutOfTime, SolverError
+from csp.errors import CertificateError, OutOfTime, SolverError
 from csp.solve import incumbent
 from csp.solve.large import engine, relaxation
 from csp.solve.large.relaxation import CLOSE, Relaxation, conditions
