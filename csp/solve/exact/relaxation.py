@@ -16,29 +16,23 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from csp.clock import UNLIMITED, Clock
-from csp.errors import OutOfTime, SolverError
 from csp.highs import Model, Position, Status, safe_bound
-from csp.problem.problem import Problem
 from csp.solve.cuts import Cut
 from csp.solve.exact.zero_half import zero_half
 from csp.solve.network.node_cuts import FlowCut, subtract_prices
 
-__all__ = ["NodeRelaxation", "Relaxation", "Relaxed", "entries", "unit_of"]
+__all__ = ["TOLERANCE", "VIOLATED", "Relaxation", "Relaxed", "entries", "unit_of"]
 
 # Cheapest cells to begin with, and columns that enter at a time, at most.
 _FIRST_COLUMNS = 5000
 _COLUMNS_AT_ONCE = 5000
 # A reduced cost above this counts as not negative (in units of the objective, as HiGHS has it), and
 # a row is violated by more than this.
-_TOLERANCE = 1e-7
-_VIOLATED = 1e-6
+TOLERANCE = 1e-7
+VIOLATED = 1e-6
 # Rounds without being tight after which a row goes, and how many go together.
 _AGE = 5
 _ROWS_AT_ONCE = 100
-# In a tree: solves without being needed after which a row leaves the model for the pool, and the
-# share of the rows that leave together. (docs/benchmarks.md has the times for 5, 10, 20 and never.)
-_OLD = 20
-_LEAVING = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,7 +195,7 @@ class Relaxation:
             solution = self._lp.solution
             y = np.maximum(np.asarray(solution.row_dual), 0.0) * unit
             reduced = self._reduced(cost, y)
-            entering = np.flatnonzero((reduced < -_TOLERANCE * unit) & (self._column < 0))
+            entering = np.flatnonzero((reduced < -TOLERANCE * unit) & (self._column < 0))
             if not len(entering):
                 break
             if len(entering) > _COLUMNS_AT_ONCE:
@@ -298,131 +292,6 @@ class Relaxation:
         if not self._is_priced:
             self._matrix = self._matrix[kept]
         return gone
-
-
-class NodeRelaxation(Relaxation):
-    """The relaxation at the nodes of a tree, where some columns are fixed.
-
-    Of a thousand rows that cut something off somewhere in the tree, less than a tenth bind at one
-    node. The others wait in a pool, and come back where a point violates them.
-
-    Parameters
-    ----------
-    problem : Problem
-    alive : (n,) bool
-        Free cells that may be suppressed.
-    cuts : list of Cut
-    seed : int
-    """
-
-    def __init__(
-        self, problem: Problem, alive: NDArray[np.bool_], cuts: list[Cut], seed: int
-    ) -> None:
-        cells = np.flatnonzero(alive)
-        cost = problem.cost[cells].astype(np.float64)
-        super().__init__(cells, len(alive), cost, unit_of(cost), seed)
-        self.cells = cells
-        self._forced = problem.forced.astype(np.float64)
-        # The pool: all cuts there have ever been, and which of them are rows of the model.
-        self._pool: list[Cut] = []
-        self._index: dict[bytes, int] = {}
-        self._weights: Any = csr_array((0, len(cells)))
-        self._least = np.empty(0)
-        self._inside = np.empty(0, bool)
-        self._held = np.empty(0, np.int64)
-        self.enter(cuts)
-
-    def full(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Point over all cells of the table."""
-        out = self._forced.copy()
-        out[self.cells] = x
-        return out
-
-    def enter(self, cuts: list[Cut]) -> int:
-        """Take in cuts that the model does not hold (any more); returns how many these were."""
-        by_key = {cut.key: cut for cut in cuts}
-        fresh = {key: cut for key, cut in by_key.items() if key not in self._index}
-        if fresh:
-            self._index |= {key: len(self._pool) + i for i, key in enumerate(fresh)}
-            self._pool += fresh.values()
-            new = entries(list(fresh.values()), self.cells, len(self._place))
-            self._weights = csr_array(vstack([self._weights, new]))
-            self._least = np.append(self._least, [cut.right for cut in fresh.values()])
-            self._inside = np.append(self._inside, np.zeros(len(fresh), bool))
-        return self._hold(np.array([self._index[key] for key in by_key], np.int64))
-
-    def _hold(self, wanted: NDArray[np.int64]) -> int:
-        """Put rows of the pool into the model; returns how many were not there."""
-        wanted = wanted[~self._inside[wanted]]
-        self._inside[wanted] = True
-        self._held = np.append(self._held, wanted)
-        self.add([self._pool[i] for i in wanted.tolist()])
-        self._enter_rows()
-        return len(wanted)
-
-    def _recall(self, x: NDArray[np.float64]) -> int:
-        """Put back the rows that a point violates; returns how many these were."""
-        short = self._least - self._weights @ x
-        return self._hold(np.flatnonzero((short > _VIOLATED) & ~self._inside))
-
-    def solve_node(
-        self, lower: NDArray[np.float64], upper: NDArray[np.float64], limit: float, clock: Clock
-    ) -> Relaxed | None:
-        """Solve with these bounds of the columns; None if nothing costs at most `limit`.
-
-        Raises
-        ------
-        OutOfTime
-            When the time is over.
-        SolverError
-            If the solver finds no solution and has no proof that there is none.
-        """
-        self._lp.set_bounds(np.arange(len(self.cells), dtype=np.int32), lower, upper)
-        self._lp.set_option("objective_bound", limit / self._unit + 1e-6)
-        while True:
-            status = self._lp.solve(clock)
-            if status == Status.LIMIT:
-                msg = "the relaxation at a node was not solved in time"
-                raise OutOfTime(msg)
-            y = self._multipliers()
-            reduced = self._reduced(self._cost, y)
-            bound = safe_bound(self._right, y, reduced, lower, upper)
-            if bound > limit or (status == Status.INFEASIBLE and self._is_empty(lower, upper)):
-                return None
-            if status != Status.OPTIMAL:
-                msg = "the solver has no proof that a node of the tree is empty"
-                raise SolverError(msg)
-            x = np.clip(np.asarray(self._lp.solution.col_value), 0.0, 1.0)
-            if not self._recall(x):
-                break
-        self._age = np.where(y > 0, 0, self._age + 1)
-        self._set_aside()
-        return Relaxed(status, x, bound, reduced)
-
-    def _multipliers(self) -> NDArray[np.float64]:
-        """Multipliers of the rows after the last solve, wherever it ended."""
-        y = np.asarray(self._lp.solution.row_dual)
-        return np.maximum(y, 0.0) * self._unit if len(y) else np.zeros(len(self._right))
-
-    def _is_empty(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> bool:
-        """Whether nothing within the bounds keeps one row, or those that the last solve names."""
-        most = self._matrix.maximum(0) @ upper + self._matrix.minimum(0) @ lower
-        if (most < self._right - _VIOLATED).any():
-            return True
-        y = np.maximum(self._lp.dual_ray, 0.0)
-        if not len(y):
-            return False
-        # The lemma of Farkas: where nothing costs anything, these rows cost more than nothing.
-        reduced = self._reduced(np.zeros(len(self.cells)), y)
-        return safe_bound(self._right, y, reduced, lower, upper) > _TOLERANCE * float(y.max())
-
-    def _set_aside(self) -> None:
-        """Leave to the pool the rows that have not been needed for long."""
-        old = np.flatnonzero(self._age > _OLD)
-        if len(old) > _LEAVING * len(self._age):
-            gone = self._remove(old.tolist())
-            self._inside[self._held[gone]] = False
-            self._held = np.delete(self._held, gone)
 
 
 def unit_of(cost: NDArray[np.float64]) -> float:

@@ -18,7 +18,8 @@ from csp.audits.audit import Audit
 from csp.errors import SolverError
 from csp.solve.cuts import broken, cover_cut, round_up
 from csp.solve.exact.guide import complete_pattern
-from csp.solve.exact.relaxation import NodeRelaxation, Relaxed
+from csp.solve.exact.node_relaxation import NodeRelaxation
+from csp.solve.exact.relaxation import Relaxed
 from csp.solve.exact.state import Run, accept_or_cut
 from csp.solve.exact.tiebreak import prefers
 from csp.solve.general.separate import Miss

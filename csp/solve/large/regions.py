@@ -1,27 +1,22 @@
-"""Cheaper patterns of whole regions: an integer program proposes, linear programs object or prove.
+"""Cheaper patterns of whole regions, of which those that share no relation are solved side by side.
 
 A region is a product of branches of the dimensions, some hundred cells, and everything outside
-stays. Which of its cells to suppress is an integer program over what the relations ask
-(`csp.solve.large.relaxation`). A requirement that its choice does not meet leads to a cut (weak
-duality: the cells that could move have too little room together), and the next choice obeys it.
-A region knows no more than its arrays, so that a task of its own can solve it on any machine.
+stays. A region knows no more than its arrays, so that a task of its own can solve it on any machine
+(`csp.solve.large.region_programs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from csp.clock import Clock
-from csp.errors import SolverError
-from csp.highs import Model, Status
+from csp.solve.large.region_programs import Proposal, Region, propose
 from csp.solve.large.relaxation import conditions, least
 from csp.solve.witnesses.axes import Axes
-from csp.solve.witnesses.block import whole_steps
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder
 from csp.solve.witnesses.exchange import exchange
@@ -37,80 +32,6 @@ _HOPS = 2
 # and regions among which these are looked for.
 _BATCH = 8
 _AHEAD = 32
-
-# Choices of the program before what is left is repaired, cuts for each, and linear programs with
-# random signs, each of which proves many requirements.
-_ROUNDS = 4
-_CUTS = 20
-_SIGNS = 12
-
-# Cells that the relaxation leaves out at a reduced cost above this share of their price stay out:
-# the integer program is ten times faster and its choice hardly dearer.
-_DEAR = 0.1
-_NODES = 10
-_GAP = 0.002
-
-_ZERO = 1e-7
-
-Steps = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Cells that a witness moves, ascending, and by how much."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Region:
-    """What it takes to solve a region; cells are numbers within it unless they are called global.
-
-    Attributes
-    ----------
-    cells : (k,) int64
-        Global: those of the region, and suppressed cells near it.
-    matrix : (m, k) csr_array of int64
-    up, down : (k,) int64
-    suppressed : (k,) bool
-        As things stand.
-    inside : (v,) int64
-        Cells to decide on.
-    price : (v,) float64
-    rows : (c, v) csr_array
-        What relations ask of them, at least `lower`.
-    lower : (c,) float64
-    cell, kind, need : (r,) int64
-        Requirements, see `Field`.
-    through : (w, v) bool
-        Which of the cells to decide on each witness in use moves.
-    serves : (r, w) csr_array
-        Which requirements these witnesses meet, where no others do.
-    """
-
-    cells: NDArray[np.int64]
-    matrix: csr_array
-    up: NDArray[np.int64]
-    down: NDArray[np.int64]
-    suppressed: NDArray[np.bool_]
-    inside: NDArray[np.int64]
-    price: NDArray[np.float64]
-    rows: csr_array
-    lower: NDArray[np.float64]
-    cell: NDArray[np.int64]
-    kind: NDArray[np.int64]
-    need: NDArray[np.int64]
-    through: NDArray[np.bool_]
-    serves: csr_array
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Proposal:
-    """Cells to publish, cells to suppress, all global, and witnesses that this leaves.
-
-    Attributes
-    ----------
-    published, chosen : (b,), (c,) int64
-    witnesses : tuple of Steps
-    """
-
-    published: NDArray[np.int64]
-    chosen: NDArray[np.int64]
-    witnesses: tuple[Steps, ...]
 
 
 def regions(
@@ -296,216 +217,3 @@ def _batches(field: Field, found: Iterator[NDArray[np.int64]]) -> Iterator[list[
             yield disjoint()
     while waiting:
         yield disjoint()
-
-
-def propose(region: Region, seed: int, time_limit: float | None = None) -> Proposal | None:
-    """Solve a region; None if no cheaper choice is found.
-
-    Parameters
-    ----------
-    region : Region
-    seed : int
-    time_limit : float, optional
-        Seconds. (Clocks of machines differ.)
-
-    Returns
-    -------
-    Proposal or None
-        Requirements that it does not meet may be left.
-    """
-    try:
-        return _Search(region, np.random.default_rng(seed)).run(Clock.of(time_limit))
-    except SolverError:
-        return None
-
-
-class _Search:
-    """One region, its programs, and the witnesses found for its last choice."""
-
-    def __init__(self, region: Region, rng: np.random.Generator) -> None:
-        self._region, self._rng = region, rng
-        v, k = len(region.inside), len(region.cells)
-        self._relaxed, self._program = (
-            model.load(
-                cost=region.price, lower=np.zeros(v), upper=np.ones(v), rows=region.rows,
-                row_lower=region.lower, row_upper=np.full(len(region.lower), np.inf), integer=whole,
-            )
-            for model, whole in (
-                (Model(), False),
-                (Model(mip_rel_gap=_GAP, mip_max_nodes=_NODES), True),
-            )
-        )  # fmt: skip
-        m = region.matrix.shape[0]
-        self._moves = Model(presolve="off").load(
-            cost=np.zeros(k), lower=np.zeros(k), upper=np.zeros(k), rows=region.matrix,
-            row_lower=np.zeros(m), row_upper=np.zeros(m),
-        )  # fmt: skip
-        self._all = np.arange(k, dtype=np.int32)
-        self._now = region.suppressed[region.inside]
-
-    def run(self, clock: Clock) -> Proposal | None:
-        region = self._region
-        before = float(region.price[self._now].sum())
-        proposal = None
-        for _ in range(_ROUNDS):
-            x = self._choice(clock)
-            if x is None or clock.over:
-                return None
-            if float(region.price[x].sum()) >= before - 1e-9:
-                return None
-            suppressed = region.suppressed.copy()
-            suppressed[region.inside] = x
-            lost = self._lost(x)
-            witnesses, lost = self._prove(suppressed, lost, clock)
-            more, cuts = self._object(suppressed, lost, clock)
-            published = region.cells[region.inside[self._now & ~x]]
-            chosen = region.cells[region.inside[x]]
-            proposal = Proposal(published, chosen, (*witnesses, *more))
-            if not cuts:
-                break
-            self._add(cuts)
-        return proposal
-
-    def _choice(self, clock: Clock) -> NDArray[np.bool_] | None:
-        """Choose cells by the integer program."""
-        price = self._region.price
-        if self._relaxed.solve(clock) != Status.OPTIMAL:
-            return None
-        solution = self._relaxed.solution
-        x, reduced = np.asarray(solution.col_value), np.asarray(solution.col_dual)
-        out = (x < _ZERO) & (reduced > _DEAR * price) & ~self._now
-        columns = np.arange(len(price), dtype=np.int32)
-        self._program.set_bounds(columns, np.zeros(len(price)), (~out).astype(np.float64))
-        self._program.set_start(self._now.astype(np.float64))
-        self._program.solve(clock)
-        values = self._program.values
-        return values > 0.5 if len(values) == len(price) else None
-
-    def _lost(self, x: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Find requirements all of whose witnesses move a cell that is published now."""
-        region = self._region
-        stands = ~region.through[:, self._now & ~x].any(axis=1)
-        standing = csr_array(region.serves[:, np.flatnonzero(stands)])
-        return np.flatnonzero(np.diff(standing.indptr) == 0)
-
-    def _bounds(self, suppressed: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:
-        region = self._region
-        return (
-            np.where(suppressed, -region.down, 0).astype(np.float64),
-            np.where(suppressed, region.up, 0).astype(np.float64),
-        )
-
-    def _point(self, cost: NDArray[np.float64], clock: Clock) -> NDArray[np.float64] | None:
-        self._moves.set_costs(self._all, cost)
-        if self._moves.solve(clock) != Status.OPTIMAL:
-            return None
-        return self._moves.values
-
-    def _witness(self, z: NDArray[np.float64]) -> Steps | None:
-        z = np.where(np.abs(z) > _ZERO, z, 0.0)
-        steps = whole_steps(self._region.matrix, z) if z.any() else None
-        if steps is None:
-            return None
-        at = np.flatnonzero(steps)
-        return self._region.cells[at], steps[at]
-
-    def _met(self, witness: Steps, lost: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which requirements a witness meets, followed as far as rooms allow."""
-        region, (moved, steps) = self._region, witness
-        at = np.searchsorted(region.cells, moved)
-        size = np.abs(steps)
-        up, down = region.up[at], region.down[at]
-        ahead = float((np.where(steps > 0, up, down) / size).min())
-        behind = float((np.where(steps > 0, down, up) / size).min())
-        by_cell = np.zeros(len(region.cells))
-        by_cell[at] = steps
-        step = by_cell[region.cell[lost]] * np.where(region.kind[lost] == 0, 1, -1)
-        reach = np.where(step > 0, step * ahead, -step * behind)
-        return np.asarray(reach >= region.need[lost] * (1 - 1e-12))
-
-    def _prove(
-        self, suppressed: NDArray[np.bool_], lost: NDArray[np.int64], clock: Clock
-    ) -> tuple[list[Steps], NDArray[np.int64]]:
-        """Witnesses for many requirements at once, and those requirements that are left."""
-        region = self._region
-        witnesses: list[Steps] = []
-        lower, upper = self._bounds(suppressed)
-        for _ in range(_SIGNS):
-            if len(lost) <= 2 or clock.over:
-                break
-            # Each cell goes as far as it has to, one way or the other.
-            cell, need = region.cell[lost], region.need[lost].astype(np.float64)
-            low, high, cost = lower.copy(), upper.copy(), np.zeros(len(lower))
-            low[cell], high[cell] = np.maximum(lower[cell], -need), np.minimum(upper[cell], need)
-            cost[cell] = self._rng.choice((-1.0, 1.0), len(cell)) / need
-            self._moves.set_bounds(self._all, low, high)
-            z = self._point(cost, clock)
-            witness = None if z is None else self._witness(z)
-            if witness is None:
-                continue
-            met = self._met(witness, lost)
-            if met.any():
-                witnesses.append(witness)
-                lost = lost[~met]
-        self._moves.set_bounds(self._all, lower, upper)
-        return witnesses, lost
-
-    def _object(
-        self, suppressed: NDArray[np.bool_], lost: NDArray[np.int64], clock: Clock
-    ) -> tuple[list[Steps], list[tuple[NDArray[np.float64], float]]]:
-        """Go through requirements one by one: a witness for each, or a cut against the choice."""
-        region = self._region
-        witnesses: list[Steps] = []
-        cuts: list[tuple[NDArray[np.float64], float]] = []
-        lower, upper = self._bounds(suppressed)
-        lost = self._rng.permutation(lost)
-        while len(lost) and len(cuts) < _CUTS and not clock.over:
-            r, lost = lost[:1], lost[1:]
-            p, need = int(region.cell[r[0]]), float(region.need[r[0]])
-            sign = 1.0 if region.kind[r[0]] == 0 else -1.0
-            at = np.array([p], np.int32)
-            self._moves.set_bounds(at, np.maximum(lower[at], -need), np.minimum(upper[at], need))
-            cost = np.zeros(len(lower))
-            cost[p] = -sign
-            z = self._point(cost, clock)
-            self._moves.set_bounds(at, lower[at], upper[at])
-            if z is None:
-                continue
-            witness = self._witness(z)
-            if witness is not None and self._met(witness, r).any():
-                witnesses.append(witness)
-                lost = lost[~self._met(witness, lost)]
-            elif sign * z[p] < need * (1 - 1e-6):
-                cut = self._cut(p, sign, need, suppressed)
-                if cut is not None:
-                    cuts.append(cut)
-        return witnesses, cuts
-
-    def _cut(
-        self, p: int, sign: float, need: float, suppressed: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], float] | None:
-        """Row on the cells to decide on, from the multipliers of the last program for a cell.
-
-        A combination of relations in which cell p has factor 1 bounds its move by the rooms of the
-        others: those that are suppressed have to have as much as it needs.
-        """
-        region = self._region
-        factor = region.matrix.T @ np.asarray(self._moves.solution.row_dual)
-        if abs(factor[p]) < _ZERO:
-            return None
-        effect = factor * (-sign / factor[p])
-        weight = np.minimum(1.0, np.maximum(effect * region.up, -effect * region.down) / need)
-        weight[np.abs(effect) < _ZERO] = 0.0
-        weight[p] = 0.0
-        if float(weight[suppressed].sum()) >= 1 - 1e-6:
-            return None
-        fixed = suppressed.copy()
-        fixed[region.inside] = False
-        lower = 1.0 - float(weight[fixed].sum())
-        return np.minimum(weight[region.inside], lower), lower
-
-    def _add(self, cuts: list[tuple[NDArray[np.float64], float]]) -> None:
-        rows = csr_array(np.array([row for row, _ in cuts]))
-        lower = np.array([low for _, low in cuts])
-        for model in (self._relaxed, self._program):
-            model.add_rows(rows, lower, np.full(len(cuts), np.inf))

@@ -40,7 +40,8 @@ from csp.tables.columns import (
 from csp.tables.hierarchies.coding import negative_value, weight_not_positive
 from csp.tables.microdata.contributions import Found, Stage, Wanted, check_weights, found_of
 from csp.tables.microdata.duckdb_records import Source, Units, literal, trimmed
-from csp.tables.microdata.grouping import Records, Tally
+from csp.tables.microdata.grouping import Tally
+from csp.tables.microdata.records import Records
 
 __all__ = ["aggregated"]
 

@@ -169,7 +169,7 @@ def check_weights(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """What records in memory contribute; see `csp.tables.microdata.grouping.Records`.
+    """What records in memory contribute; see `csp.tables.microdata.records.Records`.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.tables.hierarchies.coding import Finder, missing_owner
 from csp.tables.microdata.contributions import Wanted
-from csp.tables.microdata.grouping import MAX_BATCH
+from csp.tables.microdata.records import MAX_BATCH
 from csp.tables.units import NotUnits, to_units, unmasked
 
 __all__ = ["Source", "Units", "literal", "trimmed"]

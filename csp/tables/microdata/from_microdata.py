@@ -25,8 +25,10 @@ from csp.tables.margins import (
 from csp.tables.microdata.aggregation import aggregated
 from csp.tables.microdata.combinations import check_combinations
 from csp.tables.microdata.contributions import Found, Stage, Wanted, numbers_of
-from csp.tables.microdata.grouping import Records, group
-from csp.tables.microdata.workers import aggregated_by_workers, has_workers
+from csp.tables.microdata.grouping import group
+from csp.tables.microdata.partitioned import has_workers
+from csp.tables.microdata.records import Records
+from csp.tables.microdata.workers import aggregated_by_workers
 
 if TYPE_CHECKING:
     from csp.tables.table import Table

@@ -3,8 +3,7 @@
 A contributor who reports to one inner cell only is one contribution of equal size in every margin
 above it: of such contributors the inner cells' counts, sums and largest contributions are enough,
 and they are carried up dimension by dimension. Contributors of several inner cells are summed anew
-in every margin. Records come in batches, each contributor's in one of them, so that no more than a
-batch is in memory beside the cells.
+in every margin.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.microdata.combinations import (
@@ -28,52 +26,15 @@ from csp.tables.microdata.combinations import (
     first_of,
     starts_of,
 )
+from csp.tables.microdata.records import Records, Size, batches
 
-__all__ = [
-    "MAX_BATCH",
-    "Grouped",
-    "Partial",
-    "Records",
-    "Tally",
-    "batches",
-    "group",
-]
-
-# Transformed contributions and their weighted sums must stay inside int64.
-_LIMIT = 2.0**62
-
-MAX_BATCH = 2**22
-"""Most records of one batch."""
+__all__ = ["Grouped", "Partial", "Tally", "group"]
 
 _MOST_FLOORS = 2**22
 """Combinations up to which the least of the largest contributions is kept for each."""
 
 _MOST_PAIRS = 2**22
 """Pairs of a cell and a contributor, about, that are summed at once."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Records:
-    """Microdata as integers.
-
-    Attributes
-    ----------
-    positions : tuple of (n,) int64
-        For each dimension, the position of the record's code in the hierarchy (a leaf).
-    amount : (n,) int64
-        Contribution of each record.
-    weight : (n,) int64
-        Weight in units of ``10**-weight_scale``, positive.
-    weight_scale : int
-    contributor : (n,) int64 or None
-        Who the record belongs to; None if every record is its own contributor.
-    """
-
-    positions: tuple[NDArray[np.int64], ...]
-    amount: NDArray[np.int64]
-    weight: NDArray[np.int64]
-    weight_scale: int
-    contributor: NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,32 +85,6 @@ def group(
     for batch in batches(records):
         tally.add(batch)
     return tally.result()
-
-
-def batches(records: Records) -> Iterator[Records]:
-    """Batches of records that split no contributor, if that is possible."""
-    n = len(records.amount)
-    if n <= MAX_BATCH:
-        yield records
-        return
-    order = None if records.contributor is None else np.argsort(records.contributor, kind="stable")
-    start = 0
-    while start < n:
-        stop = min(start + MAX_BATCH, n)
-        if order is not None and records.contributor is not None and stop < n:
-            owner = records.contributor[order[start:]]
-            first = int(np.searchsorted(owner, owner[stop - start]))
-            stop = start + (first or int(np.searchsorted(owner, owner[0], side="right")))
-        taken = slice(start, stop) if order is None else order[start:stop]
-        owners = None if records.contributor is None else records.contributor[taken]
-        yield Records(
-            tuple(position[taken] for position in records.positions),
-            records.amount[taken],
-            records.weight[taken],
-            records.weight_scale,
-            owners,
-        )
-        start = stop
 
 
 _Known = tuple[dict[bool, Sums], dict[bool, Largest]]
@@ -216,7 +151,7 @@ class Partial:
     sides : tuple
         See `_Side.known`.
     smallest : int
-    size : _Size
+    size : Size
     owned : bool
         Whether records have contributors.
     """
@@ -224,7 +159,7 @@ class Partial:
     sums: Sums
     sides: tuple[_Known, ...]
     smallest: int
-    size: _Size
+    size: Size
     owned: bool
 
 
@@ -256,7 +191,7 @@ class Tally:
         sides = 0 if not top else 2 if negative == "split" else 1
         self._sides = [_Side(top, self._combinations) for _ in range(sides)]
         self._smallest = 0
-        self._size = _Size()
+        self._size = Size()
         self._owned = False
 
     def add(self, records: Records) -> None:
@@ -449,68 +384,3 @@ def _filled(
     tops[rows, column] = largest.amount - shift
     ids[rows, column] = largest.owner
     return tops, ids
-
-
-@dataclass(frozen=True, slots=True)
-class _Size:
-    """How large sums of the records can become, in floats.
-
-    The largest sum of any cell is at most that of all records, each moved by the shift.
-
-    Attributes
-    ----------
-    weighted, weight : float
-        Sum of weights times absolute amounts, and of weights.
-    amount, n : float
-        Sum of absolute amounts where contributors have several records, the largest one otherwise;
-        with how many records, or 1.
-    weight_scale : int
-    unweighted : bool
-        Whether every weight is one.
-    """
-
-    weighted: float = 0.0
-    weight: float = 0.0
-    amount: float = 0.0
-    n: float = 0.0
-    weight_scale: int = 0
-    unweighted: bool = True
-
-    def with_records(self, records: Records) -> _Size:
-        """Return the size with more records."""
-        amount = np.abs(records.amount).astype(np.float64)
-        weight = records.weight.astype(np.float64)
-        owned = records.contributor is not None
-        found = _Size(
-            float((weight * amount).sum()),
-            float(weight.sum()),
-            float(amount.sum()) if owned else float(amount.max(initial=0)),
-            float(len(amount)),
-            records.weight_scale,
-            bool((records.weight == 10**records.weight_scale).all()),
-        )
-        return self.joined(found, owned=owned)
-
-    def joined(self, other: _Size, *, owned: bool) -> _Size:
-        """Return the size of both."""
-        return _Size(
-            self.weighted + other.weighted,
-            self.weight + other.weight,
-            self.amount + other.amount if owned else max(self.amount, other.amount),
-            self.n + other.n if owned else 1.0,
-            other.weight_scale,
-            self.unweighted and other.unweighted,
-        )
-
-    def check(self, shift: int = 0) -> None:
-        """Refuse what could overflow int64, before any arithmetic on it."""
-        if self.weighted + shift * self.weight > _LIMIT or 4 * self.weight > _LIMIT:
-            msg = (
-                "the sum of the contributions is beyond 2**62 units; use fewer decimals (of values "
-                "or weights) or a larger unit"
-            )
-            raise InputError(msg)
-        # A single contribution stands at the scale of weight times value, whatever its own weight.
-        if (self.amount + shift * self.n) * 10.0**self.weight_scale > _LIMIT:
-            msg = "a contribution is beyond 2**62 units; use fewer decimals (of values or weights)"
-            raise InputError(msg)

@@ -3,20 +3,19 @@
 The frame is read twice. First every partition tells its codes, how many decimals its numbers have
 and what is wrong with them. Then the records of every contributor are brought together, in ranges
 of contributors that follow each other in the order of their identifiers, and every range is added
-up where it lies, as a batch of `csp.tables.microdata.grouping`. Workers join the cells of several
+up where it lies, as a batch of `csp.tables.microdata.records`. Workers join the cells of several
 ranges. What comes back are cells with their sums, counts and largest contributions, all of them
 integers, so that it is the table of the same records in memory.
 """
 
 from __future__ import annotations
 
-import pickle
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,6 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE
 from csp.tables.columns import (
-    check_names,
     library_of,
     numbered_codes,
     numbered_owners,
@@ -40,28 +38,18 @@ from csp.tables.microdata.contributions import (
     found_of,
     numbers_of,
 )
-from csp.tables.microdata.grouping import MAX_BATCH, Partial, Records, Tally, batches
+from csp.tables.microdata.grouping import Partial, Tally
+from csp.tables.microdata.partitioned import COLUMNS, partitioned, refusing
+from csp.tables.microdata.records import MAX_BATCH, Records, batches
 from csp.tables.units import NotUnits, to_units
 
-__all__ = ["aggregated_by_workers", "has_workers"]
+__all__ = ["aggregated_by_workers"]
 
 _STEP = 4096
 """Of this many records, in the order of their contributors, one says where ranges may end."""
 
-_FEW = 8
-"""Number of answers of partitions that are joined to one."""
-
 _MOST = 2**32
 """More contributors than a range has: the number of the range times this is added to theirs."""
-
-_COLUMNS = ("part", "leaf", "amount", "weight", "owner")
-"""Records on their way to the others of their contributor."""
-
-
-def has_workers(data: Any) -> bool:
-    """Whether data is a frame of Dask or Spark."""
-    _, method = _ENGINES.get(library_of(data), (None, ""))
-    return type(data).__name__ == "DataFrame" and hasattr(data, method)
 
 
 def aggregated_by_workers(
@@ -91,7 +79,7 @@ def aggregated_by_workers(
             f"workers of {library_of(data)} have limits of their own, so leave it out"
         )
         raise InputError(msg)
-    frame: _Frame = _ENGINES[library_of(data)][0].of(data, wanted.columns)
+    frame = partitioned(data, wanted.columns)
     say = progress or (lambda stage: None)
     say(Stage("reading codes"))
     # What may not travel to a worker, or has no business there, stays here.
@@ -126,7 +114,7 @@ def aggregated_by_workers(
     if wanted.contributor is not None:
         frame = frame.shuffled(partial(_ranged, plan), len(ends) + 1)
     answers = frame.each(partial(_added_up, plan), partial(_joined, plan), len(looks))
-    found = _refusing(partial(_joined, plan), answers)
+    found = refusing(partial(_joined, plan), answers)
     if isinstance(found, str):
         raise InputError(found)
     if found.n != n:
@@ -230,14 +218,6 @@ class _Cells(NamedTuple):
     cells: Partial
 
 
-def _refusing(function: Callable[[Any], Any], frame: Any) -> Any:
-    """Return errors as texts: engines wrap an exception in pages of their own."""
-    try:
-        return function(frame)
-    except InputError as error:
-        return error.template
-
-
 def _columns(wanted: Wanted, frame: Any) -> dict[str, NDArray[Any]]:
     """Columns of a partition, by their names in the data."""
     arrays = read_columns(frame, [f"c{i}" for i in range(len(wanted.columns))]).arrays
@@ -300,14 +280,14 @@ def _placed(plan: _Plan, frame: Any) -> dict[str, NDArray[Any]]:
 def _ranged(plan: _Plan, frame: Any) -> dict[str, NDArray[Any]]:
     """Find the range of every record's contributor."""
     found = _placed(plan, frame)
-    return {name: found[name] for name in _COLUMNS}
+    return {name: found[name] for name in COLUMNS}
 
 
 def _added_up(plan: _Plan, frame: Any) -> _Cells:
     """Cells of the records of a partition, one range of contributors after the other."""
     if plan.wanted.contributor is None:
         return _range(plan, 0, _placed(plan, frame))
-    arrays = dict(zip(_COLUMNS, read_columns(frame, _COLUMNS).arrays, strict=True))
+    arrays = dict(zip(COLUMNS, read_columns(frame, COLUMNS).arrays, strict=True))
     parts = np.unique(arrays["part"]).tolist()
     of_part = ({name: a[arrays["part"] == part] for name, a in arrays.items()} for part in parts)
     return _joined(plan, [_range(plan, p, a) for p, a in zip(parts, of_part, strict=True)])
@@ -340,122 +320,3 @@ def _joined(plan: _Plan, found: Sequence[_Cells | str]) -> _Cells:
             owners |= one.owners
             n += one.n
     return _Cells(owners, n, tally.partial())
-
-
-# ---- engines -------------------------------------------------------------------------------------
-
-
-class _Frame(Protocol):
-    """A frame in partitions, its columns c0, c1, ... or `_COLUMNS`."""
-
-    def each(
-        self, function: Callable[[Any], Any], join: Callable[[Any], Any] | None = None, n: int = 0
-    ) -> list[Any]:
-        """Ask each of n partitions, in their order; an error is a text.
-
-        With `join`, which makes one answer of several, few answers come back.
-        """
-
-    def shuffled(self, function: Callable[[Any], dict[str, NDArray[Any]]], parts: int) -> _Frame:
-        """Bring records that a function makes of each partition together by their part."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Dask:
-    frame: Any
-
-    @classmethod
-    def of(cls, data: Any, names: Sequence[str]) -> _Dask:
-        """Take some columns of a frame."""
-        places = _columns_of(names, data.columns)
-        return cls(data[list(names)].rename(columns=dict(zip(names, places, strict=True))))
-
-    def each(
-        self, function: Callable[[Any], Any], join: Callable[[Any], Any] | None = None, n: int = 0
-    ) -> list[Any]:
-        import dask
-
-        asked = dask.delayed(partial(_refusing, function))
-        found = [asked(part) for part in self.frame.to_delayed()]
-        while join is not None and len(found) > 1:
-            asked = dask.delayed(partial(_refusing, join))
-            found = [asked(found[k : k + _FEW]) for k in range(0, len(found), _FEW)]
-        return list(dask.compute(*found))
-
-    def shuffled(self, function: Callable[[Any], dict[str, NDArray[Any]]], parts: int) -> _Dask:
-        kinds = {name: "string" if name == "owner" else "int64" for name in _COLUMNS}
-        made = self.frame.map_partitions(partial(_pandas, function), meta=kinds)
-        return _Dask(made.shuffle("part", npartitions=parts))
-
-
-def _pandas(function: Callable[[Any], dict[str, NDArray[Any]]], frame: Any) -> Any:
-    import pandas
-
-    return pandas.DataFrame(function(frame)).astype({"owner": "string"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Spark:
-    frame: Any
-
-    @classmethod
-    def of(cls, data: Any, names: Sequence[str]) -> _Spark:
-        """Take some columns of a frame."""
-        places = _columns_of(names, data.columns)
-        # By their place, since Spark takes names that differ in case only for one.
-        renamed = data.toDF(*[f"x{i}" for i in range(len(data.columns))])
-        kept = [f"x{data.columns.index(name)}" for name in names]
-        return cls(renamed.select(*kept).toDF(*places))
-
-    def each(
-        self, function: Callable[[Any], Any], join: Callable[[Any], Any] | None = None, n: int = 0
-    ) -> list[Any]:
-        def asked(frame: Any) -> dict[str, Any]:
-            return {"found": [pickle.dumps(_refusing(function, frame))]}
-
-        def joined(frame: Any) -> dict[str, Any]:
-            assert join is not None
-            found = [pickle.loads(one) for one in frame["found"].to_pylist()]
-            return {"found": [pickle.dumps(_refusing(join, found))]}
-
-        found = self.frame.mapInArrow(_arrow(asked), "found binary")
-        while join is not None and n > 1:
-            n = -(-n // _FEW)
-            found = found.repartition(n).mapInArrow(_arrow(joined), "found binary")
-        return [pickle.loads(row[0]) for row in found.collect()]
-
-    def shuffled(self, function: Callable[[Any], dict[str, NDArray[Any]]], parts: int) -> _Spark:
-        kinds = [f"{name} {'string' if name == 'owner' else 'bigint'}" for name in _COLUMNS]
-        made = self.frame.mapInArrow(_arrow(function), ", ".join(kinds))
-        return _Spark(made.repartition(parts, "part"))
-
-
-def _arrow(function: Callable[[Any], Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Take a partition as Spark gives it, in batches, all of these at once."""
-
-    def asked(taken: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow
-
-        found = list(taken)
-        if found:  # an empty partition has not even columns
-            yield pyarrow.RecordBatch.from_pydict(function(pyarrow.Table.from_batches(found)))
-
-    return asked
-
-
-def _columns_of(names: Sequence[str], known: Sequence[Any]) -> list[str]:
-    """Check names of columns; returns what the columns are called on the workers."""
-    check_names(names, known)
-    for name in names:
-        if list(known).count(name) > 1:
-            msg = f"the frame has two columns {name!r}; rename one of them"
-            raise InputError(msg)
-    return [f"c{i}" for i in range(len(names))]
-
-
-_ENGINES: dict[str, tuple[Any, str]] = {
-    "dask": (_Dask, "to_delayed"),
-    "dask_expr": (_Dask, "to_delayed"),  # where it was for a while
-    "pyspark": (_Spark, "mapInArrow"),
-}
-"""By library: what a frame becomes, and the method by which it is recognised."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import csp.tables.microdata.combinations
 import csp.tables.microdata.from_microdata
 import csp.tables.microdata.grouping
+import csp.tables.microdata.records
 from csp import Hierarchy, InputError, Mechanism, Table
 from csp.tables.columns import numbered_codes, numbered_owners, text_codes
 from csp.tables.link import link
@@ -79,7 +80,7 @@ def test_batches_do_not_show(data, options, batch, pairs, keys):
     options.setdefault("negative", "abs")
     whole = everything(tabulated(data, **options))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csp.tables.microdata.grouping, "MAX_BATCH", batch)
+        patch.setattr(csp.tables.microdata.records, "MAX_BATCH", batch)
         patch.setattr(csp.tables.microdata.grouping, "_MOST_PAIRS", pairs)
         for module in (csp.tables.microdata.combinations, csp.tables.microdata.grouping):
             patch.setattr(module, "KEYS", keys)

@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 from csp import Problem, Table
 from csp.clock import UNLIMITED
 from csp.solve.cuts import Cut
-from csp.solve.exact import relaxation
-from csp.solve.exact.relaxation import NodeRelaxation
+from csp.solve.exact import node_relaxation
+from csp.solve.exact.node_relaxation import NodeRelaxation
 
 
 def least_cost(
@@ -38,8 +38,8 @@ def test_rows_that_wait_in_the_pool_are_kept_and_empty_nodes_are_proved(seed: in
     problem = Problem.of(table, np.zeros(n, bool), cost=rng.integers(1, 9, n))
     cuts: list[Cut] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relaxation, "_OLD", 0)
-        patch.setattr(relaxation, "_LEAVING", 0.0)
+        patch.setattr(node_relaxation, "_OLD", 0)
+        patch.setattr(node_relaxation, "_LEAVING", 0.0)
         lp = NodeRelaxation(problem, np.ones(n, bool), [], 0)
         for _ in range(6):
             cells = np.flatnonzero(rng.random(n) < 0.4)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from csp import Problem, Table, Unprotectable, suppress
 from csp.rules import MinFrequency
-from csp.solve.exact import cut_loop, relaxation
+from csp.solve.exact import cut_loop, node_relaxation
 from csp.solve.exact import tree as branch
 from tests.support import oracles
 from tests.support.shared import examples
@@ -44,8 +44,8 @@ def bare_tree(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         monkeypatch.setattr(cut_loop, phase, nothing)
     monkeypatch.setattr(cut_loop, "branch", noted)
     monkeypatch.setattr(branch, "_DISTINCT", 1)
-    monkeypatch.setattr(relaxation, "_OLD", 1)
-    monkeypatch.setattr(relaxation, "_LEAVING", 0.0)
+    monkeypatch.setattr(node_relaxation, "_OLD", 1)
+    monkeypatch.setattr(node_relaxation, "_LEAVING", 0.0)
     return said
 
 

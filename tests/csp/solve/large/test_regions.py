@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 from csp import InputError, Problem, suppress
 from csp.clock import UNLIMITED
-from csp.solve.large import regions
+from csp.solve.large import region_programs, regions
 from csp.solve.witnesses.axes import Axes
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder
@@ -48,7 +48,7 @@ def posed(problem: Problem) -> tuple[Problem, Field, Book, Builder] | None:
     return problem, field, book, builder
 
 
-def as_pattern(field: Field, region: regions.Region, x: np.ndarray[Any, Any]) -> Any:
+def as_pattern(field: Field, region: region_programs.Region, x: np.ndarray[Any, Any]) -> Any:
     """What is suppressed if these cells of a region are."""
     pattern = field.problem.forced | field.problem.free
     pattern[region.cells[region.inside]] = x
@@ -72,7 +72,7 @@ def test_what_a_region_asks_for_holds_for_every_minimal_pattern(structure: str) 
         region = regions.region_of(book, field.price, everything, whole)
         if region is None:
             return
-        search = regions._Search(region, np.random.default_rng(0))
+        search = region_programs._Search(region, np.random.default_rng(0))
         rows, lower = [*region.rows.toarray()], [*region.lower]
         add = search._add
 
@@ -108,7 +108,7 @@ def test_what_a_cut_refuses_leaves_its_requirement_unmet() -> None:
     everything = field.problem.forced | field.problem.free
     region = regions.region_of(book, field.price, everything, np.arange(len(everything)))
     assert region is not None
-    search, cuts = regions._Search(region, np.random.default_rng(0)), []
+    search, cuts = region_programs._Search(region, np.random.default_rng(0)), []
     made = search._cut
 
     def noted(p: int, sign: float, need: float, suppressed: Any) -> Any:
@@ -158,7 +158,7 @@ def test_a_proposal_costs_less_and_its_witnesses_hold(structure: str) -> None:
         everything = problem.forced | problem.free
         whole = np.arange(problem.table.n_cells)
         region = regions.region_of(book, field.price, everything, whole)
-        proposal = None if region is None else regions.propose(region, 1)
+        proposal = None if region is None else region_programs.propose(region, 1)
         if proposal is None:
             return
         pattern = everything.copy()
