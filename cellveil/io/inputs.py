@@ -16,7 +16,7 @@ from cellveil.io.source import Source
 from cellveil.render.screen import say
 from csp.errors import InputError
 from csp.formats.apriori import Statement, read_apriori
-from csp.formats.delimited import is_parquet
+from csp.formats.parquet import is_parquet
 from csp.formats.reading import regular_file
 from csp.problem.jj import read_jj
 from csp.problem.problem import Problem

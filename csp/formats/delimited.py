@@ -1,4 +1,4 @@
-"""Tables as text with separators (.csv, .tsv, .txt, perhaps .gz), and .parquet files."""
+"""Tables as text with separators: .csv, .tsv, .txt, perhaps .gz."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from csp.errors import InputError, argument
 from csp.formats import reading
+from csp.formats.parquet import literal
 from csp.formats.reading import chunks, encoding_name, regular_file
 
 if TYPE_CHECKING:
@@ -26,10 +27,7 @@ __all__ = [
     "TITLE",
     "TextFile",
     "check_plain",
-    "connected",
     "header",
-    "is_parquet",
-    "open_parquet",
     "open_text",
 ]
 
@@ -46,7 +44,6 @@ _SIGNS = (",", ".", '"', "NA")
 _ENDS = tuple(sign + end for sign in SEPARATORS for end in "\n\r")
 _NEVER = "\x1f"
 _HEAD = 2**20
-_MOST_ROWS = 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,128 +121,6 @@ def check_plain(file: TextFile) -> None:
             "texts (--sep, --decimal, --encoding, --na) do not apply to it"
         )
         raise InputError(msg)
-
-
-def is_parquet(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is .parquet rather than text, by its name.
-
-    Raises
-    ------
-    InputError
-        If the file is not an ordinary one, or its name has another suffix.
-    """
-    regular_file(path)
-    kinds = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
-    kind = kinds[-2] if kinds[-1:] == [".gz"] and len(kinds) > 1 else "".join(kinds[-1:])
-    if kind not in {".csv", ".tsv", ".txt", ".parquet"}:
-        msg = f"{str(path)!r} is neither .csv nor .parquet; convert it to one of them"
-        raise InputError(msg)
-    return kind == ".parquet"
-
-
-@contextmanager
-def connected(
-    path: str | os.PathLike[str], kind: str, folder: str | None = None, memory: int | None = None
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Connect to DuckDB, which loads nothing from elsewhere; its errors speak of the file.
-
-    Parameters
-    ----------
-    path : path-like
-    kind : {"csv", "parquet"}
-    folder : str, optional
-        Where the database and what does not fit into memory are kept; otherwise all stays in
-        memory.
-    memory : int, optional
-        Bytes that DuckDB may take.
-    """
-    import duckdb
-
-    alone: dict[str, str | bool | int | float | list[str]] = {
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        "temp_directory": folder or "",  # no copy of the data is spilled into the working folder
-    }
-    if memory is not None:
-        alone["memory_limit"] = f"{memory // 10**6}MB"
-        # The database lives for one run: to pack it takes longer than to write it.
-        alone["force_compression"] = "uncompressed"
-    place = ":memory:" if folder is None else str(Path(folder) / "records.duckdb")
-    with duckdb.connect(place, config=alone) as connection:
-        try:
-            yield connection
-        except (duckdb.OutOfMemoryException, MemoryError) as error:
-            mend = f"give more of it ({argument('memory')})"
-            if folder is None:
-                limit = argument("memory", "2GB")
-                mend = f"read fewer columns or records, or give {limit} to tabulate within that"
-            msg = f"{str(path)!r} does not fit into memory; {mend}"
-            raise InputError(msg) from error
-        except duckdb.Error as error:
-            line = re.search(r"Line: *([0-9]+)", str(error))
-            where = f" at line {line[1]}" if line else ""
-            mend = {
-                "csv": "has it as many fields as line 1, and are its quotes closed?",
-                "ibis": "does the expression run on its backend?",
-            }.get(kind, "the file is damaged or something else")
-            msg = f"{str(path)!r} cannot be read as {kind}{where}; {mend}"
-            error.args = (msg,)  # the library's text may quote the data
-            raise InputError(msg) from None
-
-
-# ---- parquet -------------------------------------------------------------------------------------
-
-
-def open_parquet(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[str]) -> Any:
-    """Relation of a .parquet file.
-
-    Raises
-    ------
-    InputError
-        If two columns differ only in case, which the reader would rename.
-    """
-    name = _literal(regular_file(path))
-    _check_rows(connection, name, path)
-    listed = connection.execute("SELECT name, num_children FROM parquet_schema(?)", [name])
-    (_, left), *fields = listed.fetchall()
-    names: list[str] = []
-    inside = 0
-    for field, children in fields:
-        if inside:
-            inside += int(children or 0) - 1
-        elif len(names) < left:
-            names.append(field)
-            inside = int(children or 0)
-    _check_case(names, path)
-    return connection.read_parquet(name, hive_partitioning=False)
-
-
-def _check_rows(connection: Any, name: str, path: str | os.PathLike[str]) -> None:
-    """Refuse a file whose records, one pointer each, fill the memory; a few bytes can claim so."""
-    found = connection.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [name])
-    rows = int(found.fetchone()[0] or 0)
-    if not 0 <= rows <= _MOST_ROWS:
-        msg = f"{str(path)!r} has {rows} records, more than {_MOST_ROWS}; read it in parts"
-        raise InputError(msg)
-
-
-def _literal(path: Path) -> str:
-    """Name of a file for a reader that would take it for a pattern: every sign means itself."""
-    return re.sub(r"([*?\[])", r"[\1]", str(path))
-
-
-def _check_case(names: Sequence[str], path: str | os.PathLike[str]) -> None:
-    first: dict[str, str] = {}
-    for name in names:
-        if first.setdefault(name.lower(), name) != name:
-            msg = (
-                f"{str(path)!r} has columns {first[name.lower()]!r} and {name!r}, which differ in "
-                "case only; rename one of them"
-            )
-            raise InputError(msg)
-
-
-# ---- text ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,11 +217,11 @@ def open_text(connection: duckdb.DuckDBPyConnection, file: TextFile) -> Iterator
         try:
             if any(separator == end[0] for end in scan.signs & set(_ENDS)):
                 wider = connection.read_csv(
-                    _literal(path), columns=fields | {f"c{len(names)}": "VARCHAR"},
+                    literal(path), columns=fields | {f"c{len(names)}": "VARCHAR"},
                     null_padding=True, parallel=False, na_values=_NEVER, **written,
                 )  # fmt: skip
                 _check_ends(file, wider, len(names))
-            relation = connection.read_csv(_literal(path), columns=fields, **written)
+            relation = connection.read_csv(literal(path), columns=fields, **written)
             yield Opened(relation, names, found, signs, title)
         except duckdb.Error as error:
             if not title or sum(map(bool, names)) > 1:

@@ -12,18 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.formats.delimited import (
-    SEPARATORS,
-    TITLE,
-    TextFile,
-    check_plain,
-    connected,
-    header,
-    is_parquet,
-    open_parquet,
-    open_text,
-)
+from csp.formats.delimited import SEPARATORS, TITLE, TextFile, check_plain, header, open_text
 from csp.formats.marks import with_points, without_missing
+from csp.formats.parquet import connected, is_parquet, open_parquet
 from csp.formats.reading import encoding_name
 from csp.tables.units import is_missing, unmasked
 

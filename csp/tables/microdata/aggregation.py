@@ -19,15 +19,9 @@ from typing import Any
 import numpy as np
 
 from csp.errors import InputError, argument
-from csp.formats.delimited import (
-    Opened,
-    check_plain,
-    connected,
-    is_parquet,
-    open_parquet,
-    open_text,
-)
+from csp.formats.delimited import Opened, check_plain, open_text
 from csp.formats.marks import undeclared_na, with_points
+from csp.formats.parquet import connected, is_parquet, open_parquet
 from csp.memory import size_text, taken_memory
 from csp.tables.columns import (
     TextFile,
