@@ -46,7 +46,7 @@ def test_experiments_write_every_file_and_go_on(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     out = tmp_path / "out"
     words = ("matching", "-o", out, "--sides", "4", "--scenarios", "plain,positive",
-             "--timings", 2)  # fmt: skip
+             "--timings", 1)  # fmt: skip
     first = run(*words, "--tables", 4)
     assert first.exit_code == 0, first.stderr
     for name in (
