@@ -8,14 +8,14 @@ from fractions import Fraction
 from csp.errors import InputError
 from csp.exact import units_text
 from csp.release.release import Release
+from csp.tables import codes
 
 __all__ = ["cell_name", "joined", "number", "position", "relation_name", "signed"]
 
 
 def cell_name(release: Release, cell: int) -> str:
     """Name of a cell: its dimensions and codes."""
-    pairs = zip(release.names, release.labels[cell], strict=False)
-    return "(" + ", ".join(f"{name}={code}" for name, code in pairs) + ")"
+    return codes.cell_name(release.names, release.labels[cell])
 
 
 def position(release: Release, cell: int | Sequence[str]) -> int:

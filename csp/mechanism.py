@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import expect, named_errors, named_init
+from csp.calls import check_choice, expect, named_errors, named_init
 from csp.decoys.decoys import Decoys, number_of
 from csp.errors import CellveilError, InputError, OutOfTime, argument
 from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
@@ -122,9 +122,7 @@ class Mechanism:
                 f"{argument('width')} as well"
             )
             raise InputError(msg)
-        if self.margins not in ("suppress", "publish"):
-            msg = f"margins must be 'suppress' or 'publish', got {self.margins!r}"
-            raise InputError(msg)
+        check_choice("margins", self.margins, ("suppress", "publish"))
         if not callable(self.cost) and self.cost not in ("unit", "value"):
             msg = f"cost must be 'unit', 'value' or a function of the table, got {self.cost!r}"
             raise InputError(msg)

@@ -17,6 +17,7 @@ from attacks.bayes.priors import Prior, PriorWeights, uniform
 from attacks.fibre.consistent_tables import Fibre, check_size
 from attacks.fibre.feasible_intervals import feasible
 from csp.audits.intervals import intervals
+from csp.calls import check_choice
 from csp.clock import Clock
 from csp.errors import InputError, argument
 from csp.release.completion import complete
@@ -94,9 +95,7 @@ def parameter_bounds(
     ParameterBounds(threshold_from=2, threshold_to=11, width_to=17)
     """
     clock = Clock.of(time_limit)
-    if margins not in ("suppress", "publish"):
-        msg = f"margins must be 'suppress' or 'publish', got {margins!r}"
-        raise InputError(msg)
+    check_choice("margins", margins, ("suppress", "publish"))
     # A threshold of 1 makes nothing sensitive but an empty cell, and that only if zeros are.
     start, end, width = 1, math.inf, math.inf
     hidden = []

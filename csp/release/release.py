@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.tables.codes import Labels
+from csp.tables.codes import Labels, cell_name
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
 
@@ -133,10 +133,9 @@ class Release:
         turned = Labels(hidden.codes[:, order], [hidden.categories[d] for d in order])
         places = Labels.of(table.labels).places(turned)
         if (places < 0).any():
-            label = turned[int(np.argmax(places < 0))]
-            shown = ", ".join(f"{n}={c}" for n, c in zip(table.names, label, strict=True))
+            shown = cell_name(table.names, turned[int(np.argmax(places < 0))])
             msg = (
-                f"cell ({shown}) was suppressed in the earlier release and the table has no "
+                f"cell {shown} was suppressed in the earlier release and the table has no "
                 "such cell; keep the categories of the earlier release, or add it with value 0"
             )
             raise InputError(msg)

@@ -15,13 +15,18 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 
-__all__ = ["Labels"]
+__all__ = ["Labels", "cell_name"]
 
 _BLOCK = 2**16
 """Labels that are made at once while all of them are read."""
 
 _SHOWN = 1000
 """Most labels that are shown in full."""
+
+
+def cell_name(names: Sequence[str], label: Sequence[str]) -> str:
+    """Name of a cell for messages: its dimensions and codes."""
+    return "(" + ", ".join(f"{n}={c}" for n, c in zip(names, label, strict=False)) + ")"
 
 
 class Labels(Sequence[tuple[str, ...]]):

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, Number, exact, most_text, number_text
+from csp.tables.codes import cell_name
 from csp.tables.columns import read_columns, text_codes
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
-from csp.tables.hierarchies.totals import check_leaves, total_codes
+from csp.tables.hierarchies.totals import check_known, check_leaves, dimension_names, total_codes
 from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up
 from csp.tables.units import column_units
 
@@ -99,18 +101,9 @@ def table_from_frame(
         not all, and columns of contributors or bounds when margins must be computed, since those
         do not add up.
     """
-    names = (by,) if isinstance(by, str) else tuple(by)
-    if not names or len(set(names)) < len(names):
-        msg = f"by must name at least one column and none twice; got {list(names)}"
-        raise InputError(msg)
-    if absent not in ("error", "zero"):
-        msg = f"absent {absent!r} is not 'error' or 'zero'"
-        raise InputError(msg)
-    given = dict(hierarchies or {})
-    for name in given:
-        if name not in names:
-            msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
-            raise InputError(msg)
+    names, given = dimension_names(by), dict(hierarchies or {})
+    check_choice("absent", absent, ("error", "zero"))
+    check_known(given, names)
     top = (top,) if isinstance(top, str) else tuple(top)
     extra = [name for name in (value, count, *top, lower, upper) if name is not None]
     columns = read_columns(data, [*names, *extra], extra)
@@ -212,10 +205,6 @@ def _dimensions(
     return trees, positions
 
 
-def _cell(names: Sequence[str], label: Sequence[str]) -> str:
-    return "(" + ", ".join(f"{n}={c}" for n, c in zip(names, label, strict=True)) + ")"
-
-
 def _check_duplicates(
     cells: NDArray[np.int64], names: tuple[str, ...], labels: Sequence[tuple[str, ...]]
 ) -> None:
@@ -225,7 +214,7 @@ def _check_duplicates(
         first, second = min((int(order[i + 1]), int(order[i])) for i in same)[::-1]
         msg = (
             f"rows {first + 1} and {second + 1} are both cell "
-            f"{_cell(names, labels[int(cells[first])])}; each cell may occur once"
+            f"{cell_name(names, labels[int(cells[first])])}; each cell may occur once"
         )
         raise InputError(msg)
 
@@ -252,7 +241,7 @@ def _check_complete(
     lacking = np.flatnonzero((_reached(cube, trees) & ~cube).ravel())
     if len(lacking):
         msg = (
-            f"the frame has some margins, but not cell {_cell(names, labels[int(lacking[0])])} "
+            f"the frame has some margins, but not cell {cell_name(names, labels[int(lacking[0])])} "
             f"({len(lacking)} margins are missing in all); add them, or leave out all margins to "
             "have them computed"
         )
@@ -292,10 +281,10 @@ def _check_absent(
 ) -> None:
     lacking = np.flatnonzero(_inner(trees).ravel() & ~present)
     if len(lacking) and absent == "error":
-        few = len(lacking) == 1
+        few, first = len(lacking) == 1, cell_name(names, labels[int(lacking[0])])
         msg = (
             f"{len(lacking)} inner {'cell has' if few else 'cells have'} no row, the first "
-            f"{_cell(names, labels[int(lacking[0])])}; add {'it' if few else 'them'}, or say that "
+            f"{first}; add {'it' if few else 'them'}, or say that "
             f"cells without a row are 0 with {argument('absent', 'zero', option='--absent-zero')}"
         )
         raise InputError(msg)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csp.calls import expect
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, UNBOUNDED
-from csp.tables.codes import Labels
+from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 
@@ -80,7 +80,9 @@ def link(*tables: Table) -> Table:
     labels = Labels.union(placed)
     places = [labels.places(part) for part in placed]
     owners = _owners(places, len(labels))
-    shown = _Shown(names, labels)
+
+    def shown(cell: int) -> str:
+        return cell_name(names, labels[cell])
 
     values = _merge([t.values for t in scaled], places, owners, shown, "value")
     lower = np.full(len(labels), -UNBOUNDED, np.int64)
@@ -115,18 +117,6 @@ def link(*tables: Table) -> Table:
         frame=frames.pop() if len(frames) == 1 else "",
         counts=all(table.counts for table in tables),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """Names of the union's cells, for messages."""
-
-    names: tuple[str, ...]
-    labels: Labels
-
-    def __call__(self, index: int) -> str:
-        codes = zip(self.names, self.labels[index], strict=True)
-        return "(" + ", ".join(f"{name}={code}" for name, code in codes) + ")"
 
 
 def _roots(tables: Sequence[Table]) -> dict[str, str]:
@@ -331,7 +321,7 @@ def _merge(
     parts: Sequence[NDArray[Any]],
     places: Sequence[NDArray[np.int64]],
     owners: NDArray[np.int64],
-    shown: _Shown,
+    shown: Callable[[int], str],
     what: str,
 ) -> NDArray[Any]:
     """One array over the union of the cells; shared cells must agree."""
@@ -354,7 +344,7 @@ def _contributors(
     sides: Sequence[Contributors | None],
     places: Sequence[NDArray[np.int64]],
     owners: NDArray[np.int64],
-    shown: _Shown,
+    shown: Callable[[int], str],
 ) -> Contributors | None:
     known = [side for side in sides if side is not None]
     if not known:

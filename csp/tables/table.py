@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from csp.calls import named_errors
 from csp.errors import InputError, NotAdditive, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, most_text, units_text
-from csp.tables.codes import Labels
+from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
 from csp.tables.patterns import as_flags, set_array
 
@@ -150,7 +150,7 @@ class Table:
 
     def cell(self, index: int) -> str:
         """Name of a cell for messages: its dimensions and codes."""
-        return _cell_name(self.names, self.labels[index])
+        return cell_name(self.names, self.labels[index])
 
     def relation(self, row: int) -> str:
         """Describe a relation in words: its total and how many cells add up to it."""
@@ -173,7 +173,7 @@ class Table:
         wanted = tuple(str(code) for code in label)
         found = Labels.of(self.labels).find(wanted)
         if found < 0:
-            msg = f"no cell {_cell_name(self.names, wanted)}; codes are compared as text"
+            msg = f"no cell {cell_name(self.names, wanted)}; codes are compared as text"
             raise InputError(msg)
         return found
 
@@ -324,10 +324,6 @@ def _is_frozen(relations: Any) -> bool:
         and relations.has_canonical_format
         and relations.data.all()
     )
-
-
-def _cell_name(names: Sequence[str], label: Sequence[str]) -> str:
-    return "(" + ", ".join(f"{n}={c}" for n, c in zip(names, label, strict=False)) + ")"
 
 
 def _check_labels(table: Table) -> None:

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from csp.tables.hierarchies.hierarchy import Hierarchy
     from csp.tables.table import Table
 
-__all__ = ["DEFAULT", "check_leaves", "total_codes", "unnoticed_totals"]
+__all__ = [
+    "DEFAULT",
+    "check_known",
+    "check_leaves",
+    "dimension_names",
+    "total_codes",
+    "unnoticed_totals",
+]
 
 DEFAULT = "Total"
 """Code of the total where none is named."""
@@ -47,6 +54,23 @@ _NEARLY_ALL = 0.9
 # A sum of rounded numbers is off by at most half a unit for each. Any other number is as near to it
 # with a chance of some such units in its size; in all lines together it must be this small.
 _CHANCE = 1e-6
+
+
+def dimension_names(by: Sequence[str]) -> tuple[str, ...]:
+    """Columns of the dimensions, of which there must be one at least, and none twice."""
+    names = (by,) if isinstance(by, str) else tuple(by)
+    if not names or len(set(names)) < len(names):
+        msg = f"by must name at least one column and none twice; got {list(names)}"
+        raise InputError(msg)
+    return names
+
+
+def check_known(hierarchies: Mapping[str, Hierarchy], names: Sequence[str]) -> None:
+    """Refuse hierarchies of dimensions that the table does not have."""
+    for name in hierarchies:
+        if name not in names:
+            msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
+            raise InputError(msg)
 
 
 def total_codes(

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
 from csp.memory import memory_size
 from csp.tables.columns import is_ibis, is_relation, native_frame, read_columns
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
-from csp.tables.hierarchies.totals import check_leaves, total_codes
+from csp.tables.hierarchies.totals import check_known, check_leaves, dimension_names, total_codes
 from csp.tables.margins import (
     check_size,
     cube_labels,
@@ -143,16 +144,12 @@ def tabulate(
     >>> table.labels, table.values.tolist(), table.scale
     ((('a',), ('b',), ('Total',)), [55, 20, 75], 1)
     """
-    names = (by,) if isinstance(by, str) else tuple(by)
-    keep = _check_options(names, negative, top, empty)
+    names, keep = dimension_names(by), _check_options(negative, top, empty)
     roots, told = total_codes(total, names)
     notes = _unused(data, contributor, weight)
     data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
     data = native_frame(data)
-    for name in hierarchies:
-        if name not in names:
-            msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
-            raise InputError(msg)
+    check_known(hierarchies, names)
     if contributor in names:
         msg = (
             f"the contributor {contributor!r} is a dimension too, so every inner cell would have "
@@ -300,18 +297,10 @@ def _spread_people(
     )
 
 
-def _check_options(
-    names: tuple[str, ...], negative: str, top: int | None, empty: str | None
-) -> int:
-    if not names or len(set(names)) < len(names):
-        msg = f"by must name at least one column and none twice; got {list(names)}"
-        raise InputError(msg)
-    if negative not in NEGATIVE:
-        msg = f"negative must be one of {', '.join(NEGATIVE)}; got {negative!r}"
-        raise InputError(msg)
-    if empty not in (None, "keep", "drop"):
-        msg = f"empty must be 'keep' or 'drop'; got {empty!r}"
-        raise InputError(msg)
+def _check_options(negative: str, top: int | None, empty: str | None) -> int:
+    check_choice("negative", negative, NEGATIVE)
+    if empty is not None:
+        check_choice("empty", empty, ("keep", "drop"))
     keep = 5 if top is None else top
     if keep < 1:
         msg = f"top must be at least 1, not {keep}; the rules need the largest contributions"

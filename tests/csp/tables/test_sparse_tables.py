@@ -210,7 +210,7 @@ def test_sparse_tables_are_linked_and_protected():
 
 
 def test_what_may_be_dropped():
-    with pytest.raises(InputError, match="empty must be 'keep' or 'drop'; got 'no'"):
+    with pytest.raises(InputError, match="empty 'no' is not one of keep, drop"):
         tabulated({"region": ["1"], "kind": ["a"]}, empty="no")
 
 
