@@ -2,15 +2,12 @@ from attacks.algorithm_known.matching_attack import Matching as Matching
 from attacks.algorithm_known.matching_attack import matching as matching
 from attacks.attack_report import AttackReport as AttackReport
 from attacks.attack_report import report as report
-from attacks.bayes.algorithm_safety import AlgorithmSafety as AlgorithmSafety
 from attacks.bayes.algorithm_safety import algorithm_safety as algorithm_safety
 from attacks.bayes.posterior import Posterior as Posterior
 from attacks.bayes.posterior import posterior as posterior
 from attacks.bayes.priors import normal_counts as normal_counts
 from attacks.bayes.priors import uniform as uniform
 from attacks.bayes.rates import choose_rate as choose_rate
-from attacks.bayes.unknown_mechanism import MechanismPosterior as MechanismPosterior
-from attacks.bayes.unknown_mechanism import ParameterBounds as ParameterBounds
 from attacks.bayes.unknown_mechanism import mechanism_posterior as mechanism_posterior
 from attacks.bayes.unknown_mechanism import parameter_bounds as parameter_bounds
 from attacks.explanations import Explanation as Explanation

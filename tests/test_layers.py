@@ -6,6 +6,7 @@ What these contracts do not see is a module that imports the package it lies in,
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -38,6 +39,15 @@ def test_no_folder_holds_more_than_a_dozen_modules(package: str) -> None:
         if count > MOST_MODULES
     }
     assert not crowded
+
+
+@pytest.mark.parametrize("package", LIBRARY)
+def test_the_docstring_of_a_package_names_its_modules(package: str) -> None:
+    for door in (ROOT / package).rglob("__init__.py"):
+        text = ast.get_docstring(ast.parse(door.read_text(encoding="utf-8"))) or ""
+        named = {part for name in re.findall(r"`([\w.]+)`", text) for part in name.split(".")}
+        modules = {path.stem for path in door.parent.glob("*.py")} - {"__init__", "__main__"}
+        assert modules <= named, (door, modules - named)
 
 
 PACKAGES = (*LIBRARY, "studies", "benchmarks")

@@ -1,8 +1,9 @@
 """The fibre of a release: the integer tables consistent with everything published.
 
 `consistent_tables` has the fibre itself. Below it: `feasible_intervals` of single cells, `counts`
-without listing, `enumeration` under any relations, `network_ranges` where the suppressed cells form
-a network, and the `kernel_basis`, the moves from one table to the next. `samples` draws tables.
+without listing, the `kernel_basis`, which holds the moves from one table to the next, the
+`kernel_walk` along it within `projections`, and `network_ranges` where the suppressed cells form a
+network. `samples` draws tables.
 """
 
 from csp.lazily import lazily

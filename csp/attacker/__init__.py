@@ -2,6 +2,9 @@
 
 Every engine answers ``ends(targets, signs)`` for a part of a pattern (`csp.attacker.view.View`):
 how far cells can move up or down, with exact witnesses and, where there are any, exact proofs.
+`flow` is the engine of networks, by the compiled `maxflow`; `lp` that of all other tables, whose
+answers are made exact in `exact` and `elimination`. `ilp` knows that cells are whole units, and
+`boxes` are the simplest deviations of a cross table.
 """
 
 from __future__ import annotations

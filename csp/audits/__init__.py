@@ -1,5 +1,6 @@
 """Audits: what an attacker can infer from a pattern, as claims checked without a solver.
 
 `claims` is what one has to trust: claims in whole numbers and their check. `intervals` makes claims
-for all cells, `violations` and `singletons` say which requirements fail, and against whom.
+for all cells, `violations` and `singletons` say which requirements fail, and against whom; `audit`
+judges a pattern by all of them.
 """

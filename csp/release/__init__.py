@@ -1,1 +1,4 @@
-"""What the public sees of a protected table."""
+"""What the public sees of a protected table.
+
+`release` is that and nothing else; `completion` finds a whole-number table that agrees with it.
+"""

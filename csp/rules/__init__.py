@@ -5,6 +5,10 @@ and of Torra and Navarro-Arribas (2023), section 2.3. Everything is computed in 
 cell exactly on a threshold never flips by rounding. Rules combine with ``|``; any function of a
 table joins in.
 
+`base` is what all rules share and `sensitivity` what they say of a table. `concentration` has
+dominance, p% and pq, `frequency` the rules of counts, zeros and cells named by hand, `unions` those
+of sums of suppressed cells. `parse` reads rules from text, `inspection` tries them on data.
+
 Examples
 --------
 >>> from csp.rules import MinFrequency, PPercent, parse_rules

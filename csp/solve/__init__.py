@@ -1,4 +1,10 @@
-"""Secondary suppression: the cheapest pattern that keeps every promise, with proof."""
+"""Secondary suppression: the cheapest pattern that keeps every promise, with proof.
+
+An engine for each kind of table is in a folder: `exact` (cuts and a tree, for proofs), `network`,
+`general`, `small`, `large` and `ilp`; `witnesses` are the deviations that most of them keep. They
+share `cuts`, the `incumbent` of a search, the `order` of equally cheap patterns, the `result`, the
+`fallback` of a run that found nothing, and the words for a problem that is `unprotectable`.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Patterns of tables that are networks: two-way tables, and hierarchies in one dimension of two.
 
-`paths` makes patterns of cheapest paths, `separate` finds violated requirements by minimum cuts,
-`node_cuts` keeps cuts of large tables as sets of nodes.
+`network` is the graph of the cells that a pattern may hide; `paths` makes patterns of cheapest
+paths in it, `separate` finds violated requirements by minimum cuts, `node_cuts` keeps cuts of large
+tables as sets of nodes.
 """

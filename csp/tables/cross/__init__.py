@@ -1,1 +1,4 @@
-"""Tables as people know them: rows by columns, further dimensions as panels."""
+"""Tables as people know them: rows by columns, further dimensions as panels.
+
+`layout` says which cell stands where, `html` shows it.
+"""

@@ -1,6 +1,6 @@
 """Tables of microdata: records added up in memory, in files, or by the workers that hold them.
 
-`contributions` says what is wanted and what records contribute, `combinations` and `grouping` add
-up in memory, in batches of `records`, `aggregation` where the records lie (`duckdb_records`),
-`workers` on a cluster, by way of `partitioned` frames.
+`from_microdata` is the door. `contributions` says what is wanted and what records contribute,
+`combinations` and `grouping` add up in memory, in batches of `records`, `aggregation` where the
+records lie (`duckdb_records`), `workers` on a cluster, by way of `partitioned` frames.
 """
