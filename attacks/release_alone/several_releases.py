@@ -16,12 +16,13 @@ from attacks.descriptions import cell_name
 from attacks.release_alone.disclosed_cells import Disclosure, disclosed
 from csp.clock import Clock
 from csp.errors import InputError
-from csp.exact import MAX_VALUE, UNBOUNDED
+from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.link import link
 from csp.tables.table import Table
+from csp.tables.units import finer
 
 __all__ = ["Differencing", "differencing", "union_of"]
 
@@ -245,27 +246,11 @@ def _structure(release: Release) -> Table:
 
 
 def _rescaled(release: Release, scale: int, number: int) -> Release:
-    factor = 10 ** (scale - release.scale)
-    if factor == 1:
+    if release.scale == scale:
         return release
-    limit = MAX_VALUE // factor
-    low, high = release.lower > -UNBOUNDED, release.upper < UNBOUNDED
-    used = np.concatenate(
-        [release.published[~release.pattern], release.lower[low], release.upper[high]]
-    )
-    if (np.abs(used) > limit).any():
-        msg = (
-            f"release {number} has {release.scale} decimal places and does not fit into 2**53 "
-            f"units at {scale} places, the finest of the releases; use fewer decimals there"
-        )
-        raise InputError(msg)
-    return replace(
-        release,
-        published=release.published * factor,
-        lower=np.where(low, np.where(low, release.lower, 0) * factor, release.lower),
-        upper=np.where(high, np.where(high, release.upper, 0) * factor, release.upper),
-        scale=scale,
-    )
+    arrays = release.published, release.lower, release.upper
+    published, lower, upper = finer(arrays, release.scale, scale, f"release {number}")
+    return replace(release, published=published, lower=lower, upper=upper, scale=scale)
 
 
 def _ends(

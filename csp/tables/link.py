@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from csp.calls import expect
 from csp.errors import InputError
-from csp.exact import MAX_VALUE, UNBOUNDED
+from csp.exact import UNBOUNDED
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
+from csp.tables.units import finer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -273,25 +274,14 @@ def _labels(table: Table, names: tuple[str, ...], roots: dict[str, str], number:
 
 
 def _rescale(table: Table, scale: int, number: int) -> Table:
-    factor = 10 ** (scale - table.scale)
-    if factor == 1:
+    if table.scale == scale:
         return table
-    limit = MAX_VALUE // factor
-    lower, upper = table.lower > -UNBOUNDED, table.upper < UNBOUNDED
-    for array, used in ((table.values, ...), (table.lower, lower), (table.upper, upper)):
-        if (np.abs(array[used]) > limit).any():
-            msg = (
-                f"table {number} has {table.scale} decimal places and does not fit into 2**53 "
-                f"units at {scale} places, the finest of the tables; use fewer decimals there"
-            )
-            raise InputError(msg)
-    return table.replace(
-        values=table.values * factor,
-        lower=np.where(lower, np.where(lower, table.lower, 0) * factor, table.lower),
-        upper=np.where(upper, np.where(upper, table.upper, 0) * factor, table.upper),
-        scale=scale,
-        contributors=_scaled(table.contributors, factor, number),
+    factor = 10 ** (scale - table.scale)
+    values, lower, upper = finer(
+        (table.values, table.lower, table.upper), table.scale, scale, f"table {number}"
     )
+    people = _scaled(table.contributors, factor, number)
+    return table.replace(values=values, lower=lower, upper=upper, scale=scale, contributors=people)
 
 
 def _scaled(side: Contributors | None, factor: int, number: int) -> Contributors | None:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.exact import MAX_DIGITS, MAX_VALUE, read_decimal
+from csp.exact import MAX_DIGITS, MAX_VALUE, UNBOUNDED, read_decimal
 
-__all__ = ["MAX_DECIMALS", "NotUnits", "column_units", "is_missing", "to_units", "unmasked"]
+__all__ = [
+    "MAX_DECIMALS",
+    "NotUnits",
+    "column_units",
+    "finer",
+    "is_missing",
+    "to_units",
+    "unmasked",
+]
 
 MAX_DECIMALS = 9
 """Most decimal places that are looked for when the caller names none."""
@@ -118,6 +127,29 @@ def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArra
         mantissa, places = _from_objects(array, decimals)
     scale = int(places.max(initial=0)) if decimals is None else decimals
     return _rescale(mantissa, places, scale), scale
+
+
+def finer(
+    arrays: Iterable[NDArray[np.int64]], scale: int, finest: int, what: str
+) -> list[NDArray[np.int64]]:
+    """Values and bounds in a finer unit than theirs; where there is no bound, there is none.
+
+    Raises
+    ------
+    InputError
+        If one does not fit into 2**53 units then.
+    """
+    factor, found = 10 ** (finest - scale), []
+    for array in arrays:
+        bounded = np.abs(array) < UNBOUNDED
+        if (np.abs(array[bounded]) > MAX_VALUE // factor).any():
+            msg = (
+                f"{what} has {scale} decimal places and does not fit into 2**53 units at {finest} "
+                "places, the finest of all; use fewer decimals there"
+            )
+            raise InputError(msg)
+        found.append(np.where(bounded, np.where(bounded, array, 0) * factor, array))
+    return found
 
 
 def unmasked(array: Any) -> NDArray[Any]:
