@@ -1,6 +1,6 @@
 from attacks.algorithm_known.matching_attack import Matching as Matching
 from attacks.algorithm_known.matching_attack import matching as matching
-from attacks.attack_report import AttackReport as AttackReport
+from attacks.attack_findings import AttackReport as AttackReport
 from attacks.attack_report import report as report
 from attacks.bayes.algorithm_safety import algorithm_safety as algorithm_safety
 from attacks.bayes.posterior import Posterior as Posterior

@@ -28,7 +28,7 @@ from attacks import (
     report,
     smallest_coalition,
 )
-from attacks.attack_report import CUT_SHORT, NOT_RUN, RAN
+from attacks.attack_findings import CUT_SHORT, NOT_RUN, RAN
 from cellveil.cli.app import app
 from csp import Decoys, InputError, Mechanism, MinFrequency, PPercent, Table
 from csp.release.release import Release
