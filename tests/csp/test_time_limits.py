@@ -15,7 +15,6 @@ import microagg
 from attacks import Knowledge
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import draw
-from cellveil.cli.installation.warm import compile_everything
 from csp import Decoys, Mechanism, MinFrequency, Table
 from csp.clock import now
 from csp.errors import OutOfTime
@@ -133,12 +132,6 @@ CALLS: dict[str, Callable[[float], Any]] = {
         records(60_000), 5, d="0.05", time_limit=s
     ),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled() -> None:
-    """Limits are not for compiling."""
-    compile_everything(lambda _: None)
 
 
 def outcome(call: Callable[[float], Any], seconds: float) -> Any:
