@@ -149,7 +149,7 @@ class Mechanism:
             If a sensitive cell has no protection level (then give width=), or the rules cannot
             read the table.
         """
-        publish = table.margins if self.margins == "publish" else np.zeros(table.n_cells, bool)
+        publish = self.public_cells(table)
         found = self.requirements(table, publish)
         cost, cost_scale = self.costs(table)
         return Problem.of(
@@ -164,6 +164,20 @@ class Mechanism:
             singletons=_singletons(table) if self.guards_singletons(table) else None,
             union_rule=as_rule(self.rules) if self.unions else None,
         )
+
+    def public_cells(self, table: Table) -> NDArray[np.bool_]:
+        """Cells that must be published (status z): the margins, where these are public."""
+        return table.margins if self.margins == "publish" else np.zeros(table.n_cells, bool)
+
+    def bare_problem(self, table: Table) -> Problem:
+        """Problem without primary cells: what may be suppressed, and at what cost.
+
+        It can be posed of any table consistent with a release, whose values may not fit levels.
+        """
+        cost, scale = self.costs(table)
+        none = np.zeros(table.n_cells, bool)
+        publish = self.public_cells(table)
+        return Problem.of(table, none, cost=cost, publish=publish, cost_scale=scale)
 
     def amended(self, problem: Problem, statements: Sequence[Statement]) -> Problem:
         """Return a problem changed by what is known of single cells (`csp.apply_apriori`).

@@ -120,7 +120,7 @@ class PublicView:
             that it calls sensitive, or a suppressed one that must be published (cell named).
         """
         table = complete(release, time_limit=clock.seconds)
-        cost_problem = _cost_problem(mechanism, table)
+        cost_problem = mechanism.bare_problem(table)
         _check_published(release, mechanism, cost_problem)
         if mechanism.defence is not None:
             _check_wide(release, mechanism, cost_problem, clock)
@@ -244,14 +244,6 @@ def _ranges(
     return cells, lower, upper
 
 
-def _cost_problem(mechanism: Mechanism, table: Table) -> Problem:
-    """Problem without levels: those of one completion may not even fit its bounds."""
-    publish = table.margins if mechanism.margins == "publish" else np.zeros(table.n_cells, bool)
-    cost, scale = mechanism.costs(table)
-    none = np.zeros(table.n_cells, dtype=bool)
-    return Problem.of(table, none, cost=cost, publish=publish, cost_scale=scale)
-
-
 def _check_published(release: Release, mechanism: Mechanism, cost_problem: Problem) -> None:
     table, fixed = cost_problem.table, cost_problem.status == "z"
     try:
@@ -315,7 +307,7 @@ def _value_rules(
     primary = np.zeros((k, width), dtype=bool)
     levels = np.zeros((3, k, width), dtype=np.int64)
     cost = np.zeros((k, width), dtype=np.int64)
-    publish = table.margins if mechanism.margins == "publish" else np.zeros(table.n_cells, bool)
+    publish = mechanism.public_cells(table)
     alone = table.replace(relations=csr_array((0, table.n_cells), dtype=np.int64))
     for t in range(width):
         if clock.over:

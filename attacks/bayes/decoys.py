@@ -20,7 +20,6 @@ from csp.decoys.width import Wide
 from csp.errors import InputError, Unprotectable
 from csp.exact import exact
 from csp.mechanism import Mechanism
-from csp.problem.problem import Problem
 from csp.solve.order import label_order, reordered
 from csp.solve.small.batch import SmallSolver
 from csp.tables.table import Table
@@ -73,7 +72,7 @@ class DecoyRule:
         self._table = table
         # Ties are broken in the order of labels, so cells stand in that order here.
         self._order = label_order(table)
-        self._bare = reordered(_bare(self._mechanism, table), self._order)
+        self._bare = reordered(self._mechanism.bare_problem(table), self._order)
         self._wide = Wide.of(self._bare, self._decoys, mechanism.decoy_width(table))
         if not mechanism.asks_width_alone(table) or self._wide.share is not None:
             msg = "likelihoods need one width for all cells; give Mechanism(width=) and no margin="
@@ -299,14 +298,6 @@ def _times(flags: NDArray[np.bool_], weight: NDArray[np.float64]) -> NDArray[np.
 def _chance_of(coins: NDArray[np.bool_], rates: NDArray[np.float64]) -> NDArray[np.float64]:
     """Probability of each coin set."""
     return np.asarray(np.prod(np.where(coins, rates, 1 - rates), axis=1))
-
-
-def _bare(mechanism: Mechanism, table: Table) -> Problem:
-    """Problem without primary cells: what may be suppressed, at what cost."""
-    publish = table.margins if mechanism.margins == "publish" else np.zeros(table.n_cells, bool)
-    cost, scale = mechanism.costs(table)
-    none = np.zeros(table.n_cells, dtype=bool)
-    return Problem.of(table, none, cost=cost, publish=publish, cost_scale=scale)
 
 
 def key_from(rng: np.random.Generator) -> Key:

@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 
 from csp.errors import InputError
 from csp.mechanism import Mechanism
-from csp.problem.problem import Problem
 from csp.solve.order import label_order, reordered
 from csp.solve.small.batch import SmallSolver
 from csp.tables.table import Table
@@ -52,13 +51,12 @@ class RuleTable:
             raise InputError(msg)
         n = table.n_cells
         self.mechanism, self.table = mechanism, table
-        publish = table.margins if mechanism.margins == "publish" else np.zeros(n, bool)
-        self._publish = publish
+        self._publish = mechanism.public_cells(table)
         # Bounds hold for whatever value is looked up; relations play no part in that.
         self._alone = table.replace(relations=csr_array((0, n), dtype=np.int64))
         self._order = label_order(table)
         self._place = np.argsort(self._order)
-        template = Problem.of(table, np.zeros(n, bool), publish=publish)
+        template = mechanism.bare_problem(table)
         self._problem = reordered(template, self._order)
         self._solver = SmallSolver(self._problem)
         self.free = template.free
