@@ -21,7 +21,6 @@ from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView, View
-from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import Draws, draw
 from csp.clock import Clock
 from csp.errors import OutOfTime
@@ -85,8 +84,7 @@ class AttackRun:
         self.exact_values = True
         """Whether a complete run has met every value that a match has, not only the ends."""
         self.tested = self.matched = 0
-        bounds = view.lower, view.upper
-        self.fibre = Fibre(view.release, view.table, bounds=bounds)
+        self.fibre = view.fibre()
         self.fibre_size: int | None = None
         self.left_out: float | None = None
         self.complete = False

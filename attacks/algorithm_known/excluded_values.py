@@ -11,7 +11,7 @@ from attacks.algorithm_known.match_tests import published_as
 from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.descriptions import cell_name, number
-from attacks.fibre.consistent_tables import Fibre, check_size
+from attacks.fibre.consistent_tables import check_size
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
@@ -131,8 +131,7 @@ class Survivors:
             return
         place = int(np.searchsorted(view.cells, self.cell))
         counted: dict[int, list[int]] = {}
-        fibre = Fibre(view.release, view.table, bounds=(view.lower, view.upper))
-        for block in fibre.blocks(time_limit=clock.seconds):
+        for block in view.fibre().blocks(time_limit=clock.seconds):
             for x in block:
                 clock.check("every table was tested again")
                 entry = counted.setdefault(int(x[place]), [0, 0])
@@ -176,7 +175,7 @@ def survivors_of(
     view = PublicView.of(release, mechanism, clock=clock)
     if view.excludes_nothing:
         return Survivors(release, mechanism, cell, (), (), (), ())
-    fibre = Fibre(release, view.table, bounds=(view.lower, view.upper))
+    fibre = view.fibre()
     mend = "allow more, or use attacks.matching, which need not test every table"
     check_size(fibre, max_tables, clock, mend)
     place = int(np.searchsorted(view.cells, cell))

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from attacks.algorithm_known.carried_proofs import Carried
 from attacks.algorithm_known.preferred_pattern import PreferredPattern
 from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
-from attacks.fibre.consistent_tables import Fibre
 from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, Unprotectable
@@ -135,9 +134,7 @@ class MatchTest(ABC):
         OutOfTime
             If the time runs out before all were found.
         """
-        view = self._view
-        fibre = Fibre(view.release, view.table, bounds=(view.lower, view.upper))
-        for block in fibre.blocks(time_limit=clock.seconds):
+        for block in self._view.fibre().blocks(time_limit=clock.seconds):
             kept = block[self.among(block, clock)]
             if len(kept):
                 yield kept

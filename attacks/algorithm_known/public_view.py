@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.feasible_intervals import feasible
 from csp.audits.intervals import intervals
 from csp.clock import UNLIMITED, Clock
@@ -58,21 +59,46 @@ class ValueRules:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PublicView:
-    """The tables consistent with a release, seen through a mechanism.
-
-    Of a defence only the public part counts: that there is a key is known, the key is not.
+class _Consistent:
+    """The tables consistent with a release.
 
     Attributes
     ----------
     release : Release
-    mechanism : Mechanism
     table : Table
         One of them.
     cells : (k,) int64
         Suppressed cells.
     lower, upper : (k,) int64
         Integer feasibility interval of each.
+    """
+
+    release: Release
+    table: Table
+    cells: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.cells)} suppressed cells)"
+
+    def fibre(self) -> Fibre:
+        """All of them, to be counted, listed or drawn."""
+        return Fibre(self.release, self.table, bounds=(self.lower, self.upper))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PublicView(_Consistent):
+    """The tables consistent with a release, seen through a mechanism.
+
+    Of a defence only the public part counts: that there is a key is known, the key is not.
+
+    Attributes
+    ----------
+    release, table, cells, lower, upper
+        The tables consistent with the release: one of them, the suppressed cells (k,), and the
+        least and largest whole number (k,) that each can be.
+    mechanism : Mechanism
     value_rules : ValueRules or None
         None where the mechanism looks at more than the value of a cell, or ranges are very long.
     cost_problem : Problem
@@ -81,18 +107,10 @@ class PublicView:
         Which of the suppressed cells are primary, if that is known.
     """
 
-    release: Release
     mechanism: Mechanism
-    table: Table
-    cells: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
     value_rules: ValueRules | None
     cost_problem: Problem
     marks: NDArray[np.bool_] | None = None
-
-    def __repr__(self) -> str:
-        return f"PublicView({len(self.cells)} suppressed cells)"
 
     @classmethod
     def of(
@@ -138,7 +156,7 @@ class PublicView:
             if value_rules is not None:
                 fits = value_rules.primary == told[:, None]
                 value_rules = replace(value_rules, allowed=value_rules.allowed & fits)
-        return cls(release, mechanism, table, cells, lower, upper, value_rules, cost_problem, told)
+        return cls(release, table, cells, lower, upper, mechanism, value_rules, cost_problem, told)
 
     @property
     def excludes_nothing(self) -> bool:
@@ -152,7 +170,7 @@ class PublicView:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BlackBoxView:
+class BlackBoxView(_Consistent):
     """The tables consistent with a release, and a function in place of the mechanism.
 
     Nothing is known of the function but what it does. What it promises is a least width of the
@@ -160,27 +178,18 @@ class BlackBoxView:
 
     Attributes
     ----------
-    release : Release
+    release, table, cells, lower, upper
+        As in `PublicView`.
     algorithm : callable
         Gives the (n,) bool pattern of a table, or None.
-    table, cells, lower, upper
-        As in `PublicView`.
     value_rules : ValueRules
         The promise, in the same form: every value of every cell must keep the width.
     """
 
-    release: Release
     algorithm: Callable[[Table], Any]
-    table: Table
-    cells: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
     value_rules: ValueRules
     marks = None
     excludes_nothing = False
-
-    def __repr__(self) -> str:
-        return f"BlackBoxView({len(self.cells)} suppressed cells)"
 
     @classmethod
     def of(
@@ -205,7 +214,7 @@ class BlackBoxView:
         rules = ValueRules(
             every, np.broadcast_to(asked, (3, *shape)), np.broadcast_to(np.int64(0), shape), every
         )
-        return cls(release, algorithm, table, cells, lower, upper, rules)
+        return cls(release, table, cells, lower, upper, algorithm, rules)
 
 
 View = PublicView | BlackBoxView

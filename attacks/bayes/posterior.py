@@ -17,7 +17,7 @@ from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.bayes.decoys import DecoyRule
 from attacks.bayes.priors import Prior, PriorWeights, uniform
-from attacks.fibre.consistent_tables import Fibre, check_size
+from attacks.fibre.consistent_tables import check_size
 from attacks.fibre.samples import draw
 from csp.clock import Clock
 from csp.errors import InputError
@@ -172,7 +172,7 @@ def posterior(
     clock = Clock.of(time_limit)
     view = PublicView.of(release, mechanism, clock=clock)
     chance = None if mechanism.defence is None else _under_decoys(view, keys, seed, clock)
-    fibre = Fibre(release, view.table, bounds=(view.lower, view.upper))
+    fibre = view.fibre()
     weigh = PriorWeights(view.table, view.cells, view.lower, view.upper, prior)
     aware, naive = _Sums(view), _Sums(view)
     effective = None
