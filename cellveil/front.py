@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -25,6 +25,7 @@ __all__ = [
     "folder_for",
     "message_of",
     "options_of",
+    "refuse",
 ]
 
 SAFE, UNSAFE, BAD_INPUT, NO_ANSWER = 0, 1, 2, 3
@@ -240,18 +241,16 @@ def explained(table: Any, *, reveal: bool, defended: bool = False) -> Iterator[N
         ) from error
 
 
-def folder_for(path: Path) -> None:
-    """Make the folder of results, unless it is there.
+def refuse(why: str) -> NoReturn:
+    """Refuse what was asked for by an `InputError`; csp may be another project's until then."""
+    from csp.errors import InputError
 
-    Raises
-    ------
-    InputError
-        If it cannot be made.
-    """
+    raise InputError(why)
+
+
+def folder_for(path: Path) -> None:
+    """Make the folder of results, unless it is there; an `InputError` if that fails."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        from csp.errors import InputError
-
-        msg = f"cannot make the folder {str(path)!r}: {error.strerror or error}"
-        raise InputError(msg) from error
+        refuse(f"cannot make the folder {str(path)!r}: {error.strerror or error}")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cellveil.front import refuse
 from cellveil.io.sheets import is_workbook, read_sheet
 from cellveil.jobs.draft import rebased
-from csp.errors import InputError
 from csp.rules import parse_rules
 from csp.rules.inspection import Inspection
 from csp.rules.inspection import inspect as look
@@ -70,8 +70,7 @@ class Rules:
         if self.contributors is not None:
             parts.append(f"FREQ({self.contributors},{self.MARGIN})")
         if not parts:
-            msg = "choose at least one rule: without one nothing is sensitive"
-            raise InputError(msg)
+            refuse("choose at least one rule: without one nothing is sensitive")
         return str(parse_rules("|".join(parts)))
 
 
@@ -131,8 +130,7 @@ class Choices:
             If no dimension is chosen, or there is no rule.
         """
         if not self.by:
-            msg = "choose at least one dimension of the table"
-            raise InputError(msg)
+            refuse("choose at least one dimension of the table")
         data: dict[str, Any] = {"file": self.data.name}
         optional = {
             "value": self.value, "contributor": self.contributor, "weight": self.weight,
@@ -171,8 +169,7 @@ def safe_name(name: str) -> str:
     """
     found = _UNSAFE.sub("_", Path(name.replace("\\", "/")).name).lstrip(".")
     if not found:
-        msg = f"{name!r} is not the name of a file"
-        raise InputError(msg)
+        refuse(f"{name!r} is not the name of a file")
     return found
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from cellveil.cli.options import Cost
-from cellveil.front import SAFE, UNSAFE
+from cellveil.cli import options
+from cellveil.front import SAFE, UNSAFE, refuse
 from cellveil.render.screen import manner, printable, say
 from cellveil.signals import exit_code
 
@@ -136,15 +136,13 @@ def read_attacked(release: Path, given: Path | None) -> tuple[Release, Mechanism
     InputError
         If there is neither.
     """
-    from csp.errors import InputError
     from csp.release_file import read_release
 
     found, told = read_release(release)
     if given is not None:
         return found, read_mechanism(given)
     if told is None:
-        msg = f"{str(release)!r} does not state its mechanism; give --mechanism FILE"
-        raise InputError(msg)
+        refuse(f"{str(release)!r} does not state its mechanism; give --mechanism FILE")
     return found, told
 
 
@@ -183,13 +181,10 @@ def _is_number(item: Any) -> bool:
 def needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
     """Refuse an output that holds every cell value unless the user asked for that."""
     if path is not None and not reveal:
-        from csp.errors import InputError
-
-        msg = (
+        refuse(
             f"{option} {str(path)!r}: a JJ file holds every cell value, suppressed ones too; "
             "add --reveal to write it"
         )
-        raise InputError(msg)
 
 
 def save_release(path: Path, result: Any, files: Together) -> None:
@@ -245,7 +240,7 @@ def ends(run: Suppression) -> None:
         raise typer.Exit(exit_code())
 
 
-def cost_words(cost: Cost) -> str:
+def cost_words(cost: options.Cost) -> str:
     """Say what a secondary cell costs."""
     return "each cell costs 1" if cost == "unit" else "each cell costs its value"
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import answer
-from cellveil.cli.options import Summary
-from cellveil.front import SAFE, message_of, options_of
+from cellveil.cli.options import argument, option
+from cellveil.front import SAFE, message_of, options_of, refuse
 from cellveil.render.screen import say
 from cellveil.signals import exit_code
 
@@ -24,12 +25,10 @@ def run(
     ctx: typer.Context,
     jobs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="JOB", help="Job (.toml), tau-ARGUS batch file (.arb), or a folder of jobs."
-        ),
+        argument("Job (.toml), tau-ARGUS batch file (.arb), or a folder of jobs.", "JOB"),
     ],
     *,
-    summary: Summary = None,
+    summary: options.Summary = None,
 ) -> None:
     """Run jobs: read the tables, link those that share cells, protect, audit, write.
 
@@ -41,7 +40,7 @@ def run(
     from cellveil.jobs.job import read_job
     from cellveil.jobs.run import run_job
     from cellveil.render.progress import Meter
-    from csp.errors import CellveilError, InputError
+    from csp.errors import CellveilError
 
     paths = [
         found
@@ -49,8 +48,7 @@ def run(
         for found in (sorted(path.glob("*.toml")) if path.is_dir() else [path])
     ]
     if not paths:
-        msg = f"{str(jobs[0])!r} holds no job (.toml); write one with 'cellveil init'"
-        raise InputError(msg)
+        refuse(f"{str(jobs[0])!r} holds no job (.toml); write one with 'cellveil init'")
     check_outputs({"--summary": summary}, paths)
     facts: dict[str, Any] = {}
     failed: dict[Path, tuple[str, int]] = {}
@@ -96,26 +94,23 @@ def _phase(meter: Meter, head: str, words: str) -> None:
 
 
 def init(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="New job file.")] = Path("job.toml"),
+    path: Annotated[Path, argument("New job file.", "FILE")] = Path("job.toml"),
     *,
     batch: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="tau-ARGUS batch file (.arb) to translate."),
+        option("tau-ARGUS batch file (.arb) to translate.", "FILE", "--from"),
     ] = None,
 ) -> None:
     """Write a job with every key and what it means, to be filled in, or one from a batch file."""
     from cellveil.jobs.batch import read_batch
     from cellveil.jobs.draft import rebased
     from cellveil.jobs.keys import template
-    from csp.errors import InputError
     from csp.formats.files import atomic_writer
 
     if path.suffix != ".toml":
-        msg = f"{str(path)!r} must end with .toml"
-        raise InputError(msg)
+        refuse(f"{str(path)!r} must end with .toml")
     if path.exists():
-        msg = f"{str(path)!r} is there already; choose another name, or delete it"
-        raise InputError(msg)
+        refuse(f"{str(path)!r} is there already; choose another name, or delete it")
     if batch is not None:
         text = rebased(*read_batch(batch), batch.parent, path.parent)
         with atomic_writer(path) as out:

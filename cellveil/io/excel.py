@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from cellveil.front import refuse
 from cellveil.render.screen import printable
-from csp.errors import InputError
 from csp.formats.files import Together, joined
 from csp.protection import Protected
 from csp.tables.cross.html import EMPTY, SUPPRESSED
@@ -39,8 +39,7 @@ def check_excel() -> None:
     InputError
     """
     if find_spec("openpyxl") is None:
-        msg = "Excel files need openpyxl; run pip install openpyxl"
-        raise InputError(msg)
+        refuse("Excel files need openpyxl; run pip install openpyxl")
 
 
 def write_workbook(
@@ -83,8 +82,7 @@ def write_workbook(
     from openpyxl import Workbook
 
     if len(protected.pattern) >= 2**20:
-        msg = f"{len(protected.pattern):,} cells do not fit on a sheet of Excel; write .csv"
-        raise InputError(msg)
+        refuse(f"{len(protected.pattern):,} cells do not fit on a sheet of Excel; write .csv")
     book = Workbook()
     book.properties.creator = "cellveil"
     book.properties.created = book.properties.modified = THEN

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.front import refuse
 from csp.audits.audit import Audit
 from csp.errors import InputError
 from csp.exact import end_text, units_text
@@ -79,25 +80,25 @@ def check_outputs(
     taken: dict[str, str] = {}
     for option, path in _with_those_beside(outputs):
         if option in known and not path.name.lower().endswith(known[option]):
-            msg = f"{option} {str(path)!r} must end with {' or '.join(known[option])}"
-            raise InputError(msg)
+            refuse(f"{option} {str(path)!r} must end with {' or '.join(known[option])}")
         target = os.path.realpath(path)
         if target in read:
-            msg = f"{option} {str(path)!r} would overwrite a file that is read; choose another name"
-            raise InputError(msg)
+            refuse(
+                f"{option} {str(path)!r} would overwrite a file that is read; choose another name"
+            )
         if target in taken:
-            msg = f"{taken[target]} and {option} are the same file {str(path)!r}; choose two names"
-            raise InputError(msg)
+            refuse(
+                f"{taken[target]} and {option} are the same file {str(path)!r}; choose two names"
+            )
         taken[target] = option
         check_writable(path)
     release = outputs.get("--release")
     cells = None if release is None else release.with_suffix(".csv")
     if release is not None and cells is not None and cells.exists() and not _names(release, cells):
-        msg = (
+        refuse(
             f"--release {str(release)!r} would also write its cells to {str(cells)!r}, which is "
             "there and does not belong to that release; choose another name"
         )
-        raise InputError(msg)
 
 
 def _with_those_beside(outputs: Mapping[str, Path | None]) -> Iterator[tuple[str, Path]]:
@@ -277,11 +278,10 @@ def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]], files: Toge
     folded: dict[str, str] = {}
     for name in columns:
         if folded.setdefault(name.lower(), name) != name:
-            msg = (
+            refuse(
                 f"cannot write {str(path)!r}: the columns {folded[name.lower()]!r} and {name!r} "
                 "differ in case only, which .parquet readers mistake; rename one, or write .csv"
             )
-            raise InputError(msg)
     arrays = {name: _array(name, column) for name, column in columns.items()}
     with files.path(path) as draft, duckdb.connect() as connection:
         try:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.front import refuse
 from cellveil.io.sheets import is_workbook, read_sheet
 from cellveil.io.source import Source
 from cellveil.render.screen import say
-from csp.errors import InputError
 from csp.formats.apriori import Statement, read_apriori
 from csp.formats.delimited import is_parquet
 from csp.formats.reading import regular_file
@@ -139,8 +139,7 @@ def tab_dimensions(data: Path, rda: Path | None) -> tuple[str, ...]:
     from csp.formats.layout import read_metadata
 
     if rda is None or not data.name.lower().endswith(".tab"):
-        msg = "--by is missing: name the columns of the table's dimensions, such as Size,Region"
-        raise InputError(msg)
+        refuse("--by is missing: name the columns of the table's dimensions, such as Size,Region")
     return read_metadata(rda).flagged("RECODEABLE")
 
 
@@ -222,16 +221,13 @@ def _totals(source: Source) -> str | dict[str, str] | None:
     for text in source.total:
         name, equals, code = text.partition("=")
         if equals and name not in source.by:
-            msg = f"--total {text!r} names {name!r}, but the columns are {', '.join(source.by)}"
-            raise InputError(msg)
+            refuse(f"--total {text!r} names {name!r}, but the columns are {', '.join(source.by)}")
         if not equals:
             if len(source.total) > 1:
-                msg = f"--total {text!r}: with several, each is COLUMN=CODE for a column of --by"
-                raise InputError(msg)
+                refuse(f"--total {text!r}: with several, each is COLUMN=CODE for a column of --by")
             return text
         if name in found:
-            msg = f"--total names {name!r} twice; a dimension has one total"
-            raise InputError(msg)
+            refuse(f"--total names {name!r} twice; a dimension has one total")
         found[name] = code
     return found or None
 
@@ -242,20 +238,17 @@ def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, list[Hierar
     for i, text in enumerate(source.hierarchy):
         name, equals, path = text.partition("=")
         if not equals or not name.strip() or not path.strip():
-            msg = f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc"
-            raise InputError(msg)
+            refuse(f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc")
         if text in source.hierarchy[:i]:
-            msg = f"--hierarchy names {text!r} twice; leave one out, or give another file"
-            raise InputError(msg)
+            refuse(f"--hierarchy names {text!r} twice; leave one out, or give another file")
         tree = Hierarchy.from_hrc(Path(path.strip()), total=roots.get(name.strip(), DEFAULT))
         found.setdefault(name.strip(), []).append(tree)
     several = [name for name, trees in found.items() if len(trees) > 1]
     if several and (source.aggregated or source.tab):
-        msg = (
+        refuse(
             f"--hierarchy names {several[0]!r} twice: several hierarchies of a column need the "
             "records, not cells; link tables of one hierarchy each (csp.link)"
         )
-        raise InputError(msg)
     return found
 
 
@@ -269,8 +262,7 @@ def split_names(text: str, option: str) -> tuple[str, ...]:
     """
     names = tuple(name.strip() for name in text.split(","))
     if "" in names:
-        msg = f"{option} {text!r} has an empty name; write it like Size,Region"
-        raise InputError(msg)
+        refuse(f"{option} {text!r} has an empty name; write it like Size,Region")
     return names
 
 
@@ -293,16 +285,16 @@ def read_rules(
         If the text cannot be read, or only one of MAN(...) and a file of cells is given.
     """
     if primary is None and not named and re.search(r"\bMAN\s*\(", text, re.IGNORECASE):
-        msg = "MAN(...) is for cells named by hand; name them in a file (--primary or --apriori)"
-        raise InputError(msg)
+        refuse("MAN(...) is for cells named by hand; name them in a file (--primary or --apriori)")
     labels: list[tuple[str, ...]] = []
     if primary is not None:
         declared = None if is_parquet(primary) else encoding
         columns = read_columns(TextFile(primary, encoding=declared), by).arrays
         labels = list(zip(*(text_codes(column) for column in columns), strict=True))
         if not labels:
-            msg = f"{str(primary)!r} names no cells; give one row per cell, or leave out --primary"
-            raise InputError(msg)
+            refuse(
+                f"{str(primary)!r} names no cells; give one row per cell, or leave out --primary"
+            )
     rule = parse_rules(text, manual=labels)
     parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
     needed = [int(part.n) for part in parts if isinstance(part, Dominance)]
@@ -350,18 +342,14 @@ def read_pattern(path: Path | None, problem: Problem) -> NDArray[np.bool_]:
     for row, (code, letter) in enumerate(zip(codes, letters, strict=True), start=1):
         where = f"{str(path)!r}, row {row}"
         if code not in place:
-            msg = f"{where}: no cell has id {code!r}"
-            raise InputError(msg)
+            refuse(f"{where}: no cell has id {code!r}")
         if code in first:
-            msg = f"{where}: id {code!r} already stands in row {first[code]}; name each cell once"
-            raise InputError(msg)
+            refuse(f"{where}: id {code!r} already stands in row {first[code]}; name each cell once")
         if letter not in STATUS:
-            msg = f"{where}: status {letter!r} of id {code!r} is not one of {', '.join(STATUS)}"
-            raise InputError(msg)
+            refuse(f"{where}: status {letter!r} of id {code!r} is not one of {', '.join(STATUS)}")
         first[code] = row
         status[place[code]] = letter
     if len(first) < len(place):
         code = next(code for code in place if code not in first)
-        msg = f"{str(path)!r} has no row for cell id {code!r}; it must name every cell"
-        raise InputError(msg)
+        refuse(f"{str(path)!r} has no row for cell id {code!r}; it must name every cell")
     return as_pattern(problem.table, status)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cellveil.front import refuse
 from cellveil.io.excel import check_excel, write_workbook
 from cellveil.io.files import Columns, write_columns
-from csp.errors import InputError
 from csp.formats.apriori import Statement, write_apriori
 from csp.formats.files import Together
 from csp.protection import Protected
@@ -63,19 +63,18 @@ def check_form(
     if form == "xlsx":
         check_excel()
     if intervals and form in _FOREIGN:
-        msg = f"a file {FORMATS[form]} has no place for intervals; leave --intervals out"
-        raise InputError(msg)
+        refuse(f"a file {FORMATS[form]} has no place for intervals; leave --intervals out")
     taken = {
         "sdmx": ("STRUCTURE", "STRUCTURE_ID", "ACTION", "OBS_VALUE", "OBS_STATUS", "CONF_STATUS"),
         "sdctable": ("Freq", "sdcStatus"),
     }
     clash = [name for name in names if name in taken.get(form, ())]
     if clash:
-        msg = f"a file {FORMATS[form]} has a column {clash[0]!r} of its own; rename that dimension"
-        raise InputError(msg)
+        refuse(
+            f"a file {FORMATS[form]} has a column {clash[0]!r} of its own; rename that dimension"
+        )
     if structure is not None and not _STRUCTURE.fullmatch(structure):
-        msg = f"structure {structure!r} is not AGENCY:ID(VERSION), such as ESTAT:NAMA(1.0)"
-        raise InputError(msg)
+        refuse(f"structure {structure!r} is not AGENCY:ID(VERSION), such as ESTAT:NAMA(1.0)")
 
 
 def write_result(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from zipfile import BadZipFile, ZipFile
 
+from cellveil.front import refuse
 from cellveil.io.excel import check_excel
 from csp.errors import CellveilError, InputError
 from csp.formats.reading import MAX_BYTES, regular_file
@@ -99,8 +100,7 @@ def _opened(path: Path, *, saved: bool) -> Iterator[Any]:
     try:
         with ZipFile(place) as parts:
             if sum(part.file_size for part in parts.infolist()) > MAX_BYTES:
-                msg = f"{str(path)!r} unpacks to more than {MAX_BYTES} bytes; save it as .csv"
-                raise InputError(msg)
+                refuse(f"{str(path)!r} unpacks to more than {MAX_BYTES} bytes; save it as .csv")
         with closing(
             load_workbook(place, read_only=True, data_only=saved, keep_links=False)
         ) as book:
@@ -124,11 +124,9 @@ def _sheet(book: Any, path: Path, sheet: str | None) -> Any:
         return book.worksheets[0]
     listed = ", ".join(map(repr, titles))
     if sheet is None:
-        msg = f"{str(path)!r} has the sheets {listed}; say which one with --sheet"
-        raise InputError(msg)
+        refuse(f"{str(path)!r} has the sheets {listed}; say which one with --sheet")
     if sheet not in titles:
-        msg = f"{str(path)!r} has no sheet {sheet!r}; there are {listed}"
-        raise InputError(msg)
+        refuse(f"{str(path)!r} has no sheet {sheet!r}; there are {listed}")
     return book.worksheets[titles.index(sheet)]
 
 
@@ -136,8 +134,7 @@ def _records(page: Any, where: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return names of the columns, and the rows below them."""
 
     def fail(why: str) -> NoReturn:
-        msg = f"{where}: {why}; a sheet of records has names of columns in row 1, then one a row"
-        raise InputError(msg)
+        refuse(f"{where}: {why}; a sheet of records has names of columns in row 1, then one a row")
 
     page.reset_dimensions()  # what other programs write there is not always true
     rows = [tuple(row) for row in islice(page.iter_rows(values_only=True), MOST_ROWS + 1)]
@@ -175,15 +172,13 @@ def _value(item: Any, *, number: bool, where: str) -> Any:
         return None
     if isinstance(item, str):
         if item in _ERRORS:
-            msg = f"{where} holds the error {item}; correct it in the sheet"
-            raise InputError(msg)
+            refuse(f"{where} holds the error {item}; correct it in the sheet")
         return item
     if isinstance(item, bool):
         return "TRUE" if item else "FALSE"
     if isinstance(item, (int, float)):
         if not isfinite(item):
-            msg = f"{where} holds a number that is not finite; correct it in the sheet"
-            raise InputError(msg)
+            refuse(f"{where} holds a number that is not finite; correct it in the sheet")
         if number:
             return item
         return str(int(item)) if item == int(item) else repr(item)
@@ -193,8 +188,7 @@ def _value(item: Any, *, number: bool, where: str) -> Any:
         return item.isoformat()
     if isinstance(item, timedelta):
         return str(item)
-    msg = f"{where} holds {type(item).__name__}, which is not text, a number or a date"
-    raise InputError(msg)
+    refuse(f"{where} holds {type(item).__name__}, which is not text, a number or a date")
 
 
 def _check_formulas(
@@ -210,11 +204,10 @@ def _check_formulas(
                 if i >= len(found[name]) or found[name][i] is not None or place >= len(row):
                     continue
                 if row[place].data_type == "f":
-                    msg = (
+                    refuse(
                         f"{where}, cell {_letters(place)}{i + 2} holds a formula without a saved "
                         "value; open the file in a spreadsheet and save it"
                     )
-                    raise InputError(msg)
 
 
 def _letters(place: int) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cellveil.front import refuse
 from cellveil.io.inputs import read_rules, text_file
 from cellveil.io.source import Source
 from cellveil.jobs.batch import is_batch, read_batch
@@ -122,11 +123,11 @@ def read_job(path: Path) -> Job:
     for number, one in enumerate(given["table"], 1):
         name = one.get("name", "-".join(one["by"]))
         if _NAME.search(name) or name.startswith("."):
-            msg = f"{where}, table {number}: name {name!r} cannot be that of a file; use letters"
-            raise InputError(msg)
+            refuse(f"{where}, table {number}: name {name!r} cannot be that of a file; use letters")
         if name in [table.name for table in tables]:
-            msg = f"{where}, table {number}: there are two tables {name!r}; give each its own name"
-            raise InputError(msg)
+            refuse(
+                f"{where}, table {number}: there are two tables {name!r}; give each its own name"
+            )
         with naming(where, name):
             tables.append(TableJob(name, _source(path.parent, given, one)))
     job = Job(path, tuple(tables), given["rules"], given["solver"], given["output"], notes)
@@ -151,16 +152,14 @@ def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> S
     own = {key.name for key in DATA}
     data = {**given["data"], **{k: v for k, v in one.items() if k in own}}
     if "file" not in data:
-        msg = 'no data; add file = "..." to [data] or to the table'
-        raise InputError(msg)
+        refuse('no data; add file = "..." to [data] or to the table')
     by = tuple(one["by"])
     unknown = [name for name in given["totals"] if not any(name in t["by"] for t in given["table"])]
     unknown += [
         name for name in given["hierarchies"] if not any(name in t["by"] for t in given["table"])
     ]
     if unknown:
-        msg = f"{unknown[0]!r} of [hierarchies] or [totals] is not a dimension of any table"
-        raise InputError(msg)
+        refuse(f"{unknown[0]!r} of [hierarchies] or [totals] is not a dimension of any table")
     path = folder / data["file"]
     rda = data.get("layout")
     missing = data.get("not_available")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import answer, say_written
 from cellveil.cli.microdata.sentences import (
     codes_words,
@@ -20,16 +21,8 @@ from cellveil.cli.microdata.sentences import (
     plain_words,
     together_words,
 )
-from cellveil.cli.options import (
-    Cost,
-    Decimal,
-    Encoding,
-    Missing,
-    Negative,
-    Separator,
-    Summary,
-)
-from cellveil.front import SAFE, UNSAFE
+from cellveil.cli.options import flag, option
+from cellveil.front import SAFE, UNSAFE, refuse
 from cellveil.render.screen import say
 
 if TYPE_CHECKING:
@@ -57,85 +50,64 @@ Constant = Literal["error", "keep"]
 
 
 def microaggregate(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help=".csv, .csv.gz or .parquet.")],
+    data: options.DataFile,
     *,
-    k: Annotated[int, typer.Option("-k", metavar="NUMBER", help="Least size of a cluster.")],
+    k: Annotated[int, option("Least size of a cluster.", "NUMBER", "-k")],
     attributes: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMNS", help="Columns to microaggregate, by commas.", show_default="all"
-        ),
+        option("Columns to microaggregate, by commas.", "COLUMNS", default="all"),
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option(metavar="COLUMNS", help="Columns to publish as they are, by commas."),
+        option("Columns to publish as they are, by commas.", "COLUMNS"),
     ] = None,
     keep_identifiers: Annotated[
         bool,
-        typer.Option(
-            "--keep-identifiers", help="With --keep: also columns that tell records apart."
-        ),
+        flag("With --keep: also columns that tell records apart.", "--keep-identifiers"),
     ] = False,
     rules: Annotated[
         str | None,
-        typer.Option(metavar="RULES", help="What is sensitive, in tau-ARGUS's words: P(60)."),
+        option("What is sensitive, in tau-ARGUS's words: P(60).", "RULES"),
     ] = None,
     comply: Annotated[
         Comply | None,
-        typer.Option(help="What is done about sensitive cells.", show_default="only judged"),
+        option("What is done about sensitive cells.", default="only judged"),
     ] = None,
-    clusters: Annotated[Clusters, typer.Option(help="How clusters are made.")] = "mdav",
-    scale: Annotated[Scale, typer.Option(help="How attributes are made comparable.")] = (
-        "standardise"
-    ),
+    clusters: Annotated[Clusters, option("How clusters are made.")] = "mdav",
+    scale: Annotated[Scale, option("How attributes are made comparable.")] = ("standardise"),
     constant: Annotated[
-        Constant, typer.Option(help="Constant attributes: refused, or kept without effect.")
+        Constant, option("Constant attributes: refused, or kept without effect.")
     ] = "error",
-    negative: Annotated[Negative, typer.Option(help="How rules read negative values.")] = "error",
+    negative: Annotated[options.Negative, option("How rules read negative values.")] = "error",
     identity: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="EQUATION",
-            help="Known identity of attributes: 'total = a + b'; once for each.",
-            show_default="detected",
+        option(
+            "Known identity of attributes: 'total = a + b'; once for each.",
+            "EQUATION",
+            default="detected",
         ),
     ] = None,
     no_identities: Annotated[
-        bool, typer.Option("--no-identities", help="No identity between attributes is known.")
+        bool, flag("No identity between attributes is known.", "--no-identities")
     ] = False,
     cost: Annotated[
-        Cost | None,
-        typer.Option(
-            help="With --comply suppress: few cells, or little value.", show_default="unit"
-        ),
+        options.Cost | None,
+        option("With --comply suppress: few cells, or little value.", default="unit"),
     ] = None,
-    decimals: Annotated[
-        int | None,
-        typer.Option(metavar="PLACES", help="Decimal places of values.", show_default="as found"),
-    ] = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    na: Missing = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", help="Then the best safe result is taken.", show_default="none"
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Masked file: .csv, .csv.gz or .parquet."
-        ),
-    ] = None,
-    summary: Summary = None,
+    decimals: options.Decimals = None,
+    sep: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Missing = None,
+    time_limit: options.SearchLimit = None,
+    output: options.MaskedFile = None,
+    summary: options.Summary = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="One HTML page to read: clusters, loss by attribute, sensitive means, larger "
+        option(
+            "One HTML page to read: clusters, loss by attribute, sensitive means, larger "
             "k; facts as .json beside it.",
+            "FILE",
         ),
     ] = None,
 ) -> None:
@@ -147,24 +119,19 @@ def microaggregate(
     from cellveil.io.files import check_outputs, write_columns, write_json
     from cellveil.io.inputs import split_names, text_file
     from csp.clock import Clock
-    from csp.errors import InputError
     from csp.formats.files import written_together
     from csp.rules import parse_rules
     from microagg.records import read_records
 
     if comply is not None and rules is None:
-        msg = f"--comply {comply} needs --rules, by which means are sensitive"
-        raise InputError(msg)
+        refuse(f"--comply {comply} needs --rules, by which means are sensitive")
     if k < 2:
         why = ": a cluster of 1 publishes its record as it is" if k == 1 else ""
-        msg = f"-k must be at least 2, not {k}{why}"
-        raise InputError(msg)
+        refuse(f"-k must be at least 2, not {k}{why}")
     if keep_identifiers and not keep:
-        msg = "--keep-identifiers is for --keep; leave it out"
-        raise InputError(msg)
+        refuse("--keep-identifiers is for --keep; leave it out")
     if identity and no_identities:
-        msg = "--identity and --no-identities exclude each other; leave one out"
-        raise InputError(msg)
+        refuse("--identity and --no-identities exclude each other; leave one out")
     _check_use(
         comply, {"--identity": identity, "--no-identities": no_identities or None, "--cost": cost},
         clusters,
@@ -317,9 +284,9 @@ def _check_use(
     from csp.errors import InputError
 
     msg = ""
-    for option, given in relations.items():
+    for name, given in relations.items():
         if given is not None and comply != "suppress":
-            msg = f"{option} is for --comply suppress; leave it out"
+            msg = f"{name} is for --comply suppress; leave it out"
     if comply == "grow" and clusters != "mdav":
         msg = "--comply grow makes its own clusters; leave --clusters out"
     if msg:
@@ -330,20 +297,17 @@ def _names(
     data: TextFile, masked: tuple[str, ...] | None, kept: tuple[str, ...]
 ) -> tuple[str, ...] | None:
     """Columns to microaggregate; those to be kept are not among them."""
-    from csp.errors import InputError
     from csp.tables.columns import column_names
 
     known = column_names(data)
     for name in kept:
         if name not in known:
-            msg = f"--keep: there is no column {name!r}; there are {', '.join(known[:10])}"
-            raise InputError(msg)
+            refuse(f"--keep: there is no column {name!r}; there are {', '.join(known[:10])}")
     if masked is None:
         return tuple(name for name in known if name not in kept) if kept else None
     both = [name for name in kept if name in masked]
     if both:
-        msg = f"column {both[0]!r} is in --attributes and in --keep; choose one"
-        raise InputError(msg)
+        refuse(f"column {both[0]!r} is in --attributes and in --keep; choose one")
     return masked
 
 
@@ -359,14 +323,11 @@ def _kept_columns(data: TextFile, kept: tuple[str, ...]) -> dict[str, list[str]]
 
 def _check_identifiers(kept: dict[str, list[str]]) -> None:
     """Refuse columns that tell most records apart: they say whose means stand beside them."""
-    from csp.errors import InputError
-
     for name, codes in kept.items():
         alone = count_alone(codes)
         if 2 * alone >= len(codes):
-            msg = (
+            refuse(
                 f"--keep {name}: {alone} of {len(codes)} records have a value there that no other "
                 "record has, so it identifies the record beside the means; leave the column out, "
                 "or add --keep-identifiers if all of its values are known anyway"
             )
-            raise InputError(msg)

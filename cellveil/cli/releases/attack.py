@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import finish, print_columns, read_attacked, read_mechanism
-from cellveil.cli.options import MaxTables, MechanismFile, ReleaseIn, Reveal, Summary
+from cellveil.cli.options import argument, option
 from cellveil.cli.releases.release_attacks import (
     cell_columns,
     explain,
@@ -39,21 +40,21 @@ How = Literal["auto", "hull", "values", "all", "sample", "reference"]
 def report(
     releases: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RELEASE [OTHERS]...",
-            help="Release that 'protect --release' wrote: .json. Others of overlapping tables are "
+        argument(
+            "Release that 'protect --release' wrote: .json. Others of overlapping tables are "
             "attacked together with it.",
+            "RELEASE [OTHERS]...",
         ),
     ],
     *,
-    mechanism: MechanismFile = None,
-    max_tables: MaxTables = 200_000,
+    mechanism: options.MechanismFile = None,
+    max_tables: options.MaxTables = 200_000,
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="For all attacks; the report names those cut short."),
+        option("For all attacks; the report names those cut short.", "SECONDS"),
     ] = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Run every attack that applies to a release.
 
@@ -83,25 +84,20 @@ def report(
 
 @attack.command()
 def matching(
-    release: ReleaseIn,
+    release: options.ReleaseIn,
     *,
-    mechanism: MechanismFile = None,
-    method: Annotated[How, typer.Option(help="How consistent tables are tested.")] = "auto",
+    mechanism: options.MechanismFile = None,
+    method: Annotated[How, option("How consistent tables are tested.")] = "auto",
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Then cells without a proof stay undecided."),
+        option("Then cells without a proof stay undecided.", "SECONDS"),
     ] = None,
-    max_tables: MaxTables = 200_000,
-    draws: Annotated[
-        int, typer.Option(metavar="TABLES", help="Tables to draw, where they are drawn.")
-    ] = 3000,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="What was found: .csv or .parquet."),
-    ] = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    max_tables: options.MaxTables = 200_000,
+    draws: Annotated[int, option("Tables to draw, where they are drawn.", "TABLES")] = 3000,
+    seed: Annotated[int, option("Seed of the draws.")] = 0,
+    output: options.RowsFile = None,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Run the matching attack on a release.
 

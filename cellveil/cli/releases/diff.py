@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import finish
-from cellveil.cli.options import Summary, TimeLimit
+from cellveil.cli.options import argument
+from cellveil.front import refuse
 from cellveil.render.screen import say, tell
 
 if TYPE_CHECKING:
@@ -23,11 +24,11 @@ SHOWN = 20
 
 
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="Earlier release (.json).")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Later release (.json).")],
+    old: Annotated[Path, argument("Earlier release (.json).", "OLD")],
+    new: Annotated[Path, argument("Later release (.json).", "NEW")],
     *,
-    time_limit: TimeLimit = 600.0,
-    summary: Summary = None,
+    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    summary: options.Summary = None,
 ) -> None:
     """Compare two releases of the same table: what changed, and what both disclose together.
 
@@ -64,15 +65,13 @@ def diff(
 
 def _changes(old: Release, new: Release) -> dict[str, Any]:
     """Cells by what became of them, each as a mapping of dimensions to codes."""
-    from csp.errors import InputError
     from csp.tables.codes import Labels
 
     if sorted(old.names) != sorted(new.names):
-        msg = (
+        refuse(
             f"one release is by {', '.join(old.names)}, the other by {', '.join(new.names)}; give "
             "two of the same dimensions"
         )
-        raise InputError(msg)
     theirs, order = Labels.of(new.labels), [new.names.index(name) for name in old.names]
     turned = Labels(theirs.codes[:, order], [theirs.categories[d] for d in order])
     place = turned.places(Labels.of(old.labels))

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import finish, read_attacked
-from cellveil.cli.options import MaxTables, MechanismFile, ReleaseIn, Reveal, Summary
+from cellveil.cli.options import argument, flag, option
+from cellveil.front import refuse
 from cellveil.render.screen import tell
 
 if TYPE_CHECKING:
@@ -19,39 +20,28 @@ if TYPE_CHECKING:
 
 __all__ = ["cell_columns", "explain", "insiders", "joint", "posterior"]
 
-Seconds = Annotated[
-    float | None, typer.Option("--time-limit", metavar="SECONDS", help="For the whole attack.")
-]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="One row per cell: .csv or .parquet."),
-]
-
 
 def posterior(
-    release: ReleaseIn,
+    release: options.ReleaseIn,
     *,
-    mechanism: MechanismFile = None,
+    mechanism: options.MechanismFile = None,
     prior: Annotated[
         str,
-        typer.Option(
-            metavar="PRIOR",
-            help="Of the value of a cell before the release: uniform, or normal:MEAN,DEVIATION.",
+        option(
+            "Of the value of a cell before the release: uniform, or normal:MEAN,DEVIATION.", "PRIOR"
         ),
     ] = "uniform",
-    mass: Annotated[
-        float, typer.Option(metavar="SHARE", help="Probability that an interval must hold.")
-    ] = 0.95,
+    mass: Annotated[float, option("Probability that an interval must hold.", "SHARE")] = 0.95,
     draws: Annotated[
         int | None,
-        typer.Option(metavar="TABLES", help="Draw tables.", show_default="every table is weighed"),
+        option("Draw tables.", "TABLES", default="every table is weighed"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    max_tables: MaxTables = 2_000_000,
-    time_limit: Seconds = None,
-    output: Output = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    seed: Annotated[int, option("Seed of the draws.")] = 0,
+    max_tables: options.MaxTables = 2_000_000,
+    time_limit: options.AttackLimit = None,
+    output: options.RowsFile = None,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Weigh the values of each suppressed cell for an attacker who knows the algorithm.
 
@@ -101,22 +91,22 @@ def posterior(
 
 
 def explain(
-    release: ReleaseIn,
+    release: options.ReleaseIn,
     *,
     cell: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="CODES",
-            help="Cell by its codes, separated by commas; once for each.",
-            show_default="every suppressed cell whose value is known",
+        option(
+            "Cell by its codes, separated by commas; once for each.",
+            "CODES",
+            default="every suppressed cell whose value is known",
         ),
     ] = None,
     mechanism: Annotated[
-        bool, typer.Option("--with-algorithm", help="Also what knowing the algorithm excludes.")
+        bool, flag("Also what knowing the algorithm excludes.", "--with-algorithm")
     ] = False,
-    time_limit: Seconds = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    time_limit: options.AttackLimit = None,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Explain why a suppressed cell is known, or which interval contains it.
 
@@ -156,23 +146,21 @@ def explain(
 
 
 def insiders(
-    release: ReleaseIn,
+    release: options.ReleaseIn,
     *,
     knowledge: Annotated[
         Path,
-        typer.Option(
-            metavar="FILE",
-            help="What contributors know (.csv): columns 'contributor', those of the dimensions, "
+        option(
+            "What contributors know (.csv): columns 'contributor', those of the dimensions, "
             "'own' (its part of the cell), and 'value' where it knows the whole cell.",
+            "FILE",
         ),
     ],
-    integer: Annotated[
-        bool, typer.Option("--integer/--no-integer", help="Cells are known to be whole units.")
-    ] = True,
-    time_limit: Seconds = None,
-    output: Output = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    integer: options.Whole = True,
+    time_limit: options.AttackLimit = None,
+    output: options.RowsFile = None,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Show what contributors infer from their own contributions.
 
@@ -209,19 +197,17 @@ def insiders(
 def joint(
     releases: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RELEASE OTHERS...",
-            help="Releases of tables that share cells: several that 'protect --release' wrote.",
+        argument(
+            "Releases of tables that share cells: several that 'protect --release' wrote.",
+            "RELEASE OTHERS...",
         ),
     ],
     *,
-    integer: Annotated[
-        bool, typer.Option("--integer/--no-integer", help="Cells are known to be whole units.")
-    ] = True,
-    time_limit: Seconds = None,
-    output: Output = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    integer: options.Whole = True,
+    time_limit: options.AttackLimit = None,
+    output: options.RowsFile = None,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Attack several releases together: what one suppresses, another may disclose.
 
@@ -231,14 +217,12 @@ def joint(
     from attacks import differencing
     from cellveil.io.files import check_outputs
     from cellveil.render.progress import Meter
-    from csp.errors import InputError
     from csp.exact import end_text
     from csp.release_file import read_release
 
     check_outputs({"-o": output, "--summary": summary}, releases)
     if len(releases) < 2:
-        msg = "name two releases or more; 'cellveil attack report' attacks a single one"
-        raise InputError(msg)
+        refuse("name two releases or more; 'cellveil attack report' attacks a single one")
     with Meter("attacking all releases together", time_limit):
         found = differencing(
             [read_release(path)[0] for path in releases], integer=integer, time_limit=time_limit
@@ -279,7 +263,6 @@ def cell_columns(release: Release, cells: Any) -> dict[str, list[Any]]:
 
 def _prior(text: str) -> Any:
     from attacks import normal_counts, uniform
-    from csp.errors import InputError
 
     if text == "uniform":
         return uniform
@@ -290,57 +273,48 @@ def _prior(text: str) -> Any:
             return normal_counts(float(parts[0]), float(parts[1]))
     except ValueError:
         pass
-    msg = f"--prior is uniform or normal:MEAN,DEVIATION, such as normal:15,10, not {text!r}"
-    raise InputError(msg)
+    refuse(f"--prior is uniform or normal:MEAN,DEVIATION, such as normal:15,10, not {text!r}")
 
 
 def _position(release: Release, text: str) -> int:
-    from csp.errors import InputError
-
     codes = tuple(part.strip() for part in text.split(","))
     for place, label in enumerate(release.labels):
         if tuple(label) == codes:
             if not release.pattern[place]:
-                msg = f"--cell {text}: the cell is published, so there is nothing to explain"
-                raise InputError(msg)
+                refuse(f"--cell {text}: the cell is published, so there is nothing to explain")
             return place
-    msg = (
+    refuse(
         f"--cell {text}: there is no such cell; give one code for each of "
         f"{', '.join(release.names)}, such as {','.join(release.labels[0])}"
     )
-    raise InputError(msg)
 
 
 def _knowledge(release: Release, path: Path) -> list[Knowledge]:
     from attacks import Knowledge
-    from csp.errors import InputError
     from csp.exact import exact
     from csp.tables.columns import column_names, read_columns
 
     names = ["contributor", *release.names]
     more = [name for name in ("own", "value") if name in column_names(path)]
     if not more:
-        msg = f"{str(path)!r} has neither a column 'own' nor 'value'; add what contributors know"
-        raise InputError(msg)
+        refuse(f"{str(path)!r} has neither a column 'own' nor 'value'; add what contributors know")
     rows = zip(*read_columns(path, [*names, *more], more).arrays, strict=True)
     place = {tuple(label): i for i, label in enumerate(release.labels)}
     found: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
     for number, row in enumerate(rows, start=1):
         label = tuple(str(code) for code in row[1 : len(names)])
         if label not in place:
-            msg = f"{path}, row {number}: the release has no cell ({', '.join(label)})"
-            raise InputError(msg)
+            refuse(f"{path}, row {number}: the release has no cell ({', '.join(label)})")
         known = found.setdefault(str(row[0]), ({}, {}))
         for kind, entry in zip(more, row[len(names) :], strict=True):
             if entry is None or not str(entry).strip():
                 continue
             units = exact(str(entry)) * 10**release.scale
             if units.denominator != 1:
-                msg = (
+                refuse(
                     f"{path}, row {number}: {kind} {entry} has more decimal places than the "
                     f"{release.scale} of the release"
                 )
-                raise InputError(msg)
             known[kind == "own"][place[label]] = int(units)
     return [Knowledge(name, cells, own) for name, (cells, own) in found.items()]
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import say_written
-from cellveil.cli.options import TIME_LIMIT, ReleaseIn, Reveal, TimeLimit
+from cellveil.cli.options import flag, option
 from cellveil.front import SAFE, UNSAFE
 from cellveil.render.screen import say
 
@@ -16,23 +17,23 @@ __all__ = ["report"]
 
 
 def report(
-    release: ReleaseIn,
+    release: options.ReleaseIn,
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Page (.html); its facts are written beside it as .json.",
+            "FILE",
             "--output",
             "-o",
-            metavar="FILE",
-            help="Page (.html); its facts are written beside it as .json.",
-            show_default="the release with .html",
+            default="the release with .html",
         ),
     ] = None,
     attacks: Annotated[
-        bool, typer.Option("--attacks/--no-attacks", help="Run every attack that applies.")
+        bool, flag("Run every attack that applies.", "--attacks/--no-attacks")
     ] = True,
-    time_limit: TimeLimit = TIME_LIMIT,
-    reveal: Reveal = False,
+    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    reveal: options.Reveal = False,
 ) -> None:
     """Write one HTML page about a release: table, intervals, attacks, from public knowledge.
 

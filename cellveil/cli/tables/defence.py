@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from cellveil.cli.options import argument
+from cellveil.front import refuse
 from cellveil.render.screen import say
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ _OPTIONS = ("lean", "spread", "width", "share")
 
 
 def key(
-    path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="New file, readable by its owner only.")
-    ],
+    path: Annotated[Path, argument("New file, readable by its owner only.", "FILE")],
 ) -> None:
     """Make a secret key for --defence. Keep it secret and back it up.
 
@@ -47,19 +45,18 @@ def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Deco
         If the text cannot be read, the key is missing or short, or there is a key and no defence.
     """
     from csp.decoys.key import Key
-    from csp.errors import InputError
 
     if text is None:
         given = {"--key-file": key_file is not None, "--table-id": bool(table_id)}
         for option, there in given.items():
             if there:
-                msg = f"{option} is for a defence; add --defence decoys:0.1 or leave it out"
-                raise InputError(msg)
+                refuse(f"{option} is for a defence; add --defence decoys:0.1 or leave it out")
         return None
     options = _parsed(text)
     if key_file is None:
-        msg = "a defence needs a secret key; make one with 'cellveil key FILE', add --key-file FILE"
-        raise InputError(msg)
+        refuse(
+            "a defence needs a secret key; make one with 'cellveil key FILE', add --key-file FILE"
+        )
     from csp.decoys.decoys import Decoys
 
     return Decoys(key=Key.read(key_file), table=table_id, **options)
@@ -74,38 +71,31 @@ def needs_width(decoys: Decoys | None) -> None:
         If they have neither width nor share.
     """
     if decoys is not None and decoys.width is None and decoys.share is None:
-        from csp.errors import InputError
-
-        msg = (
+        refuse(
             "--defence: a JJ file does not state how wide the interval of a decoy must be; write "
             "decoys:0.1,width=10 or decoys:0.1,share=0.1"
         )
-        raise InputError(msg)
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    from csp.errors import InputError
 
     kind, _, rest = text.partition(":")
     rate, *more = rest.split(",")
     if kind != "decoys" or not rate:
-        msg = (
+        refuse(
             "--defence takes decoys:RATE, such as decoys:0.1, with "
             f"{', '.join(_OPTIONS)} behind commas: decoys:0.1,width=20"
         )
-        raise InputError(msg)
     options: dict[str, Any] = {"rate": _number(rate)}
     for part in more:
         name, equals, number = part.partition("=")
         if name not in _OPTIONS or not equals or name in options:
             wanted = ", ".join(f"{o}=NUMBER" for o in _OPTIONS)
-            msg = f"--defence: a comma must be followed by one of {wanted}, each once"
-            raise InputError(msg)
+            refuse(f"--defence: a comma must be followed by one of {wanted}, each once")
         options[name] = _number(number)
     if "lean" in options:
         if options["lean"].denominator != 1:
-            msg = "--defence: lean must be a whole number, such as lean=4"
-            raise InputError(msg)
+            refuse("--defence: lean must be a whole number, such as lean=4")
         options["lean"] = int(options["lean"])
     return options
 

@@ -6,13 +6,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich import box
 from rich.table import Table as Grid
 from rich.text import Text
 
+from cellveil.cli import options
 from cellveil.cli.answers import answer, say_written, terminal
-from cellveil.cli.options import Sheet, Summary
+from cellveil.cli.options import argument, option
+from cellveil.front import refuse
 from cellveil.render.screen import printable, say
 
 if TYPE_CHECKING:
@@ -22,38 +23,25 @@ __all__ = ["inspect"]
 
 
 def inspect(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz, .parquet or .xlsx.")
-    ],
+    data: Annotated[Path, argument("Records: .csv, .csv.gz, .parquet or .xlsx.", "DATA")],
     *,
     by: Annotated[
         list[str],
-        typer.Option(
-            metavar="COLUMNS", help="Dimensions of a table: Size,Region; once for each table."
-        ),
+        option("Dimensions of a table: Size,Region; once for each table.", "COLUMNS"),
     ],
-    value: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column to sum; without it records are counted."),
-    ] = None,
-    contributor: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column that says who reports.")
-    ] = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of sampling weights.")
-    ] = None,
-    sheet: Sheet = None,
+    value: options.Value = None,
+    contributor: options.Contributor = None,
+    weight: options.Weight = None,
+    sheet: options.Sheet = None,
     rules: Annotated[
         list[str] | None,
-        typer.Option(metavar="RULES", help="Rules to try, in tau-ARGUS's words; once for each."),
+        option("Rules to try, in tau-ARGUS's words; once for each.", "RULES"),
     ] = None,
     job: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write a job (.toml) that runs, and hierarchies that were found."
-        ),
+        option("Write a job (.toml) that runs, and hierarchies that were found.", "FILE"),
     ] = None,
-    summary: Summary = None,
+    summary: options.Summary = None,
 ) -> None:
     """Look at data before protecting it: codes, nested columns, what rules would mark.
 
@@ -62,18 +50,15 @@ def inspect(
     from cellveil.io.files import check_outputs, write_json
     from cellveil.io.inputs import split_names
     from cellveil.io.sheets import is_workbook, read_sheet
-    from csp.errors import InputError
     from csp.formats.files import written_together
     from csp.rules.inspection import inspect as look
 
     check_outputs({"--summary": summary}, [data, job])
     wanted = [split_names(text, "--by") for text in by]
     if job is not None and job.suffix != ".toml":
-        msg = f"--job {str(job)!r} must end with .toml"
-        raise InputError(msg)
+        refuse(f"--job {str(job)!r} must end with .toml")
     if job is not None and job.exists():
-        msg = f"{str(job)!r} is there already; choose another name, or delete it"
-        raise InputError(msg)
+        refuse(f"{str(job)!r} is there already; choose another name, or delete it")
     records: Any = data
     if is_workbook(data):
         records = read_sheet(data, sheet, numbers=[n for n in (value, weight) if n is not None])
@@ -114,10 +99,7 @@ def _job_texts(
     places = {name: job.parent / f"{_file_name(name)}.hrc" for name in trees}
     taken = [path for path in places.values() if path.exists()]
     if taken:
-        from csp.errors import InputError
-
-        msg = f"{str(taken[0])!r} is there already; move it, or put the job into another folder"
-        raise InputError(msg)
+        refuse(f"{str(taken[0])!r} is there already; move it, or put the job into another folder")
     first = next(iter(found.tables[0].sensitive))
     text = draft(found, data, folder=job.parent, rules=first, options=options, hierarchies=places)
     return {places[name]: tree.to_hrc() for name, tree in trees.items()} | {job: text}

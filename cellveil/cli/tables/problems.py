@@ -8,23 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import answer, ends, hashes, needs_reveal, say_written
-from cellveil.cli.options import (
-    JJ,
-    TEXTS,
-    TIME_LIMIT,
-    Defence,
-    Gap,
-    Integer,
-    KeyFile,
-    Method,
-    Reveal,
-    Solver,
-    Summary,
-    TableId,
-    TimeLimit,
-    chosen_method,
-)
+from cellveil.cli.options import argument, option
 from cellveil.front import SAFE, UNSAFE, explained
 from cellveil.render.screen import say, tell
 
@@ -32,24 +18,22 @@ __all__ = ["audit", "suppress"]
 
 
 def suppress(
-    problem: Annotated[
-        Path, typer.Argument(metavar="PROBLEM", help="Suppression problem: .jj or .jj.gz.")
-    ],
+    problem: options.ProblemFile,
     *,
-    method: Method = "auto",
-    solver: Solver = None,
-    time_limit: TimeLimit = TIME_LIMIT,
-    gap: Gap = 0.0,
-    integer: Integer = False,
-    defence: Defence = None,
-    key_file: KeyFile = None,
-    table_id: TableId = "",
+    method: options.Method = "auto",
+    solver: options.Solver = None,
+    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    gap: options.Gap = 0.0,
+    integer: options.Integer = False,
+    defence: options.Defence = None,
+    key_file: options.KeyFile = None,
+    table_id: options.TableId = "",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Pattern: .csv, or .jj with --reveal."),
+        option("Pattern: .csv, or .jj with --reveal.", "FILE", "--output", "-o"),
     ] = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Find the cheapest safe pattern of a problem in a JJ file.
 
@@ -79,24 +63,22 @@ def suppress(
 
     to_jj = output is not None and is_jj(output)
     needs_reveal("-o", output if to_jj else None, reveal=reveal)
-    kinds = {"-o": TEXTS + JJ}
+    kinds = {"-o": options.TEXTS + options.JJ}
     check_outputs({"-o": output, "--summary": summary}, [problem, key_file], kinds)
-    method = chosen_method(method, solver)
+    method = options.chosen_method(method, solver)
     decoys = read_defence(defence, key_file, table_id)
     needs_width(decoys)
     clock = Clock.of(time_limit)
     with Meter("reading", clock.seconds) as meter:
         posed = read_jj(problem)
         clock.check("the problem was read")
-        options: dict[str, Any] = {
+        limits: dict[str, Any] = {
             "method": method, "time_limit": clock.seconds, "gap": gap, "integer": integer,
         }  # fmt: skip
         with explained(posed.table, reveal=reveal, defended=decoys is not None):
-            defended = None if decoys is None else defend(posed, decoys, progress=meter, **options)
+            defended = None if decoys is None else defend(posed, decoys, progress=meter, **limits)
             found = (
-                solve(posed, progress=meter, **options)
-                if defended is None
-                else defended.suppression
+                solve(posed, progress=meter, **limits) if defended is None else defended.suppression
             )
     if defended is None:
         facts = run_facts(found, posed, reveal=reveal)
@@ -130,29 +112,25 @@ def suppress(
 
 
 def audit(
-    problem: Annotated[
-        Path, typer.Argument(metavar="PROBLEM", help="Suppression problem: .jj or .jj.gz.")
-    ],
+    problem: options.ProblemFile,
     pattern: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="PATTERN",
-            help="Columns id and status (.csv), or a .jj; u and x are suppressed. "
+        argument(
+            "Columns id and status (.csv), or a .jj; u and x are suppressed. "
             "Without it the status in the problem is used.",
-            show_default=False,
+            "PATTERN",
+            default=False,
         ),
     ] = None,
     *,
-    integer: Integer = False,
-    time_limit: TimeLimit = TIME_LIMIT,
+    integer: options.Integer = False,
+    time_limit: options.TimeLimit = options.TIME_LIMIT,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Interval of each cell, if the pattern is safe."
-        ),
+        option("Interval of each cell, if the pattern is safe.", "FILE", "--output", "-o"),
     ] = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Check what an outsider can infer from a pattern: exit code 0 safe, 1 unsafe."""
     from cellveil.io.files import (

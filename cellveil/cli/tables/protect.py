@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import (
     answer,
     cost_words,
@@ -18,41 +19,8 @@ from cellveil.cli.answers import (
     save_release,
     say_written,
 )
-from cellveil.cli.options import (
-    JJ,
-    TIME_LIMIT,
-    Absent,
-    Apriori,
-    Cost,
-    CountColumn,
-    Decimal,
-    Defence,
-    Earlier,
-    Encoding,
-    Gap,
-    Hierarchies,
-    IntegerOrNot,
-    KeyFile,
-    Layout,
-    Margins,
-    Method,
-    Missing,
-    Negative,
-    ReleaseFile,
-    Reveal,
-    Separator,
-    Sheet,
-    Solver,
-    Summary,
-    TableId,
-    TimeLimit,
-    Tolerance,
-    TopColumns,
-    Totals,
-    Workers,
-    chosen_method,
-)
-from cellveil.front import explained, folder_for, options_of
+from cellveil.cli.options import argument, flag, option
+from cellveil.front import explained, folder_for, options_of, refuse
 from cellveil.render.screen import say
 
 __all__ = ["protect"]
@@ -62,169 +30,205 @@ def protect(
     ctx: typer.Context,
     data: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DATA",
-            help=".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda). Each of "
+        argument(
+            ".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda). Each of "
             "several files is a table of its own.",
+            "DATA",
         ),
     ],
     *,
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="Columns of the table's dimensions: Size,Region.",
-            show_default="those of the layout of a .tab; else required",
+        option(
+            "Columns of the table's dimensions: Size,Region.",
+            "COLUMNS",
+            default="those of the layout of a .tab; else required",
         ),
     ] = None,
     rules: Annotated[
         str,
-        typer.Option(
-            metavar="RULES",
-            help="What is sensitive, in tau-ARGUS's words: P(10,1)|NK(1,75)|FREQ(3,10), also ZERO "
+        option(
+            "What is sensitive, in tau-ARGUS's words: P(10,1)|NK(1,75)|FREQ(3,10), also ZERO "
             "and MAN.",
+            "RULES",
         ),
     ],
-    value: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column to sum; without it records are counted."),
-    ] = None,
-    contributor: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that says who reports; all its records in a cell are added up, equal ones "
-            "too.",
+    value: options.Value = None,
+    contributor: options.Contributor = None,
+    weight: options.Weight = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        option(
+            "Hierarchy of a column (.hrc); once for each, and again for aggregates that overlap.",
+            "COLUMN=FILE",
         ),
     ] = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of sampling weights.")
+    rda: Annotated[Path | None, option("tau-ARGUS record layout of the data.", "FILE")] = None,
+    aggregated: Annotated[bool, flag("The data has one row per cell.", "--aggregated")] = False,
+    count: Annotated[
+        str | None,
+        option(
+            "With --aggregated: column of contributor counts; the column of the values itself if "
+            "they are counts.",
+            "COLUMN",
+        ),
     ] = None,
-    hierarchy: Hierarchies = None,
-    rda: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="tau-ARGUS record layout of the data.")
+    top: Annotated[
+        str | None, option("With --aggregated: columns of largest contributions.", "COLUMNS")
     ] = None,
-    aggregated: Annotated[
-        bool, typer.Option("--aggregated", help="The data has one row per cell.")
-    ] = False,
-    count: CountColumn = None,
-    top: TopColumns = None,
     primary: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File of cells named as sensitive, for MAN(...)."),
+        option("File of cells named as sensitive, for MAN(...).", "FILE"),
     ] = None,
-    apriori: Apriori = None,
+    apriori: Annotated[
+        Path | None,
+        option(
+            "tau-ARGUS a-priori file (.hst): cells that are unsafe, safe, public or suppressed "
+            "beforehand, costs, protection levels.",
+            "FILE",
+        ),
+    ] = None,
     width: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="Least width of every sensitive cell's interval."),
+        option("Least width of every sensitive cell's interval.", "NUMBER"),
     ] = None,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Require every interval to be strictly wider than --width."),
+        flag("Require every interval to be strictly wider than --width.", "--strict"),
     ] = False,
-    cost: Annotated[Cost, typer.Option(help="Suppress few cells, or little value.")] = "unit",
+    cost: Annotated[options.Cost, option("Suppress few cells, or little value.")] = "unit",
     margins: Annotated[
-        Margins, typer.Option(help="Whether margins may be suppressed or are public.")
+        Literal["suppress", "publish"], option("Whether margins may be suppressed or are public.")
     ] = "suppress",
     singletons: Annotated[
         bool | None,
-        typer.Option(
+        flag(
+            "Guard against a contributor who is alone in a cell and subtracts it.",
             "--singletons/--no-singletons",
-            help="Guard against a contributor who is alone in a cell and subtracts it.",
-            show_default="in tables of values",
+            default="in tables of values",
         ),
     ] = None,
     unions: Annotated[
-        bool, typer.Option("--unions", help="Sums of suppressed cells must pass the rules too.")
+        bool, flag("Sums of suppressed cells must pass the rules too.", "--unions")
     ] = False,
-    integer: IntegerOrNot = None,
-    defence: Defence = None,
-    key_file: KeyFile = None,
-    table_id: TableId = "",
-    negative: Annotated[
-        Negative, typer.Option(help="How negative contributions are read.")
-    ] = "error",
-    decimals: Annotated[
-        int | None,
-        typer.Option(metavar="PLACES", help="Decimal places of values.", show_default="as found"),
-    ] = None,
-    total: Totals = None,
-    absent_zero: Absent = False,
-    tolerance: Tolerance = "0",
-    keep: Earlier = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CODE", help="Code for records that lack one.", show_default="refused"
+    integer: Annotated[
+        bool | None,
+        flag(
+            "The attacker knows that cells are whole units.",
+            "--integer/--no-integer",
+            default="in tables of counts",
         ),
     ] = None,
-    sheet: Sheet = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    na: Missing = None,
+    defence: options.Defence = None,
+    key_file: options.KeyFile = None,
+    table_id: options.TableId = "",
+    negative: Annotated[options.Negative, option("How negative contributions are read.")] = "error",
+    decimals: options.Decimals = None,
+    total: Annotated[
+        list[str] | None,
+        option(
+            "Code of the total, of all columns or of one; once for each.",
+            "[COLUMN=]CODE",
+            default="Total",
+        ),
+    ] = None,
+    absent_zero: Annotated[
+        bool,
+        flag(
+            "With --aggregated: inner cells without a row are 0.",
+            "--absent-zero",
+            default="refused",
+        ),
+    ] = False,
+    tolerance: Annotated[
+        str,
+        option(
+            "With --aggregated: margins off by no more than this are replaced by their sums.",
+            "NUMBER",
+        ),
+    ] = "0",
+    keep: Annotated[
+        Path | None,
+        option("Earlier release (.json): what it suppressed stays suppressed.", "FILE", "--keep"),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        option("Code for records that lack one.", "CODE", default="refused"),
+    ] = None,
+    sheet: options.Sheet = None,
+    sep: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Missing = None,
     memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Memory the program may take, such as 2GB, for records that do not fit into it; "
+        option(
+            "Memory the program may take, such as 2GB, for records that do not fit into it; "
             "copies go to the folder for temporary files.",
+            "SIZE",
         ),
     ] = None,
     drop_empty: Annotated[
         bool | None,
-        typer.Option(
+        flag(
+            "Leave combinations of codes without records out; these are known to be 0.",
             "--drop-empty/--keep-empty",
-            help="Leave combinations of codes without records out; these are known to be 0.",
-            show_default="kept, but for large tables of values",
+            default="kept, but for large tables of values",
         ),
     ] = None,
-    method: Method = "auto",
-    solver: Solver = None,
-    time_limit: TimeLimit = TIME_LIMIT,
-    gap: Gap = 0.0,
-    workers: Workers = 1,
+    method: options.Method = "auto",
+    solver: options.Solver = None,
+    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    gap: options.Gap = 0.0,
+    workers: Annotated[
+        int,
+        option(
+            "Processes for tables of several files, or for regions of one large table.",
+            "NUMBER",
+            min=1,
+        ),
+    ] = 1,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Published table: .csv, .csv.gz, .parquet, .xlsx, .sdmx.csv, .sdctable.csv, .sbs "
+            "(tau-ARGUS) or .hst. A folder for several files of data.",
+            "FILE",
             "--output",
             "-o",
-            metavar="FILE",
-            help="Published table: .csv, .csv.gz, .parquet, .xlsx, .sdmx.csv, .sdctable.csv, .sbs "
-            "(tau-ARGUS) or .hst. A folder for several files of data.",
         ),
     ] = None,
-    summary: Summary = None,
+    summary: options.Summary = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="One HTML page to read: table, intervals, proofs, attacks; facts as .json "
-            "beside it.",
+        option(
+            "One HTML page to read: table, intervals, proofs, attacks; facts as .json beside it.",
+            "FILE",
         ),
     ] = None,
     attacks: Annotated[
-        bool, typer.Option("--attacks", help="Run every attack that applies, for --report.")
+        bool, flag("Run every attack that applies, for --report.", "--attacks")
     ] = False,
     plots: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Pictures (.svg): intervals, suppression map, gap over time."
-        ),
+        option("Pictures (.svg): intervals, suppression map, gap over time.", "FOLDER"),
     ] = None,
     jj: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Problem with its pattern as JJ file; needs --reveal."),
+        option("Problem with its pattern as JJ file; needs --reveal.", "FILE"),
     ] = None,
-    release: ReleaseFile = None,
+    release: Annotated[
+        Path | None,
+        option("Release with its relations (.json, and .csv beside it), to attack.", "FILE"),
+    ] = None,
     intervals: Annotated[
-        bool, typer.Option("--intervals", help="Add what an outsider can infer of each cell.")
+        bool, flag("Add what an outsider can infer of each cell.", "--intervals")
     ] = False,
     layout: Annotated[
-        Layout,
-        typer.Option(help="On screen: rows by columns, in panels, or one row per cell."),
+        Literal["cross", "long"],
+        option("On screen: rows by columns, in panels, or one row per cell."),
     ] = "cross",
-    reveal: Reveal = False,
+    reveal: options.Reveal = False,
 ) -> None:
     """Protect the table of some data: find its sensitive cells, suppress, audit, publish.
 
@@ -256,7 +260,7 @@ def protect(
     from csp.solve import Progress
 
     names = tab_dimensions(data[0], rda) if by is None else split_names(by, "--by")
-    method = chosen_method(method, solver)
+    method = options.chosen_method(method, solver)
     clock = Clock.of(time_limit)
     stated_by = apriori is not None or data[0].name.lower().endswith(".tab")
     rule, looked_at = read_rules(rules, primary, names, encoding, named=stated_by)
@@ -301,22 +305,16 @@ def protect(
         needs_matplotlib()
         folder_for(plots)
     if attacks and report is None:
-        from csp.errors import InputError
-
-        msg = "--attacks fills a section of --report; give --report FILE.html too"
-        raise InputError(msg)
+        refuse("--attacks fills a section of --report; give --report FILE.html too")
     if jj is not None and (singletons or unions):
-        from csp.errors import InputError
-
-        msg = "a JJ file cannot hold --singletons or --unions; leave them or --jj out"
-        raise InputError(msg)
+        refuse("a JJ file cannot hold --singletons or --unions; leave them or --jj out")
     check_outputs(
         {
             "-o": output, "--summary": summary, "--report": report, "--jj": jj,
             "--release": release,
         },
         [*data, *read],
-        {"-o": tuple(FORMATS.values()), "--jj": JJ},
+        {"-o": tuple(FORMATS.values()), "--jj": options.JJ},
     )  # fmt: skip
     trace: list[Progress] = []
 

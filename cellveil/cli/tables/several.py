@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import answer, hashes, terminal
-from cellveil.cli.options import RESULTS
-from cellveil.front import SAFE, explained, folder_for, message_of
+from cellveil.front import SAFE, explained, folder_for, message_of, refuse
 from cellveil.io.files import (
     check_outputs,
     result_columns,
@@ -26,7 +26,7 @@ from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import printable, say
 from cellveil.render.tables import guarantee
 from cellveil.signals import exit_code
-from csp.errors import CellveilError, InputError
+from csp.errors import CellveilError
 from csp.formats.files import written_together
 from csp.mechanism import Mechanism, protect_many
 from csp.protection import Protected
@@ -74,27 +74,24 @@ def places_for(
     """
     given = [option for option, value in alone.items() if value]
     if given:
-        msg = f"{', '.join(given)}: for one table only; protect it by a command of its own"
-        raise InputError(msg)
-    if folder is None or folder.name.lower().endswith(RESULTS) or folder.is_file():
-        msg = "several files of data are published in a folder; name one with -o"
-        raise InputError(msg)
+        refuse(f"{', '.join(given)}: for one table only; protect it by a command of its own")
+    if folder is None or folder.name.lower().endswith(options.RESULTS) or folder.is_file():
+        refuse("several files of data are published in a folder; name one with -o")
     places: dict[str, Path] = {}
     for path in data:
-        kind = next((kind for kind in RESULTS if path.name.lower().endswith(kind)), ".csv")
+        kind = next((kind for kind in options.RESULTS if path.name.lower().endswith(kind)), ".csv")
         plain = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
         target = folder / f"{Path(plain).stem}{kind}"
         for other, known in zip(data, places.values(), strict=False):
             if known.name.lower() == target.name.lower():
-                msg = (
+                refuse(
                     f"{str(other)!r} and {str(path)!r} would both be published as "
                     f"{str(target)!r}; rename one, or protect them into two folders"
                 )
-                raise InputError(msg)
         places[path.name] = target
     folder_for(folder)
     outputs = {f"the table of {name!r}:": place for name, place in places.items()}
-    kinds = dict.fromkeys(outputs, RESULTS)
+    kinds = dict.fromkeys(outputs, options.RESULTS)
     check_outputs({**outputs, "--summary": summary}, [*data, *others], kinds)
     return places
 
@@ -126,11 +123,10 @@ def protect_each(
             try:
                 table = read_table(source)
                 if read_known(source, table):
-                    msg = (
+                    refuse(
                         "statuses, costs or levels of single cells are for one table; protect "
                         f"{str(source.data)!r} by a command of its own"
                     )
-                    raise InputError(msg)
                 tables[source.data.name] = table
             except (CellveilError, OSError, MemoryError) as error:
                 fail(source.data.name, error)
