@@ -62,7 +62,7 @@ def answer(facts: Mapping[str, Any], show: Callable[[], object] | None = None) -
 
 
 def finish(
-    facts: Mapping[str, Any],
+    facts: dict[str, Any],
     lines: Iterable[str] = (),
     *,
     safe: bool,
@@ -71,25 +71,30 @@ def finish(
     speak: Callable[[str], None] = say,
     output: Path | None = None,
     summary: Path | None = None,
+    write: Callable[[Together], Sequence[Path]] | None = None,
+    hashed: bool = False,
+    interrupted: bool = False,
 ) -> NoReturn:
     """End a command: write its files, give its result, say what that means, and exit.
 
     Parameters
     ----------
-    facts : mapping
+    facts : dict
         What --summary writes, and --json prints.
     lines : iterable of str
-        The result in sentences.
-    safe : bool
-        Whether the exit code is 0.
+        The result in sentences, which `speak` says.
+    safe, interrupted : bool
+        Whether the exit code is 0, and whether it is that of an interrupt.
     columns : mapping of str to column, optional
         What -o writes.
     show : callable, optional
         Prints the result for the eye where there is no -o; the columns by default.
-    speak : callable
-        Says the sentences.
     output, summary : Path, optional
         Written together or not at all.
+    write : callable, optional
+        Writes further files with them, and returns their paths.
+    hashed : bool
+        Add the SHA-256 of what -o names to the facts.
     """
     from cellveil.io.files import write_columns, write_json
     from csp.formats.files import written_together
@@ -97,6 +102,9 @@ def finish(
     with written_together() as files:
         if output is not None and columns is not None:
             write_columns(output, columns, files)
+        further = () if write is None else write(files)
+        if hashed:
+            facts["files"] = hashes([] if output is None else [output], files)
         if summary is not None:
             write_json(summary, facts, files)
     if show is None and columns is not None:
@@ -104,8 +112,8 @@ def finish(
     answer(facts, None if output is not None else show)
     for line in lines:
         speak(line)
-    say_written(output, summary)
-    raise typer.Exit(SAFE if safe else UNSAFE)
+    say_written(output, summary, *further)
+    raise typer.Exit(exit_code() if interrupted else SAFE if safe else UNSAFE)
 
 
 def read_mechanism(path: Path) -> Mechanism:

@@ -17,6 +17,7 @@ from cellveil.io.files import check_outputs, hashes_of, result_columns, write_js
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.results import FORMATS, check_form, write_result
 from cellveil.jobs.job import Job, TableJob, naming
+from cellveil.report.facts import report_facts
 from cellveil.report.page import write_report
 from csp.clock import Clock
 from csp.formats.apriori import Statement
@@ -153,11 +154,12 @@ def run_job(
             if output.get("report"):
                 page = places["+".join(one.name for one in group) + ".html"]
                 several = zip(group, tables, strict=True) if len(group) > 1 else ()
-                write_report(
-                    page, protected, title=", ".join(one.name for one in group), attacks=found,
-                    inputs=_inputs(job, group), reveal=reveal, files=files,
-                    parts=[(one.name, t, _rows(protected.table, t)) for one, t in several],
+                told = report_facts(
+                    protected, title=", ".join(one.name for one in group), attacks=found,
+                    inputs=_inputs(job, group), reveal=reveal,
                 )  # fmt: skip
+                parts = [(one.name, t, _rows(protected.table, t)) for one, t in several]
+                write_report(page, protected, told, parts=parts, files=files)
                 mine += [page, page.with_suffix(".json")]
             written += mine
             done.append(Done(tuple(one.name for one in group), protected, tuple(mine)))

@@ -29,6 +29,7 @@ __all__ = [
     "ends_words",
     "guarantee",
     "intervals_grid",
+    "promises",
     "published_grid",
     "quality",
     "sizes",
@@ -265,6 +266,17 @@ def guarantee(
         missed.append(f"{words} (--defence)" if options else words)
     if missed:
         yield f"Not considered: {'; '.join(missed)}."
+
+
+def promises(protected: Protected, *, options: bool = True) -> Iterator[str]:
+    """Say the same of a protected table, which knows what was asked for."""
+    asked = str(protected.mechanism.rules)
+    if protected.mechanism.width is not None:
+        asked += f" at width {protected.mechanism.width}"
+    return guarantee(
+        protected.audit, f"what {asked} requires", options=options,
+        singletons="singletons" in protected.guards, defended=protected.guarantee is not None,
+    )  # fmt: skip
 
 
 def violation_words(

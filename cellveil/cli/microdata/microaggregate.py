@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from cellveil.cli import options
-from cellveil.cli.answers import answer, say_written
+from cellveil.cli.answers import finish
 from cellveil.cli.microdata.sentences import (
     codes_words,
     compliant_words,
@@ -22,11 +20,12 @@ from cellveil.cli.microdata.sentences import (
     together_words,
 )
 from cellveil.cli.options import flag, option
-from cellveil.front import SAFE, UNSAFE, refuse
+from cellveil.front import refuse
 from cellveil.render.screen import say
 
 if TYPE_CHECKING:
     from csp.clock import Clock
+    from csp.formats.files import Together
     from csp.tables.columns import TextFile
     from microagg.compliance.result import Compliant
     from microagg.partitions.partition import Partition
@@ -116,10 +115,9 @@ def microaggregate(
     With --rules the means are judged like cells of a table; with --comply they are made to pass,
     and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
     """
-    from cellveil.io.files import check_outputs, write_columns, write_json
+    from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names, text_file
     from csp.clock import Clock
-    from csp.formats.files import written_together
     from csp.rules import parse_rules
     from microagg.records import read_records
 
@@ -179,32 +177,29 @@ def microaggregate(
         name: codes if rows is None else [codes[i] for i in rows] for name, codes in whole.items()
     }
     if beside:
-        told = count_kept(columns, beside)
-        facts["kept"] = told
-        lines += kept_words(told)
-    with written_together() as files:
-        if output is not None and safe:
-            write_columns(output, columns | beside, files)
-        if report is not None:
-            from cellveil.report.microdata import write_microdata_report
-
-            write_microdata_report(
-                report, records, result, rule=rule, negative=negative, inputs=[data],
-                time_limit=max(work.clock.left, 1.0), files=files,
-            )  # fmt: skip
-        if summary is not None:
-            write_json(summary, facts, files)
-    answer(facts)
-    for line in lines:
-        say(line)
+        facts["kept"] = count_kept(columns, beside)
+        lines += kept_words(facts["kept"])
     if output is not None and not safe:
-        say(
+        lines.append(
             f"{output} was not written: some cluster means are sensitive. Add --comply merge (or "
             "another)."
         )
-    beside_report = None if report is None else report.with_suffix(".json")
-    say_written(output if safe else None, summary, report, beside_report)
-    raise typer.Exit(SAFE if safe else UNSAFE)
+
+    def write(files: Together) -> list[Path]:
+        if report is None:
+            return []
+        from cellveil.report.microdata import microdata_facts, microdata_page
+        from cellveil.report.skeleton import write_page
+
+        limit = Clock.of(max(work.clock.left, 1.0))
+        told = microdata_facts(records, result, rule, negative, limit, [data])
+        write_page(report, microdata_page(told), told, files)
+        return [report, report.with_suffix(".json")]
+
+    finish(
+        facts, lines, safe=safe, columns=columns | beside, show=lambda: None,
+        output=output if safe else None, summary=summary, write=write,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

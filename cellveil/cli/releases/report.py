@@ -42,7 +42,8 @@ def report(
     """
     from cellveil.io.files import check_outputs
     from cellveil.render.progress import Meter
-    from cellveil.report.page import write_release_report
+    from cellveil.report.facts import release_facts
+    from cellveil.report.page import write_report
     from csp.clock import Clock
     from csp.release_file import read_release
 
@@ -61,10 +62,11 @@ def report(
 
             found = run(given, mechanism, time_limit=clock.part(0.7).seconds)
         meter.phase("working out what anyone can infer")
-        write_release_report(
-            page, given, mechanism=mechanism, title=release.stem, attacks=found, inputs=[release],
+        told = release_facts(
+            given, mechanism=mechanism, title=release.stem, attacks=found, inputs=[release],
             time_limit=clock.seconds, reveal=reveal,
         )  # fmt: skip
+        write_report(page, given, told)
     if found is not None:
         say(
             f"{len(found.exposed)} of {int(given.pattern.sum())} suppressed cells are exposed by "

@@ -252,7 +252,7 @@ def protect(
     from cellveil.io.results import FORMATS, check_form, form_of, write_result
     from cellveil.io.source import Source
     from cellveil.render.progress import Meter
-    from cellveil.render.tables import guarantee, quality, sizes
+    from cellveil.render.tables import promises, quality, sizes
     from csp.clock import Clock
     from csp.formats.files import written_together
     from csp.mechanism import Mechanism
@@ -354,13 +354,14 @@ def protect(
         if output is not None:
             write_result(output, result, columns, reveal=reveal, files=files)
         if report is not None:
+            from cellveil.report.facts import report_facts
             from cellveil.report.page import write_report
 
-            write_report(
-                report, result, title=data[0].name.partition(".")[0], attacks=attacked,
-                inputs=[*data, *([apriori] if apriori else [])], trace=trace, reveal=reveal,
-                files=files,
+            told = report_facts(
+                result, title=data[0].name.partition(".")[0], attacks=attacked,
+                inputs=[*data, *([apriori] if apriori else [])], reveal=reveal,
             )  # fmt: skip
+            write_report(report, result, told, trace=trace, files=files)
         # Last, since it names the others by their hash.
         more = {"posterior": known} if known else {}
         named = [p for p in (output, report, release, jj) if p is not None]
@@ -379,14 +380,10 @@ def protect(
         say(f"{note[0].upper()}{note[1:]}.")
     if result.audit.cut_short:
         say("Not every interval was followed to its end; those ends are left empty.")
-    asked = str(rule) if width is None else f"{rule} at width {width}"
     say(sizes(result.problem, result.pattern, reveal=reveal))
     if result.guarantee is None:
         say(quality(result.suppression, cost_words(cost), reveal=reveal))
-    for line in guarantee(
-        result.audit, f"what {asked} requires", singletons="singletons" in result.guards,
-        defended=result.guarantee is not None,
-    ):  # fmt: skip
+    for line in promises(result):
         say(line)
     if result.guarantee is not None:
         for line in (*defence_words(result.guarantee), posterior_words(known)):

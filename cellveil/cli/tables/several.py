@@ -24,7 +24,7 @@ from cellveil.io.inputs import read_known, read_table
 from cellveil.io.source import Source
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import printable, say
-from cellveil.render.tables import guarantee
+from cellveil.render.tables import promises
 from cellveil.signals import exit_code
 from csp.errors import CellveilError
 from csp.formats.files import written_together
@@ -142,9 +142,7 @@ def protect_each(
         )
     interrupted = done[0] < len(tables)
     facts: dict[str, dict[str, Any]] = {}
-    promises: dict[str, None] = {}
-    asked = str(mechanism.rules)
-    asked += "" if mechanism.width is None else f" at width {mechanism.width}"
+    promised: dict[str, None] = {}
     for name, result in results.items():
         try:
             if not isinstance(result, Protected):
@@ -161,18 +159,14 @@ def protect_each(
         facts[name] = result.summary(reveal=reveal) | {"files": named}
         for note in tables[name].notes:
             say(f"{name}: {note}.")
-        promises |= dict.fromkeys(
-            guarantee(
-                result.audit, f"what {asked} requires", singletons="singletons" in result.guards
-            )
-        )
+        promised |= dict.fromkeys(promises(result))
     errors = {name: message for name, (message, _) in failed.items()}
     told = {name: facts.get(name, {"error": errors.get(name)}) for name in places}
     if summary is not None:
         write_json(summary, told)
     rows = [{"table": name, **facts.get(name, {}), "error": errors.get(name)} for name in places]
     answer(told, lambda: _show(rows))
-    for line in (*promises, *(f"{name}: {message}" for name, message in errors.items())):
+    for line in (*promised, *(f"{name}: {message}" for name, message in errors.items())):
         say(line)
     say(f"Wrote {len(facts)} of {len(places)} tables into {next(iter(places.values())).parent}.")
     if interrupted:
