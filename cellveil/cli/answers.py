@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from cellveil.cli import options
 from cellveil.front import SAFE, UNSAFE, refuse
 from cellveil.render.screen import manner, printable, say
 from cellveil.signals import exit_code
@@ -23,13 +22,11 @@ if TYPE_CHECKING:
     from csp.mechanism import Mechanism
     from csp.protection import Protected
     from csp.release.release import Release
-    from csp.solve import Progress, Suppression
+    from csp.solve import Progress
 
 __all__ = [
     "answer",
-    "cost_words",
     "draw_result",
-    "ends",
     "finish",
     "hashes",
     "needs_reveal",
@@ -177,12 +174,13 @@ def print_columns(columns: Mapping[str, Sequence[Any]]) -> None:
     red, yellow = ("proved unsafe", "known", "published"), ("undecided", "narrower")
     for row in zip(*columns.values(), strict=True):
         style = "red" if row[-1] in red else "yellow" if row[-1] in yellow else ""
-        grid.add_row(*(Text(printable(str(item))) for item in row), style=style)
+        texts = ("" if item is None else printable(str(item)) for item in row)
+        grid.add_row(*map(Text, texts), style=style)
     terminal().print(grid)
 
 
 def _is_number(item: Any) -> bool:
-    text = str(item).removeprefix("-").replace(".", "", 1).replace(",", "")
+    text = "" if item is None else str(item).removeprefix("-").replace(".", "", 1).replace(",", "")
     return not text or text.isdecimal() or text == "inf"
 
 
@@ -242,25 +240,12 @@ def hashes(paths: Sequence[Path], files: Together) -> dict[str, str]:
     return {path.name: files.sha256(path) for path in paths}
 
 
-def ends(run: Suppression) -> None:
-    """End an interrupted command, its results written, with the exit code of the interrupt."""
-    if run.stopped == "interrupt":
-        raise typer.Exit(exit_code())
-
-
-def cost_words(cost: options.Cost) -> str:
-    """Say what a secondary cell costs."""
-    return "each cell costs 1" if cost == "unit" else "each cell costs its value"
-
-
 def print_result(
     result: Any, columns: Any, *, reveal: bool, intervals: bool, long: bool = False
 ) -> None:
     """Table for the eye on a terminal, comma-separated text for a pipe."""
     if not sys.stdout.isatty():
-        from cellveil.io.files import write_csv
-
-        write_csv(sys.stdout, columns)
+        print_columns(columns)
         return
     from cellveil.render.tables import intervals_grid, published_grid
 

@@ -25,6 +25,7 @@ from csp.tables.cross.layout import CrossTable, Panel, cross_table
 from csp.tables.table import Table
 
 __all__ = [
+    "cost_words",
     "cross_for",
     "ends_words",
     "guarantee",
@@ -218,6 +219,13 @@ def quality(run: Suppression, cost: str, *, reveal: bool = False) -> str:
     return (
         f"{ended}Not proved optimal: the cheapest safe pattern costs at most "
         f"{100 * gap:.4g} % less, where {cost}."
+    )
+
+
+def cost_words(cost: object) -> str:
+    """Say what a secondary cell costs."""
+    return {"unit": "each cell costs 1", "value": "each cell costs its value"}.get(
+        str(cost), "cells cost what the mechanism says"
     )
 
 

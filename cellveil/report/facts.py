@@ -15,7 +15,7 @@ import numpy as np
 
 import cellveil
 from cellveil.io.files import hashes_of
-from cellveil.render.tables import promises, quality, sizes
+from cellveil.render.tables import cost_words, promises, quality, sizes
 from csp.audits.intervals import intervals
 from csp.errors import OutOfTime
 from csp.exact import end_text, units_text
@@ -51,12 +51,12 @@ def report_facts(
     the table was made of. `reveal` adds values, required levels, and which cells are primary.
     """
     summary = {k: v for k, v in protected.summary(reveal=reveal).items() if k not in _TIMES}
-    defended = protected.guarantee is not None
+    defended, cost = protected.guarantee is not None, cost_words(protected.mechanism.cost)
     size = sizes(protected.problem, protected.pattern, reveal=reveal)
     title = title or f"Table by {' x '.join(protected.table.names)}"
     return _shared(protected.release, title, attacks, inputs, reveal=reveal) | {
         "size": size.replace(" (--reveal counts the sensitive ones)", ""),
-        "quality": "" if defended else quality(protected.suppression, _cost(protected)),
+        "quality": "" if defended else quality(protected.suppression, cost),
         "guarantee": list(promises(protected, options=False)),
         "summary": summary,
         "suppressed_cells": _cells(protected, reveal=reveal),
@@ -143,13 +143,6 @@ def _explanations(
         }
         for cell in exposed
     ]
-
-
-def _cost(protected: Protected) -> str:
-    kind = str(protected.mechanism.cost)
-    return {"unit": "each cell costs 1", "value": "each cell costs its value"}.get(
-        kind, "cells cost what the mechanism says"
-    )
 
 
 def _cells(protected: Protected, *, reveal: bool) -> list[dict[str, Any]]:

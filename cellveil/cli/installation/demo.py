@@ -8,9 +8,10 @@ from rich.text import Text
 
 import instances
 from cellveil.render.tables import (
+    cost_words,
     cross_for,
-    guarantee,
     intervals_grid,
+    promises,
     published_grid,
     quality,
     sizes,
@@ -51,11 +52,9 @@ def run_demo(console: Console) -> None:
     _heading(console, "What an outsider can infer about the suppressed cells")
     console.print(intervals_grid(protected))
     _heading(console, "What is proved")
-    for line in guarantee(
-        protected.audit, "what its rule requires", singletons="singletons" in protected.guards
-    ):
+    for line in promises(protected):
         console.print(line)
-    console.print(quality(protected.suppression, "each cell costs 1"))
+    console.print(quality(protected.suppression, cost_words("unit")))
     console.print()
     _heading(console, "The same on your own data (one row per record)")
     console.print(OWN_DATA, soft_wrap=True)

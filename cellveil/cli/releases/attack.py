@@ -17,6 +17,7 @@ from cellveil.cli.releases.release_attacks import (
     insiders,
     joint,
     posterior,
+    texts,
 )
 
 if TYPE_CHECKING:
@@ -135,24 +136,16 @@ for _command in (posterior, explain, insiders, joint):
 
 def _columns(found: Matching, *, reveal: bool) -> dict[str, list[Any]]:
     """One row a suppressed cell."""
-    from csp.exact import units_text
-
     release = found.release
-    scale = release.scale
-
-    def text(units: Any) -> list[str]:
-        return [units_text(int(v), scale) for v in units]
-
     columns = cell_columns(release, found.cells)
-    columns["feasible"] = text(found.feasible_upper - found.feasible_lower)
-    columns["width"] = text(found.width)
+    columns["feasible"] = texts(release, found.feasible_upper - found.feasible_lower)
+    columns["width"] = texts(release, found.width)
     if reveal:
-        columns["lower"] = text(found.lower)
-        columns["upper"] = text(found.upper)
+        columns |= {"lower": texts(release, found.lower), "upper": texts(release, found.upper)}
     if found.values is not None:
         columns["left"] = [len(v) for v in found.values]
         if reveal:
-            columns["values"] = [" ".join(_runs(v, scale)) for v in found.values]
+            columns["values"] = [" ".join(_runs(v, release.scale)) for v in found.values]
     columns["primary"] = found.named.tolist()
     columns["verdict"] = found.verdict.tolist()
     return columns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from attacks.release_alone.insider_knowledge import Insight, Knowledge
     from csp.release.release import Release
 
-__all__ = ["cell_columns", "explain", "insiders", "joint", "posterior"]
+__all__ = ["cell_columns", "explain", "insiders", "joint", "posterior", "texts"]
 
 
 def posterior(
@@ -53,7 +52,6 @@ def posterior(
     from attacks import posterior as run
     from cellveil.io.files import check_outputs
     from cellveil.render.progress import Meter
-    from csp.exact import units_text
 
     check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
     given, known = read_attacked(release, mechanism)
@@ -65,14 +63,14 @@ def posterior(
     low, high = found.shortest(mass)
     wide, far = found.shortest(mass, naive=True)
     columns = cell_columns(given, found.cells)
-    columns["width"] = [units_text(int(w), given.scale) for w in high - low]
-    columns["width_naive"] = [units_text(int(w), given.scale) for w in far - wide]
+    columns["width"] = texts(given, high - low)
+    columns["width_naive"] = texts(given, far - wide)
     columns["chance"] = [round(float(p), 4) for p in found.mode_probability]
     columns["chance_naive"] = [round(float(p.max()), 4) for p in found.naive]
     columns["sensitive"] = [round(float(p), 4) for p in found.sensitive]
     if reveal:
         for name, ends in (("lower", low), ("upper", high), ("value", found.mode)):
-            columns[name] = [units_text(int(v), given.scale) for v in ends]
+            columns[name] = texts(given, ends)
     certain = int((found.mode_probability >= 0.95).sum())
     facts = {
         "suppressed": len(found.cells),
@@ -170,19 +168,16 @@ def insiders(
     from attacks import insiders as run
     from cellveil.io.files import check_outputs
     from cellveil.render.progress import Meter
-    from csp.exact import end_text
     from csp.release_file import read_release
 
     check_outputs({"-o": output, "--summary": summary}, [release, knowledge])
     given = read_release(release)[0]
     with Meter("attacking as each contributor", time_limit):
         found = run(given, _knowledge(given, knowledge), integer=integer, time_limit=time_limit)
-    columns: dict[str, list[Any]] = {"contributor": []}
-    columns |= {name: [] for name in (*given.names, "width", "width_of_the_rest", "verdict")}
-    if reveal:
-        columns |= {"lower": [], "upper": []}
-    for one in found:
-        _add_insights(columns, one, given, reveal=reveal, text=end_text)
+    parts = [_insights(given, one, reveal=reveal) for one in found]
+    names = ["contributor", *given.names, "width", "width_of_the_rest", "verdict"]
+    names += ["lower", "upper"] if reveal else []
+    columns = {name: [item for part in parts for item in part[name]] for name in names}
     learned = sum(bool((one.lower == one.upper).any()) for one in found)
     facts = {
         "contributors": len(found),
@@ -217,7 +212,6 @@ def joint(
     from attacks import differencing
     from cellveil.io.files import check_outputs
     from cellveil.render.progress import Meter
-    from csp.exact import end_text
     from csp.release_file import read_release
 
     check_outputs({"-o": output, "--summary": summary}, releases)
@@ -234,10 +228,9 @@ def joint(
     columns["published_in"] = [
         " ".join(releases[r].name for r in places) for places in found.publishers
     ]
-    columns["width"] = [end_text(float(w), union.scale) for w in found.upper - found.lower]
+    columns["width"] = texts(union, found.upper - found.lower)
     if reveal:
-        columns["lower"] = [end_text(float(v), union.scale) for v in found.lower]
-        columns["upper"] = [end_text(float(v), union.scale) for v in found.upper]
+        columns |= {"lower": texts(union, found.lower), "upper": texts(union, found.upper)}
     columns["verdict"] = np.select(
         [shown, known, found.narrowed], ["published", "known", "narrower"], "no more than alone"
     ).tolist()
@@ -259,6 +252,13 @@ def cell_columns(release: Release, cells: Any) -> dict[str, list[Any]]:
     """Columns of the dimensions, a row for each of some cells."""
     labels = [release.labels[int(i)] for i in cells]
     return {name: [label[d] for label in labels] for d, name in enumerate(release.names)}
+
+
+def texts(release: Release, ends: Any) -> list[str]:
+    """Write ends of intervals, or their widths, as decimal text."""
+    from csp.exact import end_text
+
+    return [end_text(float(end), release.scale) for end in ends]
 
 
 def _prior(text: str) -> Any:
@@ -319,20 +319,15 @@ def _knowledge(release: Release, path: Path) -> list[Knowledge]:
     return [Knowledge(name, cells, own) for name, (cells, own) in found.items()]
 
 
-def _add_insights(
-    columns: dict[str, list[Any]], one: Insight, release: Release, *, reveal: bool, text: Any
-) -> None:
-    """Append one contributor's rows: cells that it knows more closely than an outsider."""
-    for i in np.flatnonzero(one.narrowed).tolist():
-        columns["contributor"].append(one.name)
-        label: Sequence[str] = release.labels[int(one.cells[i])]
-        for name, code in zip(release.names, label, strict=True):
-            columns[name].append(code)
-        known = one.lower[i] == one.upper[i]
-        columns["width"].append(text(float(one.upper[i] - one.lower[i]), release.scale))
-        rest = float(one.rest_upper[i] - one.rest_lower[i])
-        columns["width_of_the_rest"].append(text(rest, release.scale))
-        columns["verdict"].append("known" if known else "narrower")
-        if reveal:
-            columns["lower"].append(text(float(one.lower[i]), release.scale))
-            columns["upper"].append(text(float(one.upper[i]), release.scale))
+def _insights(release: Release, one: Insight, *, reveal: bool) -> dict[str, list[Any]]:
+    """Columns of one contributor: cells that it knows more closely than an outsider."""
+    at = np.flatnonzero(one.narrowed)
+    low, high = one.lower[at], one.upper[at]
+    columns: dict[str, list[Any]] = {"contributor": [one.name] * len(at)}
+    columns |= cell_columns(release, one.cells[at])
+    columns["width"] = texts(release, high - low)
+    columns["width_of_the_rest"] = texts(release, one.rest_upper[at] - one.rest_lower[at])
+    columns["verdict"] = np.where(low == high, "known", "narrower").tolist()
+    if reveal:
+        columns |= {"lower": texts(release, low), "upper": texts(release, high)}
+    return columns

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from cellveil.cli import options
 from cellveil.cli.answers import (
-    answer,
-    cost_words,
     draw_result,
-    ends,
+    finish,
     hashes,
     needs_reveal,
     print_result,
     save_release,
-    say_written,
 )
 from cellveil.cli.options import argument, flag, option
 from cellveil.front import explained, folder_for, options_of, refuse
-from cellveil.render.screen import say
+
+if TYPE_CHECKING:
+    from csp.formats.files import Together
 
 __all__ = ["protect"]
 
@@ -240,7 +239,7 @@ def protect(
     """
     from cellveil.cli.tables.defence import defence_words, measured, posterior_words, read_defence
     from cellveil.cli.tables.several import on_cores, places_for, protect_each
-    from cellveil.io.files import check_outputs, result_columns, write_json
+    from cellveil.io.files import check_outputs, result_columns
     from cellveil.io.inputs import (
         read_known,
         read_rules,
@@ -252,9 +251,8 @@ def protect(
     from cellveil.io.results import FORMATS, check_form, form_of, write_result
     from cellveil.io.source import Source
     from cellveil.render.progress import Meter
-    from cellveil.render.tables import promises, quality, sizes
+    from cellveil.render.tables import cost_words, promises, quality, sizes
     from csp.clock import Clock
-    from csp.formats.files import written_together
     from csp.mechanism import Mechanism
     from csp.release_file import read_release
     from csp.solve import Progress
@@ -346,7 +344,9 @@ def protect(
             # With a-priori information the mechanism alone does not make this pattern again.
             rerun = None if stated else mechanism
             attacked = attack_report(result.release, rerun, time_limit=max(clock.left, 1.0))
-    with written_together() as files:
+    facts = result.summary(reveal=reveal) | ({"posterior": known} if known else {})
+
+    def write(files: Together) -> list[Path]:
         if jj is not None:
             result.to_jj(jj, reveal=True, files=files)
         if release is not None:
@@ -362,33 +362,28 @@ def protect(
                 inputs=[*data, *([apriori] if apriori else [])], reveal=reveal,
             )  # fmt: skip
             write_report(report, result, told, trace=trace, files=files)
-        # Last, since it names the others by their hash.
-        more = {"posterior": known} if known else {}
-        named = [p for p in (output, report, release, jj) if p is not None]
-        facts = result.summary(reveal=reveal) | more | {"files": hashes(named, files)}
-        if summary is not None:
-            write_json(summary, facts, files)
-        drawn = [] if plots is None else draw_result(plots, result, trace, files, reveal=reveal)
-    long = layout == "long"
-    answer(
-        facts,
-        None
-        if output is not None
-        else lambda: print_result(result, columns, reveal=reveal, intervals=intervals, long=long),
-    )
-    for note in result.table.notes:
-        say(f"{note[0].upper()}{note[1:]}.")
+        named = [path for path in (output, report, release, jj) if path is not None]
+        facts["files"] = hashes(named, files)
+        beside = ((report, ".json"), (release, ".csv"))
+        written = [path for path in named if path != output]
+        written += [path.with_suffix(kind) for path, kind in beside if path is not None]
+        if plots is not None:
+            written += draw_result(plots, result, trace, files, reveal=reveal)
+        return written
+
+    lines = [f"{note[0].upper()}{note[1:]}." for note in result.table.notes]
     if result.audit.cut_short:
-        say("Not every interval was followed to its end; those ends are left empty.")
-    say(sizes(result.problem, result.pattern, reveal=reveal))
+        lines.append("Not every interval was followed to its end; those ends are left empty.")
+    lines.append(sizes(result.problem, result.pattern, reveal=reveal))
     if result.guarantee is None:
-        say(quality(result.suppression, cost_words(cost), reveal=reveal))
-    for line in promises(result):
-        say(line)
+        lines.append(quality(result.suppression, cost_words(cost), reveal=reveal))
+    lines += promises(result)
     if result.guarantee is not None:
-        for line in (*defence_words(result.guarantee), posterior_words(known)):
-            say(line)
-    beside = [None if path is None else path.with_suffix(kind) for path, kind in
-              ((report, ".json"), (release, ".csv"))]  # fmt: skip
-    say_written(output, summary, report, beside[0], jj, release, beside[1], *drawn)
-    ends(result.suppression)
+        lines += [*defence_words(result.guarantee), posterior_words(known)]
+    finish(
+        facts, lines, safe=True, output=output, summary=summary, write=write,
+        show=lambda: print_result(
+            result, columns, reveal=reveal, intervals=intervals, long=layout == "long"
+        ),
+        interrupted=result.suppression.stopped == "interrupt",
+    )  # fmt: skip

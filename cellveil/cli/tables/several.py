@@ -11,19 +11,18 @@ from typing import Any, NoReturn
 import typer
 
 from cellveil.cli import options
-from cellveil.cli.answers import answer, hashes, terminal
+from cellveil.cli.answers import answer, hashes, print_columns
 from cellveil.front import SAFE, explained, folder_for, message_of, refuse
 from cellveil.io.files import (
     check_outputs,
     result_columns,
     write_columns,
-    write_csv,
     write_json,
 )
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.source import Source
 from cellveil.render.progress import Bar, Meter
-from cellveil.render.screen import printable, say
+from cellveil.render.screen import say
 from cellveil.render.tables import promises
 from cellveil.signals import exit_code
 from csp.errors import CellveilError
@@ -176,18 +175,7 @@ def protect_each(
 
 def _show(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print an overview: laid out on a terminal, comma-separated text into a pipe."""
-    kept = ["table", *(name for name in _SHOWN if any(name in row for row in rows)), "error"]
-    columns = {name: [row.get(name) for row in rows] for name in kept}
+    kept = ["table", *(name for name in _SHOWN if any(name in row for row in rows))]
     if not sys.stdout.isatty():
-        write_csv(sys.stdout, columns)
-        return
-    from rich import box
-    from rich.table import Table as Grid
-
-    del columns["error"]  # is said below
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in columns:
-        grid.add_column(name.replace("_", " "), justify="left" if name == "table" else "right")
-    for line in zip(*columns.values(), strict=True):
-        grid.add_row(*("" if item is None else printable(str(item)) for item in line))
-    terminal().print(grid)
+        kept.append("error")  # on a terminal it is said below
+    print_columns({name: [row.get(name) for row in rows] for name in kept})
