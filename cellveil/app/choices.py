@@ -10,7 +10,7 @@ from typing import Any
 
 from cellveil.front import refuse
 from cellveil.io.sheets import is_workbook, read_sheet
-from cellveil.jobs.draft import rebased
+from cellveil.jobs.draft import job_text
 from csp.rules import parse_rules
 from csp.rules.inspection import Inspection
 from csp.rules.inspection import inspect as look
@@ -156,7 +156,7 @@ class Choices:
         }  # fmt: skip
         note = "A job of cellveil, made on its page. Keep it beside the data: cellveil run FILE"
         folder = self.data.parent
-        return rebased(sections, [note], folder, folder)
+        return job_text(sections, [note], folder, folder)
 
 
 def safe_name(name: str) -> str:

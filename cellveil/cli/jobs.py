@@ -103,7 +103,7 @@ def init(
 ) -> None:
     """Write a job with every key and what it means, to be filled in, or one from a batch file."""
     from cellveil.jobs.batch import read_batch
-    from cellveil.jobs.draft import rebased
+    from cellveil.jobs.draft import job_text
     from cellveil.jobs.keys import template
     from csp.formats.files import atomic_writer
 
@@ -112,7 +112,7 @@ def init(
     if path.exists():
         refuse(f"{str(path)!r} is there already; choose another name, or delete it")
     if batch is not None:
-        text = rebased(*read_batch(batch), batch.parent, path.parent)
+        text = job_text(*read_batch(batch), batch.parent, path.parent)
         with atomic_writer(path) as out:
             out.write(text)
         say(f"Wrote {path}. Next: cellveil run {path}")

@@ -93,9 +93,10 @@ def _job_texts(
     job: Path, data: Path, records: Any, found: Inspection, options: dict[str, Any]
 ) -> dict[Path, str]:
     """Text of each file of the job: its hierarchies, then the job itself."""
-    from cellveil.jobs.draft import draft, offered
+    from cellveil.jobs.draft import draft
+    from csp.tables.hierarchies.hierarchy import Hierarchy
 
-    trees = offered(records, found)
+    trees = {n: Hierarchy.from_columns(records, chain) for n, chain in found.hierarchies.items()}
     places = {name: job.parent / f"{_file_name(name)}.hrc" for name in trees}
     taken = [path for path in places.values() if path.exists()]
     if taken:
