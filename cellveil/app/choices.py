@@ -24,18 +24,10 @@ _UNSAFE = re.compile(r"[^\w.+ -]")
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What makes a cell sensitive, as it is asked on the page.
+    """What makes a cell sensitive, as it is asked on the page; None is not asked for.
 
-    Attributes
-    ----------
-    contributors : int or None
-        Least number of contributors; None if it is not asked for.
-    dominance : tuple of (int, str), or None
-        n and k of the (n, k)-dominance rule.
-    percent : str or None
-        p of the p% rule.
-    words : str
-        Rules in the words of tau-ARGUS; they take the place of the others.
+    `contributors` is their least number, `dominance` n and k of the (n, k)-rule, `percent` p of the
+    p% rule. `words` are rules in the words of tau-ARGUS, and take the place of the others.
     """
 
     contributors: int | None = 3
@@ -47,18 +39,10 @@ class Rules:
     """Percent by which the interval of a cell with few contributors must exceed it, each way."""
 
     def text(self, *, values: bool) -> str:
-        """Rules in the words of tau-ARGUS.
+        """Rules in the words of tau-ARGUS; refused if there is none, or the words are not rules.
 
-        Parameters
-        ----------
-        values : bool
-            Whether values are added up: dominance and p% look at contributions, which counts
-            do not have.
-
-        Raises
-        ------
-        InputError
-            If there is no rule, or the words are not rules.
+        Dominance and p% look at contributions, which counts do not have: `values` says whether
+        values are added up.
         """
         if self.words.strip():
             return str(parse_rules(self.words))
@@ -78,31 +62,9 @@ class Rules:
 class Choices:
     """All that makes a job.
 
-    Attributes
-    ----------
-    data : Path
-        The records.
-    by : tuple of str
-        Dimensions, in the order in which they were chosen.
-    value : str or None
-        Column to add up; None counts records.
-    contributor, weight : str or None
-    hierarchies : mapping of str to Path
-        Files of hierarchies (.hrc) by dimension, in the folder of the data.
-    rules : Rules
-    cost : {"unit", "value"}
-    margins : {"suppress", "publish"}
-    singletons : bool
-        Guard against contributors who are alone in a cell.
-    negative : {"error", "abs", "shift", "split"}
-    missing : str
-        Code for records that lack one; "" refuses them.
-    time_limit : float
-        Seconds.
-    attacks : bool
-        Attack what would be published, for the report.
-    formats : tuple of str
-        Of the published table.
+    Dimensions are in the order in which they were chosen; without `value` records are counted.
+    Files of hierarchies (.hrc) lie in the folder of the data. A `missing` code of "" refuses
+    records that lack one; `time_limit` is in seconds.
     """
 
     data: Path
@@ -122,13 +84,7 @@ class Choices:
     formats: tuple[str, ...] = ("csv",)
 
     def job(self) -> str:
-        """Text of a job that stands beside the data and runs as it is.
-
-        Raises
-        ------
-        InputError
-            If no dimension is chosen, or there is no rule.
-        """
+        """Text of a job that stands beside the data and runs as it is."""
         if not self.by:
             refuse("choose at least one dimension of the table")
         data: dict[str, Any] = {"file": self.data.name}
@@ -160,13 +116,7 @@ class Choices:
 
 
 def safe_name(name: str) -> str:
-    """Name of a file without what could lead elsewhere.
-
-    Raises
-    ------
-    InputError
-        If nothing is left of it.
-    """
+    """Name of a file without what could lead elsewhere; refused if nothing is left of it."""
     found = _UNSAFE.sub("_", Path(name.replace("\\", "/")).name).lstrip(".")
     if not found:
         refuse(f"{name!r} is not the name of a file")
@@ -174,13 +124,7 @@ def safe_name(name: str) -> str:
 
 
 def columns_of(data: Path) -> tuple[str, ...]:
-    """Names of the columns of a file of records.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read.
-    """
+    """Names of the columns of a file of records."""
     return tuple(records_of(data)) if is_workbook(data) else column_names(data)
 
 
@@ -190,13 +134,7 @@ def records_of(data: Path, numbers: tuple[str, ...] = ()) -> Any:
 
 
 def looked_at(choices: Choices) -> Inspection:
-    """Look at the data with these choices.
-
-    Raises
-    ------
-    InputError
-        If a column or rule does not fit.
-    """
+    """Look at the data with these choices."""
     numbers = tuple(name for name in (choices.value, choices.weight) if name is not None)
     trees = {
         name: Hierarchy.from_hrc(path)

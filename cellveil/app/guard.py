@@ -20,17 +20,11 @@ _HOSTS = ("127.0.0.1", "localhost")
 
 
 class Guard:
-    """Let requests through that name this machine and bring the token.
+    """Let requests through that name this machine and bring the token, which is long and random.
 
     The token comes with the first address, ``/?token=...``, and stays as a cookie that no other
     site can send (SameSite) and no script can read. A foreign Host means that another site's name
     was pointed at this machine, a foreign Origin that another site opened the connection.
-
-    Parameters
-    ----------
-    inner : ASGI application
-    token : str
-        Long and random.
     """
 
     def __init__(self, inner: Application, token: str) -> None:

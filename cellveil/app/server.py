@@ -35,18 +35,9 @@ LOOK_AGAIN = 0.4
 
 
 def make_app(base: Path, data: Path | None = None) -> App:
-    """Application of one office desk.
+    """Application of one office desk, whose pages open with `data`.
 
-    Parameters
-    ----------
-    base : Path
-        Private folder; each page has one of its own in it, which goes when the page is closed.
-    data : Path, optional
-        Records that every page opens with.
-
-    Returns
-    -------
-    shiny.App
+    Each page has a folder of its own in the private folder `base`, which goes when it is closed.
     """
 
     def server(input: Any, output: Any, session: Any) -> None:

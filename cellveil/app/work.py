@@ -18,22 +18,9 @@ __all__ = ["State", "Work"]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far a job is.
+    """How far a job is: its phase in words, and the cells and quality of the best pattern so far.
 
-    Attributes
-    ----------
-    phase : str
-        What is being done, in words.
-    quality : str
-        How good the best pattern is so far; "" if there is none yet.
-    suppressed : int or None
-        Cells in it.
-    over : bool
-    stopped : bool
-        Whether it was asked to stop.
-    error : Exception or None
-        Why there is no result.
-    done : tuple of Done
+    `stopped` says whether it was asked to stop, `error` why there is no result.
     """
 
     phase: str = "reading the data"
@@ -46,14 +33,7 @@ class State:
 
 
 class Work:
-    """One run of a job in a thread of its own.
-
-    Parameters
-    ----------
-    job : Job
-    run : callable
-        As `run_job`.
-    """
+    """One run of a job in a thread of its own; `run` is like `run_job`."""
 
     def __init__(self, job: Job, run: Callable[..., tuple[Done, ...]] = run_job) -> None:
         self._job, self._run = job, run

@@ -41,15 +41,7 @@ __all__ = [
 
 
 def answer(facts: Mapping[str, Any], show: Callable[[], object] | None = None) -> None:
-    """Give the result on stdout: facts with --json, otherwise whatever `show` prints.
-
-    Parameters
-    ----------
-    facts : mapping
-        What --summary writes.
-    show : callable, optional
-        Prints the result for the eye; None if it went into a file.
-    """
+    """Give the result on stdout: facts with --json, otherwise whatever `show` prints."""
     if manner.get().json:
         import json
 
@@ -74,22 +66,20 @@ def finish(
 ) -> NoReturn:
     """End a command: write its files, give its result, say what that means, and exit.
 
+    The exit code is that of an interrupt, or 0 where the result is `safe`, or 1.
+
     Parameters
     ----------
     facts : dict
         What --summary writes, and --json prints.
     lines : iterable of str
         The result in sentences, which `speak` says.
-    safe, interrupted : bool
-        Whether the exit code is 0, and whether it is that of an interrupt.
     columns : mapping of str to column, optional
         What -o writes.
     show : callable, optional
         Prints the result for the eye where there is no -o; the columns by default.
-    output, summary : Path, optional
-        Written together or not at all.
     write : callable, optional
-        Writes further files with them, and returns their paths.
+        Writes further files together with these, and returns their paths.
     hashed : bool
         Add the SHA-256 of what -o names to the facts.
     """
@@ -114,13 +104,7 @@ def finish(
 
 
 def read_mechanism(path: Path) -> Mechanism:
-    """Read what is known of an algorithm, from JSON.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is not a mechanism.
-    """
+    """Read what is known of an algorithm, from JSON."""
     from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_json
     from csp.mechanism import Mechanism
 
@@ -128,19 +112,7 @@ def read_mechanism(path: Path) -> Mechanism:
 
 
 def read_attacked(release: Path, given: Path | None) -> tuple[Release, Mechanism]:
-    """Read a release and the mechanism that an attack takes for known.
-
-    Parameters
-    ----------
-    release : Path
-    given : Path or None
-        What --mechanism names; None takes what the release tells.
-
-    Raises
-    ------
-    InputError
-        If there is neither.
-    """
+    """Read a release and the mechanism that is known: a given file's, or what the release tells."""
     from csp.release_file import read_release
 
     found, told = read_release(release)
@@ -210,12 +182,9 @@ def save_release(path: Path, result: Any, files: Together) -> None:
 def draw_result(
     folder: Path, result: Protected, trace: Sequence[Progress], files: Together, *, reveal: bool
 ) -> list[Path]:
-    """Draw a protected table into a folder; what there is nothing to draw of is left out.
+    """Draw a protected table into a folder, and return the files that were written.
 
-    Returns
-    -------
-    list of Path
-        The files, written with the others.
+    What there is nothing to draw of is left out.
     """
     from cellveil.render.plots import MOST_ROWS, plot_gap, plot_intervals, plot_map, save
     from csp.tables.cross.layout import cross_table

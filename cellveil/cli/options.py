@@ -171,13 +171,7 @@ RowsFile = Annotated[
 
 
 def chosen_method(method: str, solver: str | None) -> str:
-    """Name of a method with its solver, as the library takes it.
-
-    Raises
-    ------
-    InputError
-        If a solver is named for another method than "ilp".
-    """
+    """Name of a method with its solver, as the library takes it."""
     if solver is None:
         return method
     if method != "ilp":

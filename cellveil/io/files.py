@@ -60,20 +60,14 @@ def check_outputs(
     inputs: Sequence[Path | None],
     kinds: Mapping[str, tuple[str, ...]] | None = None,
 ) -> None:
-    """Check before any work that all results can be written.
+    """Check before any work that all results can be written, by their options.
 
-    Parameters
-    ----------
-    outputs : mapping of option to path or None
-    inputs : sequence of path or None
-        Files that must not be overwritten.
-    kinds : mapping of option to suffixes, optional
-        What each name must end with; `KINDS` for options that are not in it.
+    `kinds` says what each name must end with, or else `KINDS`.
 
     Raises
     ------
     InputError
-        If a file cannot be written, has another suffix, is an input, or is named twice.
+        If a file cannot be written, has another suffix, is one of the `inputs`, or is named twice.
     """
     known = KINDS | dict(kinds or {})
     read = {os.path.realpath(path) for path in inputs if path is not None}
@@ -184,22 +178,7 @@ def write_columns(
     *,
     header: bool = True,
 ) -> None:
-    """Write columns as .csv, .csv.gz or .parquet, by the name.
-
-    Parameters
-    ----------
-    path : Path
-    columns : mapping of str to column
-    files : Together, optional
-        Block of `csp.formats.files.written_together` whose files appear together.
-    header : bool
-        Whether text begins with the names of the columns.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-    """
+    """Write columns as .csv, .csv.gz or .parquet, by name, perhaps together with other files."""
     with joined(files) as group:
         if path.name.lower().endswith(".parquet"):
             _write_parquet(path, columns, group)
@@ -238,13 +217,7 @@ def _no_formula(text: str) -> str:
 
 
 def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
-    """SHA-256 of files, by their names.
-
-    Raises
-    ------
-    OSError
-        If one cannot be read.
-    """
+    """SHA-256 of files, by their names."""
     found = {}
     for path in paths:
         with path.open("rb") as raw:
@@ -253,20 +226,7 @@ def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def write_json(path: Path, facts: Mapping[str, Any], files: Together | None = None) -> None:
-    """Write facts as JSON.
-
-    Parameters
-    ----------
-    path : Path
-    facts : mapping
-    files : Together, optional
-        As for `write_columns`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-    """
+    """Write facts as JSON, perhaps together with other files."""
     with joined(files) as group, group.writer(path) as out:
         json.dump(facts, out, indent=2, ensure_ascii=False)
         out.write("\n")

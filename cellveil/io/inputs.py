@@ -45,11 +45,7 @@ __all__ = [
 def read_table(source: Source, progress: Callable[[str], None] | None = None) -> Table:
     """Table of a file.
 
-    Parameters
-    ----------
-    source : Source
-    progress : callable, optional
-        Called with what is being done to records that are read within ``--memory``.
+    `progress` is called with what is being done to records that are read within ``--memory``.
 
     Raises
     ------
@@ -129,13 +125,7 @@ def _tab(
 
 
 def tab_dimensions(data: Path, rda: Path | None) -> tuple[str, ...]:
-    """Dimensions of a τ-ARGUS table, in the order of its layout.
-
-    Raises
-    ------
-    InputError
-        If the data is something else, whose columns have to be named.
-    """
+    """Dimensions of a τ-ARGUS table, in the order of its layout; other data has to name them."""
     from csp.formats.layout import read_metadata
 
     if rda is None or not data.name.lower().endswith(".tab"):
@@ -144,13 +134,7 @@ def tab_dimensions(data: Path, rda: Path | None) -> tuple[str, ...]:
 
 
 def read_known(source: Source, table: Table) -> tuple[Statement, ...]:
-    """Return what is known beforehand of single cells of a source's table.
-
-    Raises
-    ------
-    InputError
-        As `csp.read_apriori`.
-    """
+    """Return what is known beforehand of single cells of a source's table."""
     found: tuple[Statement, ...] = ()
     if source.tab:
         from csp.tables.argus import read_table_data
@@ -185,13 +169,7 @@ def text_file(
     encoding: str | None = None,
     missing: str | None = None,
 ) -> TextFile:
-    """File with what --sep, --decimal, --encoding and --na declare.
-
-    Raises
-    ------
-    InputError
-        If one of them is unknown.
-    """
+    """File with what --sep, --decimal, --encoding and --na declare."""
     separator = "\t" if separator in ("tab", "\\t") else separator
     texts = None if missing is None else tuple(t for t in missing.split(",") if t.strip())
     return TextFile(path, separator, decimal, encoding, texts)
@@ -253,13 +231,7 @@ def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, list[Hierar
 
 
 def split_names(text: str, option: str) -> tuple[str, ...]:
-    """Column names of a list with commas.
-
-    Raises
-    ------
-    InputError
-        If a name is empty.
-    """
+    """Column names of a list with commas; an empty name is refused."""
     names = tuple(name.strip() for name in text.split(","))
     if "" in names:
         refuse(f"{option} {text!r} has an empty name; write it like Size,Region")
@@ -277,12 +249,7 @@ def read_rules(
     """Rules of a text, and how many of the largest contributions they look at (5 at least).
 
     The file of cells has the encoding of the data, if that is declared. With `named`, MAN(...)
-    may also speak of cells that a-priori information names.
-
-    Raises
-    ------
-    InputError
-        If the text cannot be read, or only one of MAN(...) and a file of cells is given.
+    may also speak of cells that a-priori information names; otherwise it needs the file.
     """
     if primary is None and not named and re.search(r"\bMAN\s*\(", text, re.IGNORECASE):
         refuse("MAN(...) is for cells named by hand; name them in a file (--primary or --apriori)")
@@ -308,19 +275,10 @@ def is_jj(path: Path) -> bool:
 
 
 def read_pattern(path: Path | None, problem: Problem) -> NDArray[np.bool_]:
-    """Suppressed cells of a problem that came from a JJ file.
+    """Suppressed cells (status u, x or w) of a problem that came from a JJ file.
 
-    Parameters
-    ----------
-    path : Path or None
-        A file with columns id and status, or a JJ file with the same ids. None takes the status
-        of the problem itself.
-    problem : Problem
-
-    Returns
-    -------
-    (n,) bool
-        True where the status is u, x or w.
+    The file has columns id and status, or is a JJ file with the same ids; without one the status of
+    the problem itself counts.
 
     Raises
     ------

@@ -44,22 +44,7 @@ def form_of(path: Path) -> str:
 def check_form(
     form: str, names: Sequence[str], *, intervals: bool = False, structure: str | None = None
 ) -> None:
-    """Refuse, before any work, what a form cannot hold.
-
-    Parameters
-    ----------
-    form : key of `FORMATS`
-    names : sequence of str
-        Dimensions of the table.
-    intervals : bool
-        Whether intervals are wanted.
-    structure : str, optional
-        Identifier of the dataflow, for SDMX.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse, before any work, what a form cannot hold of dimensions, intervals and SDMX."""
     if form == "xlsx":
         check_excel()
     if intervals and form in _FOREIGN:
@@ -103,26 +88,13 @@ def write_result(
 
     Parameters
     ----------
-    path : Path
-    protected : Protected
     columns : mapping of str to column
         From `cellveil.io.files.result_columns`, with the same `reveal`; the rows of one table of
         linked ones, if `part`.
     form : key of `FORMATS`, optional
         By default that of the name.
-    reveal : bool
-        Show suppressed values, and which cells are sensitive.
     structure : str, optional
         Dataflow of SDMX; by default CELLVEIL:NAME(1.0), after the file.
-    part : bool
-        A workbook has no cross table then.
-    files : Together, optional
-        Files that appear together.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written, or cannot hold the table.
 
     References
     ----------

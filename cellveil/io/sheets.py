@@ -42,24 +42,10 @@ def read_sheet(
     """Read the columns of a sheet of records: names in its first row, then one record per row.
 
     Formulas count as the values that were saved with them. A number among codes is its shortest
-    text (2021, not 2021.0), a date is ISO text, an empty cell is missing.
-
-    Parameters
-    ----------
-    path : Path
-        .xlsx or .xlsm, read with openpyxl.
-    sheet : str, optional
-        May be left out where there is one sheet.
-    names : sequence of str, optional
-        Columns wanted; all by default.
-    numbers : collection of str
-        Columns whose numbers stay numbers: Excel keeps them as floats, so that ``decimals=`` can
-        take the error of computing off, as it does for a data frame.
-
-    Returns
-    -------
-    dict of str to list
-        Text, None, and in columns of `numbers` also int and float.
+    text (2021, not 2021.0), a date is ISO text, an empty cell is missing (None). In columns of
+    `numbers` numbers stay numbers: Excel keeps them as floats, so that ``decimals=`` can take the
+    error of computing off, as it does for a data frame. The sheet may be left out where there is
+    one; all columns are read by default.
 
     Raises
     ------

@@ -21,22 +21,12 @@ def is_batch(path: Path) -> bool:
 
 
 def read_batch(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Read a batch file as the sections of a job.
+    """Read a batch file as the sections of a job, and what is done otherwise than it says.
 
     All tables of the file are protected together, whether their suppression is linked or not, by
-    the exact method: GH, MOD, NET and OPT alike find a safe pattern, which is audited. Files that
-    are named with a folder of another machine are looked for beside the batch file.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    sections : dict
-        As a job in TOML holds them; paths are seen from the folder of the batch file.
-    notes : tuple of str
-        What is done otherwise than the file says, line by line.
+    the exact method: GH, MOD, NET and OPT alike find a safe pattern, which is audited. Paths are
+    seen from the folder of the batch file; files that are named with a folder of another machine
+    are looked for beside it.
 
     Raises
     ------

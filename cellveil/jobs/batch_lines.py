@@ -79,13 +79,7 @@ class Batch:
 
 
 def read_lines(path: Path) -> Batch:
-    """Read the verbs of a batch file, one after the other.
-
-    Raises
-    ------
-    InputError
-        As `cellveil.jobs.batch.read_batch`, for a single line.
-    """
+    """Read the verbs of a batch file, one after the other."""
     batch = Batch(path)
     text = read_text(path, windows=True, most=MAX_DESCRIPTION_BYTES)
     for number, raw in enumerate(text.split("\n"), 1):

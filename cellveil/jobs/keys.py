@@ -15,18 +15,9 @@ __all__ = ["SECTIONS", "Key", "checked", "template"]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a job.
+    """A key of a job: its kind, what it means, and an example in TOML for the template.
 
-    Attributes
-    ----------
-    name : str
-    kind : {"text", "texts", "number", "whole", "flag"}
-    words : str
-        What it means.
-    example : str
-        As a template shows it, in TOML.
-    choices : tuple of str
-        Texts that it may be; a list of such texts may be one text.
+    It may have to be one of the `choices`; a list of such texts may be one text.
     """
 
     name: str
@@ -122,19 +113,7 @@ NEEDED = {"table": ("by",), "rules": ("sensitive",)}
 
 
 def checked(job: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Check sections, keys and kinds of a job.
-
-    Parameters
-    ----------
-    job : mapping
-        As TOML has it.
-    where : str
-        Name of the file, for errors.
-
-    Returns
-    -------
-    dict
-        The sections, all of them; `table` is a list.
+    """Check sections, keys and kinds of a job of the file `where`; all sections are returned.
 
     Raises
     ------

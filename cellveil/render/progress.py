@@ -186,13 +186,7 @@ class Meter(_Line):
 
 
 class Bar(_Line):
-    """Progress of counted work, done of total.
-
-    Parameters
-    ----------
-    phase : str
-        What is counted.
-    """
+    """Progress of counted work, done of total; the phase says what is counted."""
 
     def __call__(self, done: int, wanted: int) -> None:
         """Show how much is done."""

@@ -233,21 +233,12 @@ def guarantee(
     audit: Audit, floor: str, *, options: bool = True, singletons: bool = False,
     defended: bool = False,
 ) -> Iterator[str]:  # fmt: skip
-    """Say what the audit proved and what it did not look at.
+    """Say what the audit, which is safe, proved and what it did not look at.
 
-    Parameters
-    ----------
-    audit : Audit
-        Safe.
-    floor : str
-        What no interval falls below, such as "its protection levels".
-    options : bool
-        Whether to name the options that would look further.
-    singletons : bool
-        Whether contributors who know their own cell were asked for; the audit does not say so
-        where the table has none.
-    defended : bool
-        Whether a defence answers for what the choice of the pattern discloses.
+    `floor` is what no interval falls below, such as "its protection levels"; `options` names the
+    options that would look further. `singletons` says whether contributors who know their own cell
+    were asked for (the audit does not say so where the table has none), `defended` whether a
+    defence answers for what the choice of the pattern discloses.
     """
     singletons = singletons or "singletons" in audit.guards
     whole = ", that every cell is a whole number of units" if audit.integer else ""

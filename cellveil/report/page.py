@@ -66,13 +66,7 @@ def write_report(
     parts: Sequence[Part] = (),
     files: Together | None = None,
 ) -> None:
-    """Write the page of a table, and its facts as JSON beside it; see `report_page`.
-
-    Raises
-    ------
-    InputError
-        If the name does not end with .html, or a file cannot be written.
-    """
+    """Write the page of a table, and its facts as JSON beside it; see `report_page`."""
     write_page(path, report_page(shown, facts, trace=trace, parts=parts), facts, files)
 
 

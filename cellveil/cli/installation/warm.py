@@ -11,13 +11,7 @@ __all__ = ["compile_everything", "works"]
 
 
 def compile_everything(report: Callable[[str], None]) -> None:
-    """Do a little of all kinds of work, each with compiled code.
-
-    Parameters
-    ----------
-    report : callable
-        Called with the name of each kind of work before it begins.
-    """
+    """Do a little of all kinds of work with compiled code; `report` hears the name of each."""
     from csp.compiled import at_once
 
     with at_once():

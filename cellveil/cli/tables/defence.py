@@ -37,13 +37,7 @@ def key(
 
 
 def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Decoys | None:
-    """Decoys from ``decoys:RATE`` with options behind commas, and the key of a file.
-
-    Raises
-    ------
-    InputError
-        If the text cannot be read, the key is missing or short, or there is a key and no defence.
-    """
+    """Decoys from ``decoys:RATE`` with options behind commas, and the key of a file."""
     from csp.decoys.key import Key
 
     if text is None:
@@ -63,13 +57,7 @@ def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Deco
 
 
 def needs_width(decoys: Decoys | None) -> None:
-    """Refuse decoys without a width where no mechanism has one.
-
-    Raises
-    ------
-    InputError
-        If they have neither width nor share.
-    """
+    """Refuse decoys with neither width nor share where no mechanism has a width."""
     if decoys is not None and decoys.width is None and decoys.share is None:
         refuse(
             "--defence: a JJ file does not state how wide the interval of a decoy must be; write "

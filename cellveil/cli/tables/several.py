@@ -55,21 +55,9 @@ def places_for(
 ) -> dict[str, Path]:  # fmt: skip
     """Where the table of each file is published, by the name of the file.
 
-    Parameters
-    ----------
-    data : sequence of Path
-    folder, summary : Path or None
-        What -o and --summary name.
-    others : sequence of Path or None
-        Further files that are read.
-    alone : mapping of option to what was given
-        Options that are for one table only.
-
-    Raises
-    ------
-    InputError
-        If -o names no folder, two results would have one name, a file cannot be written or would
-        overwrite one that is read, or an option is for one table only.
+    Refused if -o names no folder, two results would have one name, a result cannot be written or
+    would overwrite one of the data or of the `others` that are read, or options were given that are
+    for one table `alone`.
     """
     given = [option for option, value in alone.items() if value]
     if given:
@@ -102,10 +90,7 @@ def protect_each(
 ) -> NoReturn:  # fmt: skip
     """Protect the table of each source, write those that are safe, and show all in an overview.
 
-    Raises
-    ------
-    typer.Exit
-        With the highest code of a table, or that of an interrupt.
+    The exit code is the highest of a table, or that of an interrupt.
     """
     tables: dict[str, Table] = {}
     failed: dict[str, tuple[str, int]] = {}
