@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,11 +12,9 @@ from cellveil.cli import options
 from cellveil.cli.answers import answer
 from cellveil.cli.options import argument, option
 from cellveil.front import SAFE, message_of, options_of, refuse
+from cellveil.render.progress import Meter
 from cellveil.render.screen import say
 from cellveil.signals import exit_code
-
-if TYPE_CHECKING:
-    from cellveil.render.progress import Meter
 
 __all__ = ["init", "run"]
 
@@ -39,7 +37,6 @@ def run(
     from cellveil.io.files import check_outputs, hashes_of, write_json
     from cellveil.jobs.job import read_job
     from cellveil.jobs.run import run_job
-    from cellveil.render.progress import Meter
     from csp.errors import CellveilError
 
     paths = [

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish
-from cellveil.cli.microdata.sentences import (
-    codes_words,
-    compliant_words,
-    count_alone,
-    count_kept,
-    kept_words,
-    plain_facts,
-    plain_words,
-    together_words,
-)
+from cellveil.cli.microdata import sentences
 from cellveil.cli.options import flag, option
 from cellveil.front import refuse
+from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import say
 
 if TYPE_CHECKING:
@@ -30,7 +21,6 @@ if TYPE_CHECKING:
     from microagg.compliance.result import Compliant
     from microagg.partitions.partition import Partition
     from microagg.records import Records
-    from microagg.tables.risk import Disclosure
 
 __all__ = ["microaggregate"]
 
@@ -115,6 +105,7 @@ def microaggregate(
     With --rules the means are judged like cells of a table; with --comply they are made to pass,
     and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
     """
+    import microagg
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names, text_file
     from csp.clock import Clock
@@ -130,10 +121,12 @@ def microaggregate(
         refuse("--keep-identifiers is for --keep; leave it out")
     if identity and no_identities:
         refuse("--identity and --no-identities exclude each other; leave one out")
-    _check_use(
-        comply, {"--identity": identity, "--no-identities": no_identities or None, "--cost": cost},
-        clusters,
-    )  # fmt: skip
+    given = {"--identity": identity, "--no-identities": no_identities, "--cost": cost}
+    unused = [name for name, value in given.items() if value and comply != "suppress"]
+    if unused:
+        refuse(f"{unused[0]} is for --comply suppress; leave it out")
+    if comply == "grow" and clusters != "mdav":
+        refuse("--comply grow makes its own clusters; leave --clusters out")
     check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
     masked = split_names(attributes, "--attributes") if attributes else None
     kept = split_names(keep, "--keep") if keep else ()
@@ -146,39 +139,46 @@ def microaggregate(
     whole = _kept_columns(file, kept)
     if not keep_identifiers:
         _check_identifiers(whole)
-    for line in (*codes_words(records), *together_words(whole)):
+    for line in (*sentences.codes_words(records), *sentences.together_words(whole)):
         say(line)
-    work = _Work(
-        records, k, clusters, scale, constant, negative,
-        None if no_identities else identity or "detect", cost or "unit",
-        Clock.of(time_limit),
-    )  # fmt: skip
+    clock = Clock.of(time_limit)
+    scaling = {"scale": scale, "constant": constant}
+    start = None if comply == "grow" else _clustered(records, k, clusters, clock, scaling)
     result: Partition | Compliant
-    if rule is None or comply is None:
-        result, judged = work.judged(rule)
-        partition = result
-        facts = plain_facts(partition, judged)
+    rows: Sequence[int] | None = None
+    if comply is None:
+        assert start is not None
+        partition = result = start
+        judged = None
+        if rule is not None:
+            judged = microagg.disclosure(records, partition, rule, negative=negative)
+        facts, lines = (
+            sentences.plain_facts(partition, judged),
+            sentences.plain_words(partition, judged),
+        )
         columns = dict(zip(partition.names, partition.masked.T.tolist(), strict=True))
-        rows: Sequence[int] | None = None
         safe = judged is None or judged.count == 0
-        lines = plain_words(partition, judged)
     else:
-        result = found = work.compliant(rule, comply)
-        facts, safe = found.summary(), True
+        ask: dict[str, Any] = scaling | {"negative": negative, "partition": start}
+        if comply == "suppress":
+            ask |= {"identities": None if no_identities else identity or "detect"}
+            ask |= {"cost": cost or "unit"}
+        result = found = _compliant(records, k, rule, comply, clock, ask)
+        facts, lines, safe = found.summary(), sentences.compliant_words(found), True
         shown = found.partition.masked
         gone = found.hidden[found.partition.labels]
         columns = {
             name: [None if g else v for v, g in zip(shown[:, j].tolist(), gone[:, j], strict=True)]
             for j, name in enumerate(found.partition.names)
         }
-        rows = found.rows.tolist() if found.dropped else None
-        lines = compliant_words(found)
+        if found.dropped:
+            rows = found.rows.tolist()
     beside = {
         name: codes if rows is None else [codes[i] for i in rows] for name, codes in whole.items()
     }
     if beside:
-        facts["kept"] = count_kept(columns, beside)
-        lines += kept_words(facts["kept"])
+        facts["kept"] = sentences.count_kept(columns, beside)
+        lines += sentences.kept_words(facts["kept"])
     if output is not None and not safe:
         lines.append(
             f"{output} was not written: some cluster means are sensitive. Add --comply merge (or "
@@ -191,7 +191,7 @@ def microaggregate(
         from cellveil.report.microdata import microdata_facts, microdata_page
         from cellveil.report.skeleton import write_page
 
-        limit = Clock.of(max(work.clock.left, 1.0))
+        limit = Clock.of(max(clock.left, 1.0))
         told = microdata_facts(records, result, rule, negative, limit, [data])
         write_page(report, microdata_page(told), told, files)
         return [report, report.with_suffix(".json")]
@@ -202,90 +202,42 @@ def microaggregate(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What was asked for, in the words of the library."""
+def _clustered(
+    records: Records, k: int, clusters: Clusters, clock: Clock, scaling: dict[str, Any]
+) -> Partition:
+    """Make the clusters, whether they comply or not."""
+    import microagg
 
-    records: Records
-    k: int
-    clusters: str
-    scale: str
-    constant: str
-    negative: str
-    identities: Any
-    cost: str
-    clock: Clock
+    if clusters == "mondrian":
+        return microagg.mondrian(records, k, **scaling)
+    make = microagg.mdav if clusters == "mdav" else microagg.vmdav
+    with Bar("records in clusters") as bar:
+        return make(records, k, progress=bar, time_limit=clock.seconds, **scaling)
 
-    def partition(self) -> Partition:
-        """Make the clusters."""
-        import microagg
-        from cellveil.render.progress import Bar
 
-        options: dict[str, Any] = {"scale": self.scale, "constant": self.constant}
-        if self.clusters == "mondrian":
-            return microagg.mondrian(self.records, self.k, **options)
-        with Bar("records in clusters") as bar:
-            make = microagg.mdav if self.clusters == "mdav" else microagg.vmdav
-            limit = self.clock.seconds
-            return make(self.records, self.k, progress=bar, time_limit=limit, **options)
+def _compliant(
+    records: Records, k: int, rule: Any, method: Comply, clock: Clock, ask: dict[str, Any]
+) -> Compliant:
+    """Cluster so that the rule is obeyed."""
+    import microagg
+    from csp.errors import Unprotectable
 
-    def judged(self, rule: Any) -> tuple[Partition, Disclosure | None]:
-        """Cluster, and judge the means if there is a rule."""
-        import microagg
-
-        partition = self.partition()
-        if rule is None:
-            return partition, None
-        return partition, microagg.disclosure(self.records, partition, rule, negative=self.negative)
-
-    def compliant(self, rule: Any, method: str) -> Compliant:
-        """Cluster so that the rule is obeyed."""
-        import microagg
-        from cellveil.render.progress import Meter
-        from csp.errors import Unprotectable
-
-        start = None if method == "grow" else self.partition()
-        options: dict[str, Any] = {}
-        if method == "suppress":
-            options = {"identities": self.identities, "cost": self.cost}
-        with Meter("clustering", self.clock.seconds) as meter:
-            options["progress"] = (
-                meter if method == "suppress" else lambda words, share: meter.phase(words)
+    with Meter("clustering", clock.seconds) as meter:
+        watched = meter if method == "suppress" else lambda words, share: meter.phase(words)
+        try:
+            return microagg.comply(
+                records, k, rule, method=method, time_limit=clock.seconds, progress=watched, **ask
             )
-            try:
-                return microagg.comply(
-                    self.records, self.k, rule, method=method, scale=self.scale,
-                    constant=self.constant, negative=self.negative, partition=start,
-                    time_limit=self.clock.seconds, **options,
-                )  # fmt: skip
-            except Unprotectable as error:
-                if method != "suppress" or not error.cell:
-                    raise
-                cluster, attribute = error.cell
-                msg = (
-                    f"the mean of {attribute!r} in cluster {cluster} cannot be protected, even "
-                    "with everything suppressed that may be; make the clusters comply instead "
-                    "(--comply merge), or give a larger k or a milder rule"
-                )
-                raise Unprotectable(msg, cell=error.cell) from None
-
-
-def _check_use(
-    comply: Comply | None,
-    relations: dict[str, Any],
-    clusters: Clusters,
-) -> None:
-    """Refuse options that the way to compliance has no use for."""
-    from csp.errors import InputError
-
-    msg = ""
-    for name, given in relations.items():
-        if given is not None and comply != "suppress":
-            msg = f"{name} is for --comply suppress; leave it out"
-    if comply == "grow" and clusters != "mdav":
-        msg = "--comply grow makes its own clusters; leave --clusters out"
-    if msg:
-        raise InputError(msg)
+        except Unprotectable as error:
+            if method != "suppress" or not error.cell:
+                raise
+            cluster, attribute = error.cell
+            msg = (
+                f"the mean of {attribute!r} in cluster {cluster} cannot be protected, even "
+                "with everything suppressed that may be; make the clusters comply instead "
+                "(--comply merge), or give a larger k or a milder rule"
+            )
+            raise Unprotectable(msg, cell=error.cell) from None
 
 
 def _names(
@@ -319,7 +271,7 @@ def _kept_columns(data: TextFile, kept: tuple[str, ...]) -> dict[str, list[str]]
 def _check_identifiers(kept: dict[str, list[str]]) -> None:
     """Refuse columns that tell most records apart: they say whose means stand beside them."""
     for name, codes in kept.items():
-        alone = count_alone(codes)
+        alone = sentences.count_alone(codes)
         if 2 * alone >= len(codes):
             refuse(
                 f"--keep {name}: {alone} of {len(codes)} records have a value there that no other "

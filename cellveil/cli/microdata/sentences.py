@@ -12,17 +12,6 @@ if TYPE_CHECKING:
     from microagg.records import Records
     from microagg.tables.risk import Disclosure
 
-__all__ = [
-    "codes_words",
-    "compliant_words",
-    "count_alone",
-    "count_kept",
-    "kept_words",
-    "plain_facts",
-    "plain_words",
-    "together_words",
-]
-
 CODES = 10
 """Most values of an attribute that may be codes of categories."""
 

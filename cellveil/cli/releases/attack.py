@@ -19,6 +19,7 @@ from cellveil.cli.releases.release_attacks import (
     posterior,
     texts,
 )
+from cellveil.render.progress import Meter
 
 if TYPE_CHECKING:
     from attacks.algorithm_known.matching_attack import Matching
@@ -65,7 +66,6 @@ def report(
     """
     from attacks.attack_report import report as run
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
     from cellveil.render.screen import printable
     from csp.release_file import read_release
 
@@ -108,7 +108,6 @@ def matching(
     """
     from attacks.algorithm_known.matching_attack import matching as run
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
 
     check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
     given, known = read_attacked(release, mechanism)

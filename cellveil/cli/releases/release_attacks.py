@@ -11,6 +11,7 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish, read_attacked
 from cellveil.cli.options import argument, flag, option
 from cellveil.front import refuse
+from cellveil.render.progress import Meter
 from cellveil.render.screen import tell
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ def posterior(
     """
     from attacks import posterior as run
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
 
     check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
     given, known = read_attacked(release, mechanism)
@@ -167,7 +167,6 @@ def insiders(
     """
     from attacks import insiders as run
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
     from csp.release_file import read_release
 
     check_outputs({"-o": output, "--summary": summary}, [release, knowledge])
@@ -211,7 +210,6 @@ def joint(
     """
     from attacks import differencing
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
     from csp.release_file import read_release
 
     check_outputs({"-o": output, "--summary": summary}, releases)

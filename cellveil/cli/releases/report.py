@@ -11,6 +11,7 @@ from cellveil.cli import options
 from cellveil.cli.answers import say_written
 from cellveil.cli.options import flag, option
 from cellveil.front import SAFE, UNSAFE
+from cellveil.render.progress import Meter
 from cellveil.render.screen import say
 
 __all__ = ["report"]
@@ -41,7 +42,6 @@ def report(
     0 no attack exposes a cell, 1 some does or was cut short, 2 bad input.
     """
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
     from cellveil.report.facts import release_facts
     from cellveil.report.page import write_report
     from csp.clock import Clock

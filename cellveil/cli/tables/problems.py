@@ -10,6 +10,7 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish, needs_reveal
 from cellveil.cli.options import argument, option
 from cellveil.front import explained
+from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ def suppress(
     from cellveil.cli.tables.defence import defence_words, needs_width, read_defence
     from cellveil.io.files import check_outputs, pattern_columns, write_csv
     from cellveil.io.inputs import is_jj
-    from cellveil.render.progress import Meter
     from cellveil.render.tables import quality, sizes
     from csp.clock import Clock
     from csp.decoys.suppress import defend
@@ -126,7 +126,6 @@ def audit(
     """Check what an outsider can infer from a pattern: exit code 0 safe, 1 unsafe."""
     from cellveil.io.files import check_outputs, interval_columns, pattern_columns
     from cellveil.io.inputs import read_pattern
-    from cellveil.render.progress import Meter
     from cellveil.render.tables import guarantee, violation_words
     from csp.audits.audit import audit as check
     from csp.clock import Clock

@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cellveil.cli import options
-from cellveil.cli.answers import (
-    draw_result,
-    finish,
-    hashes,
-    needs_reveal,
-    print_result,
-    save_release,
-)
+from cellveil.cli import answers, options
 from cellveil.cli.options import argument, flag, option
 from cellveil.front import explained, folder_for, options_of, refuse
+from cellveil.render.progress import Meter
 
 if TYPE_CHECKING:
     from csp.formats.files import Together
@@ -239,35 +232,27 @@ def protect(
     """
     from cellveil.cli.tables.defence import defence_words, measured, posterior_words, read_defence
     from cellveil.cli.tables.several import on_cores, places_for, protect_each
+    from cellveil.io import inputs
     from cellveil.io.files import check_outputs, result_columns
-    from cellveil.io.inputs import (
-        read_known,
-        read_rules,
-        read_table,
-        split_names,
-        tab_dimensions,
-        text_file,
-    )
     from cellveil.io.results import FORMATS, check_form, form_of, write_result
     from cellveil.io.source import Source
-    from cellveil.render.progress import Meter
     from cellveil.render.tables import cost_words, promises, quality, sizes
     from csp.clock import Clock
     from csp.mechanism import Mechanism
     from csp.release_file import read_release
     from csp.solve import Progress
 
-    names = tab_dimensions(data[0], rda) if by is None else split_names(by, "--by")
+    names = inputs.tab_dimensions(data[0], rda) if by is None else inputs.split_names(by, "--by")
     method = options.chosen_method(method, solver)
     clock = Clock.of(time_limit)
     stated_by = apriori is not None or data[0].name.lower().endswith(".tab")
-    rule, looked_at = read_rules(rules, primary, names, encoding, named=stated_by)
+    rule, looked_at = inputs.read_rules(rules, primary, names, encoding, named=stated_by)
     sources = [
         Source(
             path, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
-            split_names(top, "--top") if top else (), negative, decimals, tuple(total or ()),
-            missing, looked_at, text_file(path, sep, decimal, encoding, na), absent_zero, tolerance,
-            memory, None if drop_empty is None else "drop" if drop_empty else "keep",
+            inputs.split_names(top, "--top") if top else (), negative, decimals, tuple(total or ()),
+            missing, looked_at, inputs.text_file(path, sep, decimal, encoding, na), absent_zero,
+            tolerance, memory, None if drop_empty is None else "drop" if drop_empty else "keep",
             apriori, sheet=sheet,
         )
         for path in data
@@ -294,7 +279,7 @@ def protect(
             method=method, time_limit=clock.seconds, gap=gap, intervals=intervals, reveal=reveal,
             summary=summary, options=options_of(ctx.command),
         )  # fmt: skip
-    needs_reveal("--jj", jj, reveal=reveal)
+    answers.needs_reveal("--jj", jj, reveal=reveal)
     if output is not None:
         check_form(form_of(output), names, intervals=intervals)
     if plots is not None:
@@ -322,8 +307,8 @@ def protect(
 
     with Meter("tabulating", clock.seconds) as meter, on_cores(workers):
         earlier = None if keep is None else read_release(keep)[0]
-        table = read_table(sources[0], meter.phase)
-        stated = read_known(sources[0], table)
+        table = inputs.read_table(sources[0], meter.phase)
+        stated = inputs.read_known(sources[0], table)
         clock.check("the table was made")
         meter.phase("finding sensitive cells")
         with explained(table, reveal=reveal, defended=mechanism.defence is not None):
@@ -350,7 +335,7 @@ def protect(
         if jj is not None:
             result.to_jj(jj, reveal=True, files=files)
         if release is not None:
-            save_release(release, result, files)
+            answers.save_release(release, result, files)
         if output is not None:
             write_result(output, result, columns, reveal=reveal, files=files)
         if report is not None:
@@ -363,12 +348,12 @@ def protect(
             )  # fmt: skip
             write_report(report, result, told, trace=trace, files=files)
         named = [path for path in (output, report, release, jj) if path is not None]
-        facts["files"] = hashes(named, files)
+        facts["files"] = answers.hashes(named, files)
         beside = ((report, ".json"), (release, ".csv"))
         written = [path for path in named if path != output]
         written += [path.with_suffix(kind) for path, kind in beside if path is not None]
         if plots is not None:
-            written += draw_result(plots, result, trace, files, reveal=reveal)
+            written += answers.draw_result(plots, result, trace, files, reveal=reveal)
         return written
 
     lines = [f"{note[0].upper()}{note[1:]}." for note in result.table.notes]
@@ -380,9 +365,9 @@ def protect(
     lines += promises(result)
     if result.guarantee is not None:
         lines += [*defence_words(result.guarantee), posterior_words(known)]
-    finish(
+    answers.finish(
         facts, lines, safe=True, output=output, summary=summary, write=write,
-        show=lambda: print_result(
+        show=lambda: answers.print_result(
             result, columns, reveal=reveal, intervals=intervals, long=layout == "long"
         ),
         interrupted=result.suppression.stopped == "interrupt",

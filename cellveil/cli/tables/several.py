@@ -13,12 +13,7 @@ import typer
 from cellveil.cli import options
 from cellveil.cli.answers import answer, hashes, print_columns
 from cellveil.front import SAFE, explained, folder_for, message_of, refuse
-from cellveil.io.files import (
-    check_outputs,
-    result_columns,
-    write_columns,
-    write_json,
-)
+from cellveil.io.files import check_outputs, result_columns, write_columns, write_json
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.source import Source
 from cellveil.render.progress import Bar, Meter
