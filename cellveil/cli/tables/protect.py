@@ -283,7 +283,7 @@ def protect(
     if output is not None:
         check_form(form_of(output), names, intervals=intervals)
     if plots is not None:
-        from cellveil.render.plots import needs_matplotlib
+        from cellveil.render.figures import needs_matplotlib
 
         needs_matplotlib()
         folder_for(plots)
