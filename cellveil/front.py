@@ -77,32 +77,24 @@ def _switches(*, json: bool) -> list[Any]:
     return [param for param in typer.main.get_command(lender).params if param.name in wanted]
 
 
-def _quietly(on: bool) -> None:  # noqa: FBT001 (the parser's call)
-    if on:
-        manner.set(replace(manner.get(), quiet=True))
+def _switch(name: str, words: str) -> Any:
+    """Option that sets one trait of the manner."""
 
+    def turn(on: bool) -> None:  # noqa: FBT001 (the parser's call)
+        if on:
+            manner.set(replace(manner.get(), **{name: True}))
 
-def _as_json(on: bool) -> None:  # noqa: FBT001
-    if on:
-        manner.set(replace(manner.get(), json=True))
+    return typer.Option(f"--{name}", expose_value=False, callback=turn, help=words)
 
 
 def _lend(
     *,
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet", expose_value=False, callback=_quietly, help="Only errors on stderr."
-        ),
-    ] = False,
+    quiet: Annotated[bool, _switch("quiet", "Only errors on stderr.")] = False,
     json: Annotated[
         bool,
-        typer.Option(
-            "--json", expose_value=False, callback=_as_json,
-            help="Facts as JSON on stdout, as in --summary, in place of the table.",
-        ),
+        _switch("json", "Facts as JSON on stdout, as in --summary, in place of the table."),
     ] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Lend its options to other commands; it is never run."""
     del quiet, json
 
@@ -187,17 +179,14 @@ def message_of(
         return error.in_options(options), BAD_INPUT
     if isinstance(error, CertificateError):
         # Its message may say by how much a cell misses its level, which tells the cell.
-        return (
-            "the result could not be proved safe, so nothing is released; please report",
-            NO_ANSWER,
-        )
+        words = "the result could not be proved safe, so nothing is released; please report"
+        return words, NO_ANSWER
     if isinstance(error, SolverError):  # the time limit is one
         return str(error), NO_ANSWER
     if isinstance(error, CellveilError):
         return error.in_options(options), UNSAFE
     if isinstance(error, OSError) and error.filename is None:
-        why = error.strerror or "it is closed"
-        return f"cannot write the result: {why}", BAD_INPUT
+        return f"cannot write the result: {error.strerror or 'it is closed'}", BAD_INPUT
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         return (
             "the data needs more memory than there is; give fewer records or columns, or one row "

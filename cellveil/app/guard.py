@@ -34,9 +34,6 @@ class Guard:
         self.last = monotonic()
         """When a page was last open or asked for (``time.monotonic``)."""
 
-    def __repr__(self) -> str:
-        return f"Guard({self.connected} pages open)"
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request or connection."""
         if scope["type"] == "lifespan":

@@ -44,9 +44,6 @@ class Work:
         self._thread = threading.Thread(target=self._work, name="cellveil job", daemon=True)
         self._thread.start()
 
-    def __repr__(self) -> str:
-        return f"Work({self.state.phase})"
-
     @property
     def state(self) -> State:
         """State at this moment."""
@@ -66,9 +63,6 @@ class Work:
         with self._lock:
             self._state = replace(self._state, **what)  # type: ignore[arg-type]
 
-    def _phase(self, words: str) -> None:
-        self._change(phase=words)
-
     def _progress(self, now: Progress) -> None:
         self._change(
             phase=WORDS.get(now.phase, now.phase),
@@ -80,9 +74,9 @@ class Work:
 
     def _work(self) -> None:
         try:
-            done = self._run(self._job, phase=self._phase, progress=self._progress)
-        except (CellveilError, OSError, MemoryError) as error:
-            self._change(error=error, over=True)
+            done = self._run(
+                self._job, phase=lambda words: self._change(phase=words), progress=self._progress
+            )
         except KeyboardInterrupt:
             self._change(error=CellveilError("stopped before there was a safe pattern"), over=True)
         except Exception as error:  # shown on the page; a thread cannot raise to a caller

@@ -17,10 +17,12 @@ from cellveil.io.source import Source
 from cellveil.render.screen import say
 from csp.formats.apriori import Statement, read_apriori
 from csp.formats.delimited import is_parquet
+from csp.formats.layout import Metadata, read_metadata
 from csp.formats.reading import regular_file
 from csp.problem.jj import read_jj
 from csp.problem.problem import Problem
 from csp.rules import PQ, AnyOf, Dominance, PPercent, Rule, parse_rules
+from csp.tables import argus
 from csp.tables.codes import Labels
 from csp.tables.columns import TextFile, read_columns, text_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -57,31 +59,34 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
     total = _totals(source)
     roots, _ = total_codes(total, source.by)
     choices = _hierarchies(source, roots)
-    hierarchies = {name: trees[0] for name, trees in choices.items()}
+    by, value, count, top = source.by, source.value, source.count, source.top
+    layout: Metadata | None = None
     if source.tab:
-        return _tab(source, hierarchies, total, roots)
-    if source.rda is not None:
-        from csp.tables import argus
-
-        columns, layout = argus.read_microdata(source.data, source.rda)
-        data = (columns, layout)
-        if source.aggregated:
-            known = {variable.name for variable in layout.variables}
-            wanted = [n for n in source.by if n in known and n not in hierarchies]
-            for name in wanted:
-                hierarchies |= argus.hierarchies(layout, columns, [name], roots[name])
-            data = columns
+        assert source.rda is not None
+        layout = read_metadata(source.rda)
+        cells = argus.read_table_data(source.data, layout, by, value, roots)
+        data, by, value = cells.columns, cells.by, cells.value
+        count, top = count or cells.count, top or cells.top
+    elif source.rda is not None:
+        data, layout = argus.read_microdata(source.data, source.rda)
     elif is_workbook(source.data):
         data = read_sheet(source.data, source.sheet, *_wanted(source))
     elif source.memory is None:
         data = _said(source, data)
-    if source.aggregated:
-        assert source.value is not None
+    if source.aggregated or source.tab:
+        assert value is not None
+        hierarchies = {name: trees[0] for name, trees in choices.items()}
+        known = set() if layout is None else {variable.name for variable in layout.variables}
+        for name in by:
+            if layout is not None and name in known and name not in hierarchies:
+                hierarchies |= argus.hierarchies(layout, data, [name], roots[name])
         return Table.from_frame(
-            data, source.by, source.value, count=source.count, top=source.top,
-            hierarchies=hierarchies, total=total, decimals=source.decimals,
-            absent="zero" if source.absent_zero else "error", tolerance=source.tolerance,
+            data, by, value, count=count, top=top, hierarchies=hierarchies, total=total,
+            decimals=source.decimals, absent="zero" if source.absent_zero else "error",
+            tolerance=source.tolerance,
         )  # fmt: skip
+    if layout is not None:
+        data = (data, layout)
     tables = [
         Table.from_microdata(
             data, source.by, source.value, contributor=source.contributor, weight=source.weight,
@@ -105,29 +110,8 @@ def _in_order(table: Table, by: Sequence[str]) -> Table:
     )  # fmt: skip
 
 
-def _tab(
-    source: Source, hierarchies: dict[str, Hierarchy], total: Any, roots: dict[str, str]
-) -> Table:
-    from csp.tables import argus
-
-    assert source.rda is not None
-    layout = argus.read_metadata(source.rda)
-    cells = argus.read_table_data(source.data, layout, source.by, source.value, roots)
-    for name in cells.by:
-        if name not in hierarchies:
-            hierarchies |= argus.hierarchies(layout, cells.columns, [name], roots[name])
-    return Table.from_frame(
-        cells.columns, cells.by, cells.value, count=source.count or cells.count,
-        top=source.top or cells.top, hierarchies=hierarchies, total=total,
-        decimals=source.decimals, absent="zero" if source.absent_zero else "error",
-        tolerance=source.tolerance,
-    )  # fmt: skip
-
-
 def tab_dimensions(data: Path, rda: Path | None) -> tuple[str, ...]:
     """Dimensions of a τ-ARGUS table, in the order of its layout; other data has to name them."""
-    from csp.formats.layout import read_metadata
-
     if rda is None or not data.name.lower().endswith(".tab"):
         refuse("--by is missing: name the columns of the table's dimensions, such as Size,Region")
     return read_metadata(rda).flagged("RECODEABLE")
@@ -137,11 +121,9 @@ def read_known(source: Source, table: Table) -> tuple[Statement, ...]:
     """Return what is known beforehand of single cells of a source's table."""
     found: tuple[Statement, ...] = ()
     if source.tab:
-        from csp.tables.argus import read_table_data
-
         assert source.rda is not None
         roots = dict(zip(table.names, table.roots, strict=True))
-        cells = read_table_data(source.data, source.rda, source.by, source.value, roots)
+        cells = argus.read_table_data(source.data, source.rda, source.by, source.value, roots)
         found = cells.statements
     if source.apriori is not None:
         found += read_apriori(source.apriori, len(source.by), source.apriori_separator)

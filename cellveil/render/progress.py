@@ -8,7 +8,6 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from html import escape
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cellveil.render.screen import manner
@@ -38,10 +37,6 @@ WORDS = {
     "tie-break": "choosing among the cheapest",
     "audit": "auditing every suppressed cell",
 }
-
-
-def _is_watched() -> bool:
-    return (sys.stderr.isatty() or _in_notebook()) and not manner.get().quiet
 
 
 def _in_notebook() -> bool:
@@ -93,16 +88,11 @@ class _Line(ABC):
         self._over = False
 
     def __enter__(self) -> Self:
-        if _is_watched():
+        if (sys.stderr.isatty() or _in_notebook()) and not manner.get().quiet:
             self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *why: object) -> None:
         with self._lock:
             self._over = True
             self._timer.cancel()
