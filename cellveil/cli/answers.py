@@ -54,7 +54,8 @@ def finish(
     facts: dict[str, Any],
     lines: Iterable[str] = (),
     *,
-    safe: bool,
+    safe: bool = True,
+    worst: int = SAFE,
     columns: Mapping[str, Sequence[Any]] | None = None,
     show: Callable[[], object] | None = None,
     speak: Callable[[str], None] = say,
@@ -66,7 +67,8 @@ def finish(
 ) -> NoReturn:
     """End a command: write its files, give its result, say what that means, and exit.
 
-    The exit code is that of an interrupt, or 0 where the result is `safe`, or 1.
+    The exit code is that of an interrupt, or the `worst` of several results, or 1 where the result
+    is not `safe`.
 
     Parameters
     ----------
@@ -100,7 +102,7 @@ def finish(
     for line in lines:
         speak(line)
     say_written(output, summary, *further)
-    raise typer.Exit(exit_code() if interrupted else SAFE if safe else UNSAFE)
+    raise typer.Exit(exit_code() if interrupted else worst if safe else UNSAFE)
 
 
 def read_mechanism(path: Path) -> Mechanism:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from cellveil.cli import options
-from cellveil.cli.answers import answer
+from cellveil.cli.answers import finish
 from cellveil.cli.options import argument, option
 from cellveil.front import SAFE, message_of, options_of, refuse
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say
-from cellveil.signals import exit_code
 
 __all__ = ["init", "run"]
 
@@ -34,7 +32,7 @@ def run(
     stop the others. Beside the results, NAME.result.json holds the versions and the SHA-256 of
     everything read and written; the same job gives the same bytes.
     """
-    from cellveil.io.files import check_outputs, hashes_of, write_json
+    from cellveil.io.files import check_outputs, hashes_of
     from cellveil.jobs.job import read_job
     from cellveil.jobs.run import run_job
     from csp.errors import CellveilError
@@ -57,7 +55,11 @@ def run(
                 job = read_job(path)
                 for note in job.notes:
                     say(f"{note}.")
-                done = run_job(job, phase=partial(_phase, meter, head), progress=meter)
+
+                def phase(words: str, head: str = head) -> None:
+                    meter.phase(f"{head}{words}")
+
+                done = run_job(job, phase=phase, progress=meter)
             except (CellveilError, OSError, MemoryError) as error:
                 found = message_of(error, options_of(ctx.command))
                 if len(paths) == 1 or found is None:
@@ -73,21 +75,11 @@ def run(
                 interrupted |= one.protected.suppression.stopped == "interrupt"
                 say(f"{head}{' and '.join(one.names)}: {one.words}")
                 say(f"Wrote {', '.join(str(file) for file in one.files)}.")
-    for path, (message, _) in failed.items():
-        say(f"{path.name}: {message}")
+    lines = [f"{path.name}: {message}" for path, (message, _) in failed.items()]
     if len(paths) > 1:
-        say(f"{len(paths) - len(failed)} of {len(paths)} jobs done.")
-    if summary is not None:
-        write_json(summary, facts)
-        say(f"Wrote {summary}.")
-    answer(facts)
-    if interrupted:
-        raise typer.Exit(exit_code())
-    raise typer.Exit(max((code for _, code in failed.values()), default=SAFE))
-
-
-def _phase(meter: Meter, head: str, words: str) -> None:
-    meter.phase(f"{head}{words}")
+        lines.append(f"{len(paths) - len(failed)} of {len(paths)} jobs done.")
+    worst = max((code for _, code in failed.values()), default=SAFE)
+    finish(facts, lines, summary=summary, interrupted=interrupted, worst=worst)
 
 
 def init(

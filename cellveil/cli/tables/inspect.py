@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,12 +12,13 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from cellveil.cli import options
-from cellveil.cli.answers import answer, say_written, terminal
+from cellveil.cli.answers import finish, terminal
 from cellveil.cli.options import argument, option
 from cellveil.front import refuse
-from cellveil.render.screen import printable, say
+from cellveil.render.screen import printable
 
 if TYPE_CHECKING:
+    from csp.formats.files import Together
     from csp.rules.inspection import Inspection
 
 __all__ = ["inspect"]
@@ -47,10 +49,9 @@ def inspect(
 
     Counts only, no value. The job that --job writes has the first of the rules.
     """
-    from cellveil.io.files import check_outputs, write_json
+    from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names
     from cellveil.io.sheets import is_workbook, read_sheet
-    from csp.formats.files import written_together
     from csp.rules.inspection import inspect as look
 
     check_outputs({"--summary": summary}, [data, job])
@@ -68,25 +69,27 @@ def inspect(
     facts = asdict(found)
     texts: dict[Path, str] = {}
     if job is not None:
-        options = {"sheet": sheet, "value": value, "contributor": contributor, "weight": weight}
+        keys = {"sheet": sheet, "value": value, "contributor": contributor, "weight": weight}
         if value is not None and any("negative" in words for words in found.problems):
-            options["negative"] = "abs"
+            keys["negative"] = "abs"
         if any("missing=" in words for words in found.problems):
-            options["missing"] = "unknown"
-        texts = _job_texts(job, data, records, found, options)
-    with written_together() as files:
-        if summary is not None:
-            write_json(summary, facts, files)
+            keys["missing"] = "unknown"
+        texts = _job_texts(job, data, records, found, keys)
+
+    def write(files: Together) -> list[Path]:
         for path, text in texts.items():
             with files.writer(path) as out:
                 out.write(text)
-    say_written(summary)
-    answer(facts, lambda: _show(found))
-    _advise(found)
-    if job is None:
-        say("--job FILE.toml writes this as a job for 'cellveil run'.")
-    else:
-        say(f"Wrote {', '.join(map(str, texts))}. Next: cellveil run {job}")
+        return list(texts)
+
+    following = (
+        "--job FILE.toml writes this as a job for 'cellveil run'."
+        if job is None
+        else f"The job runs with: cellveil run {job}"
+    )
+    finish(
+        facts, [*_advice(found), following], show=lambda: _show(found), summary=summary, write=write
+    )
 
 
 def _job_texts(
@@ -136,21 +139,21 @@ def _show(found: Inspection) -> None:
     console.print(grid)
 
 
-def _advise(found: Inspection) -> None:
+def _advice(found: Inspection) -> Iterator[str]:
     """Say what to do with what was found."""
     for name, chain in found.hierarchies.items():
         columns = ", ".join(chain)
-        say(f"{name} can have a hierarchy of the columns {columns}: --job writes it.")
+        yield f"{name} can have a hierarchy of the columns {columns}: --job writes it."
     for one, two in found.linked:
-        say(
+        yield (
             f"{' x '.join(one)} and {' x '.join(two)} share cells: protect them together, as one "
             "job does."
         )
     for words in found.problems:
-        say(f"{words[0].upper()}{words[1:]}.")
+        yield f"{words[0].upper()}{words[1:]}."
     largest = max(table.cells for table in found.tables)
     if largest > 50_000:
-        say(f"{largest:,} cells: expect a safe pattern in a minute or so, a good one in ten.")
+        yield f"{largest:,} cells: expect a safe pattern in a minute or so, a good one in ten."
 
 
 def _grid(heads: tuple[str, ...]) -> Grid:

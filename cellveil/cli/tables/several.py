@@ -8,18 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-import typer
-
 from cellveil.cli import options
-from cellveil.cli.answers import answer, hashes, print_columns
+from cellveil.cli.answers import finish, hashes, print_columns
 from cellveil.front import SAFE, explained, folder_for, message_of, refuse
-from cellveil.io.files import check_outputs, result_columns, write_columns, write_json
+from cellveil.io.files import check_outputs, result_columns, write_columns
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.source import Source
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import say
 from cellveil.render.tables import promises
-from cellveil.signals import exit_code
 from csp.errors import CellveilError
 from csp.formats.files import written_together
 from csp.mechanism import Mechanism, protect_many
@@ -140,17 +137,18 @@ def protect_each(
             say(f"{name}: {note}.")
         promised |= dict.fromkeys(promises(result))
     errors = {name: message for name, (message, _) in failed.items()}
-    told = {name: facts.get(name, {"error": errors.get(name)}) for name in places}
-    if summary is not None:
-        write_json(summary, told)
     rows = [{"table": name, **facts.get(name, {}), "error": errors.get(name)} for name in places]
-    answer(told, lambda: _show(rows))
-    for line in (*promised, *(f"{name}: {message}" for name, message in errors.items())):
-        say(line)
-    say(f"Wrote {len(facts)} of {len(places)} tables into {next(iter(places.values())).parent}.")
-    if interrupted:
-        raise typer.Exit(exit_code())
-    raise typer.Exit(max((code for _, code in failed.values()), default=SAFE))
+    folder = next(iter(places.values())).parent
+    finish(
+        {name: facts.get(name, {"error": errors.get(name)}) for name in places},
+        [
+            *promised,
+            *(f"{name}: {message}" for name, message in errors.items()),
+            f"Wrote {len(facts)} of {len(places)} tables into {folder}.",
+        ],
+        show=lambda: _show(rows), summary=summary, interrupted=interrupted,
+        worst=max((code for _, code in failed.values()), default=SAFE),
+    )  # fmt: skip
 
 
 def _show(rows: Sequence[Mapping[str, Any]]) -> None:
