@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from csp.solve import Progress
 
 __all__ = [
-    "answer",
     "draw_result",
     "finish",
     "hashes",
@@ -35,19 +35,8 @@ __all__ = [
     "read_attacked",
     "read_mechanism",
     "save_release",
-    "say_written",
     "terminal",
 ]
-
-
-def answer(facts: Mapping[str, Any], show: Callable[[], object] | None = None) -> None:
-    """Give the result on stdout: facts with --json, otherwise whatever `show` prints."""
-    if manner.get().json:
-        import json
-
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-    elif show is not None:
-        show()
 
 
 def finish(
@@ -98,10 +87,15 @@ def finish(
             write_json(summary, facts, files)
     if show is None and columns is not None:
         show = partial(print_columns, columns)
-    answer(facts, None if output is not None else show)
+    if manner.get().json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    elif output is None and show is not None:
+        show()
     for line in lines:
         speak(line)
-    say_written(output, summary, *further)
+    written = [str(path) for path in (output, summary, *further) if path is not None]
+    if written:
+        say(f"Wrote {', '.join(written)}.")
     raise typer.Exit(exit_code() if interrupted else worst if safe else UNSAFE)
 
 
@@ -231,10 +225,3 @@ def terminal() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, markup=False)
-
-
-def say_written(*paths: Path | None) -> None:
-    """Say which files were written, if any."""
-    written = [str(path) for path in paths if path is not None]
-    if written:
-        say(f"Wrote {', '.join(written)}.")

@@ -5,14 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from cellveil.cli import options
-from cellveil.cli.answers import say_written
+from cellveil.cli.answers import finish
 from cellveil.cli.options import flag, option
-from cellveil.front import SAFE, UNSAFE
 from cellveil.render.progress import Meter
-from cellveil.render.screen import say
 
 __all__ = ["report"]
 
@@ -67,11 +63,9 @@ def report(
             time_limit=clock.seconds, reveal=reveal,
         )  # fmt: skip
         write_report(page, given, told)
+    lines = [f"Wrote {page}, {facts}."]
     if found is not None:
-        say(
-            f"{len(found.exposed)} of {int(given.pattern.sum())} suppressed cells are exposed by "
-            f"some attack{'' if found.complete else '; not every attack came to its end'}."
-        )
-    say_written(page, facts)
-    safe = found is None or (found.complete and not found.exposed)
-    raise typer.Exit(SAFE if safe else UNSAFE)
+        ended = "" if found.complete else "; not every attack came to its end"
+        exposed = f"{len(found.exposed)} of {int(given.pattern.sum())} suppressed cells"
+        lines.insert(0, f"{exposed} are exposed by some attack{ended}.")
+    finish({}, lines, safe=found is None or (found.complete and not found.exposed))
