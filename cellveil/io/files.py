@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -72,7 +72,11 @@ def check_outputs(
     known = KINDS | dict(kinds or {})
     read = {os.path.realpath(path) for path in inputs if path is not None}
     taken: dict[str, str] = {}
-    for option, path in _with_those_beside(outputs):
+    given = {option: path for option, path in outputs.items() if path is not None}
+    for option, (what, suffix) in _BESIDE.items():
+        if option in given:
+            given[f"the {what} of {option}"] = given[option].with_suffix(suffix)
+    for option, path in given.items():
         if option in known and not path.name.lower().endswith(known[option]):
             refuse(f"{option} {str(path)!r} must end with {' or '.join(known[option])}")
         target = os.path.realpath(path)
@@ -86,22 +90,12 @@ def check_outputs(
             )
         taken[target] = option
         check_writable(path)
-    release = outputs.get("--release")
-    cells = None if release is None else release.with_suffix(".csv")
+    release, cells = given.get("--release"), given.get("the cells of --release")
     if release is not None and cells is not None and cells.exists() and not _names(release, cells):
         refuse(
             f"--release {str(release)!r} would also write its cells to {str(cells)!r}, which is "
             "there and does not belong to that release; choose another name"
         )
-
-
-def _with_those_beside(outputs: Mapping[str, Path | None]) -> Iterator[tuple[str, Path]]:
-    for option, path in outputs.items():
-        if path is not None:
-            yield option, path
-            if option in _BESIDE:
-                what, suffix = _BESIDE[option]
-                yield f"the {what} of {option}", path.with_suffix(suffix)
 
 
 def _names(release: Path, cells: Path) -> bool:
@@ -257,14 +251,12 @@ def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]], files: Toge
 def _array(name: str, column: Sequence[Any]) -> NDArray[Any]:
     if name == "published":
         return np.array(column, dtype=bool)
-    if all(item is None or isinstance(item, float) for item in column):
-        gaps = [item is None for item in column]
-        return np.ma.array([item or 0.0 for item in column], mask=gaps, dtype=np.float64)
-    if name in ("value", "lower", "upper"):
-        gaps = [item is None for item in column]
-        whole = all(item is None or item.lstrip("-").isdigit() for item in column)
-        kind = np.int64 if whole else np.float64
-        return np.ma.array([kind(item or 0) for item in column], mask=gaps, dtype=kind)
-    array = np.empty(len(column), dtype=object)
-    array[:] = column
-    return array
+    there = [item for item in column if item is not None]
+    numbers = all(isinstance(item, float) for item in there)
+    if not numbers and name not in ("value", "lower", "upper"):
+        array = np.empty(len(column), dtype=object)
+        array[:] = column
+        return array
+    kind = np.float64 if numbers or not all(t.lstrip("-").isdigit() for t in there) else np.int64
+    gaps = [item is None for item in column]
+    return np.ma.array([kind(item or 0) for item in column], mask=gaps, dtype=kind)

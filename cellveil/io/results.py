@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from cellveil.front import refuse
 from cellveil.io.excel import check_excel, write_workbook
@@ -108,49 +107,29 @@ def write_result(
     if form == "xlsx":
         facts = {k: v for k, v in protected.summary(reveal=reveal).items() if k != "seconds"}
         write_workbook(path, protected, columns, facts, reveal=reveal, part=part, files=files)
-    elif form == "apriori":
+        return
+    if form == "apriori":
         rows = zip(*(columns[name] for name in names), columns["published"], strict=True)
         lines = [Statement(tuple(row[:-1]), "u") for row in rows if not row[-1]]
         write_apriori(path, lines, files=files)
-    elif form == "argus":
-        write_columns(path, _sbs(columns, names), files, header=False)
+        return
+    values, letters, n = columns["value"], columns["status"], len(columns["value"])
+    codes = {name: columns[name] for name in names}
+    if form == "argus":
+        columns = codes | {"value": values, "N": [None] * n, "Status": [_SBS[s] for s in letters]}
     elif form == "sdctable":
         value = "Freq" if is_count_table(protected.table) else "value"
-        write_columns(path, _dims(columns, names) | {
-            value: columns["value"], "sdcStatus": columns["status"],
-        }, files)  # fmt: skip
+        columns = codes | {value: values, "sdcStatus": letters}
     elif form == "sdmx":
-        write_columns(
-            path, _sdmx(columns, names, structure or _structure(path), reveal=reveal), files
-        )
-    else:
-        write_columns(path, columns, files)
-
-
-def _dims(columns: Mapping[str, Sequence[Any]], names: Sequence[str]) -> Columns:
-    return {name: columns[name] for name in names}
-
-
-def _sbs(columns: Columns, names: Sequence[str]) -> Columns:
-    status = [_SBS[letter] for letter in columns["status"]]
-    return _dims(columns, names) | {
-        "value": columns["value"], "N": [None] * len(status), "Status": status,
-    }  # fmt: skip
-
-
-def _sdmx(columns: Columns, names: Sequence[str], structure: str, *, reveal: bool) -> Columns:
-    n = len(columns["value"])
-    free = {"s": "F", "z": "F"}
-    hidden = {"u": "C", "x": "D" if reveal else "C"}
-    return (
-        {"STRUCTURE": ["dataflow"] * n, "STRUCTURE_ID": [structure] * n, "ACTION": ["I"] * n}
-        | _dims(columns, names)
-        | {
-            "OBS_VALUE": columns["value"],
-            "OBS_STATUS": ["Q" if value is None else "A" for value in columns["value"]],
-            "CONF_STATUS": [(free | hidden)[letter] for letter in columns["status"]],
+        told = {"s": "F", "z": "F", "u": "C", "x": "D" if reveal else "C"}
+        dataflow = [structure or _structure(path)] * n
+        columns = {"STRUCTURE": ["dataflow"] * n, "STRUCTURE_ID": dataflow, "ACTION": ["I"] * n}
+        columns |= codes | {
+            "OBS_VALUE": values,
+            "OBS_STATUS": ["Q" if value is None else "A" for value in values],
+            "CONF_STATUS": [told[letter] for letter in letters],
         }
-    )
+    write_columns(path, columns, files, header=form != "argus")
 
 
 def _structure(path: Path) -> str:
