@@ -86,8 +86,7 @@ def init(
     path: Annotated[Path, argument("New job file.", "FILE")] = Path("job.toml"),
     *,
     batch: Annotated[
-        Path | None,
-        option("tau-ARGUS batch file (.arb) to translate.", "FILE", "--from"),
+        Path | None, option("tau-ARGUS batch file (.arb) to translate.", "FILE", "--from")
     ] = None,
 ) -> None:
     """Write a job with every key and what it means, to be filled in, or one from a batch file."""

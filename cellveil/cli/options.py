@@ -63,9 +63,7 @@ Decimal = Annotated[
 Encoding = Annotated[
     str | None,
     option(
-        "Encoding of a text file: cp1252, latin-1, ...",
-        "NAME",
-        default="UTF-8, or UTF-16 as found",
+        "Encoding of a text file: cp1252, latin-1, ...", "NAME", default="UTF-8, or UTF-16 as found"
     ),
 ]
 Missing = Annotated[
@@ -159,8 +157,7 @@ Whole = Annotated[bool, flag("Cells are known to be whole units.", "--integer/--
 
 Summary = Annotated[Path | None, option("Facts about the result as JSON.", "FILE")]
 Reveal = Annotated[
-    bool,
-    flag("Include suppressed values in the output, for internal use only.", "--reveal"),
+    bool, flag("Include suppressed values in the output, for internal use only.", "--reveal")
 ]
 MaskedFile = Annotated[
     Path | None, option("Masked file: .csv, .csv.gz or .parquet.", "FILE", "--output", "-o")

@@ -64,9 +64,9 @@ def read_sheet(
     wanted = [(name, head.index(name)) for name in dict.fromkeys(names or head)]
     found = {}
     for name, place in wanted:
-        column = [row[place] if place < len(row) else None for row in rows]
+        column, at = (row[place] if place < len(row) else None for row in rows), _letters(place)
         found[name] = [
-            _value(item, number=name in numbers, where=f"{where}, cell {_letters(place)}{i}")
+            _value(item, number=name in numbers, where=f"{where}, cell {at}{i}")
             for i, item in enumerate(column, 2)
         ]
     if any(None in column for column in found.values()):
@@ -168,9 +168,9 @@ def _value(item: Any, *, number: bool, where: str) -> Any:
         if number:
             return item
         return str(int(item)) if item == int(item) else repr(item)
-    if isinstance(item, datetime):
-        return item.date().isoformat() if item.time() == time() else item.isoformat()
-    if isinstance(item, (date, time)):
+    if isinstance(item, datetime) and item.time() == time():
+        return item.date().isoformat()
+    if isinstance(item, (date, time)):  # a datetime is a date
         return item.isoformat()
     if isinstance(item, timedelta):
         return str(item)

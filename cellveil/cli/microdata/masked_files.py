@@ -24,12 +24,10 @@ def check(
     confidential: options.Confidential = None,
     k: Annotated[int | None, option("Least size of a class asked for.", "NUMBER", "-k")] = None,
     p: Annotated[
-        int | None,
-        option("Least number of confidential values asked for.", "NUMBER", "-p"),
+        int | None, option("Least number of confidential values asked for.", "NUMBER", "-p")
     ] = None,
     close: Annotated[
-        str | None,
-        option("Largest distance from the file asked for.", "NUMBER", "-t"),
+        str | None, option("Largest distance from the file asked for.", "NUMBER", "-t")
     ] = None,
     sep: options.Separator = None,
     decimal: options.Decimal = None,
@@ -91,8 +89,7 @@ def attack(
     quasi_identifiers: options.QuasiIdentifiers = None,
     confidential: options.Confidential = None,
     original: Annotated[
-        Path | None,
-        option("The file before masking, rows in the same order: for links.", "FILE"),
+        Path | None, option("The file before masking, rows in the same order: for links.", "FILE")
     ] = None,
     percent: Annotated[str, option("Of the ranks, for intervals around a value.", "NUMBER")] = "10",
     width: Annotated[str, option("Confidential values this close count as one.", "NUMBER")] = "0",

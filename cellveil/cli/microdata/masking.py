@@ -67,12 +67,10 @@ def swap(
     ] = "informed",
     groups: Annotated[Groups, option("How groups of records are made.")] = "mdav",
     diverse: Annotated[
-        int | None,
-        option("Least number of values in a group (l-diversity).", "NUMBER"),
+        int | None, option("Least number of values in a group (l-diversity).", "NUMBER")
     ] = None,
     close: Annotated[
-        str | None,
-        option("Largest distance from the file (t-closeness).", "NUMBER"),
+        str | None, option("Largest distance from the file (t-closeness).", "NUMBER")
     ] = None,
     sep: options.Separator = None,
     decimal: options.Decimal = None,
@@ -122,8 +120,7 @@ def anonymise(
     *,
     k: Annotated[int, option("Fewest candidates to leave.", "NUMBER", "-k")],
     attributes: Annotated[
-        str | None,
-        option("Columns that the aggregate combines.", "COLUMNS", default="all"),
+        str | None, option("Columns that the aggregate combines.", "COLUMNS", default="all")
     ] = None,
     known: Annotated[
         list[str] | None,
@@ -135,12 +132,10 @@ def anonymise(
         ),
     ] = None,
     within: Annotated[
-        str,
-        option("The attacker knows it within this share; 0.01 is 1 %.", "SHARE"),
+        str, option("The attacker knows it within this share; 0.01 is 1 %.", "SHARE")
     ] = "0",
     importance: Annotated[
-        list[str] | None,
-        option("Cost of ranges in a column; once for each.", "COLUMN=NUMBER"),
+        list[str] | None, option("Cost of ranges in a column; once for each.", "COLUMN=NUMBER")
     ] = None,
     diverse: Annotated[
         list[str] | None,

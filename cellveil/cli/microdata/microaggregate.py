@@ -43,24 +43,19 @@ def microaggregate(
     *,
     k: Annotated[int, option("Least size of a cluster.", "NUMBER", "-k")],
     attributes: Annotated[
-        str | None,
-        option("Columns to microaggregate, by commas.", "COLUMNS", default="all"),
+        str | None, option("Columns to microaggregate, by commas.", "COLUMNS", default="all")
     ] = None,
     keep: Annotated[
-        str | None,
-        option("Columns to publish as they are, by commas.", "COLUMNS"),
+        str | None, option("Columns to publish as they are, by commas.", "COLUMNS")
     ] = None,
     keep_identifiers: Annotated[
-        bool,
-        flag("With --keep: also columns that tell records apart.", "--keep-identifiers"),
+        bool, flag("With --keep: also columns that tell records apart.", "--keep-identifiers")
     ] = False,
     rules: Annotated[
-        str | None,
-        option("What is sensitive, in tau-ARGUS's words: P(60).", "RULES"),
+        str | None, option("What is sensitive, in tau-ARGUS's words: P(60).", "RULES")
     ] = None,
     comply: Annotated[
-        Comply | None,
-        option("What is done about sensitive cells.", default="only judged"),
+        Comply | None, option("What is done about sensitive cells.", default="only judged")
     ] = None,
     clusters: Annotated[Clusters, option("How clusters are made.")] = "mdav",
     scale: Annotated[Scale, option("How attributes are made comparable.")] = ("standardise"),

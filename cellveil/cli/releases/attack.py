@@ -52,8 +52,7 @@ def report(
     mechanism: options.MechanismFile = None,
     max_tables: options.MaxTables = 200_000,
     time_limit: Annotated[
-        float | None,
-        option("For all attacks; the report names those cut short.", "SECONDS"),
+        float | None, option("For all attacks; the report names those cut short.", "SECONDS")
     ] = None,
     summary: options.Summary = None,
     reveal: options.Reveal = False,
@@ -90,8 +89,7 @@ def matching(
     mechanism: options.MechanismFile = None,
     method: Annotated[How, option("How consistent tables are tested.")] = "auto",
     time_limit: Annotated[
-        float | None,
-        option("Then cells without a proof stay undecided.", "SECONDS"),
+        float | None, option("Then cells without a proof stay undecided.", "SECONDS")
     ] = None,
     max_tables: options.MaxTables = 200_000,
     draws: Annotated[int, option("Tables to draw, where they are drawn.", "TABLES")] = 3000,

@@ -33,8 +33,7 @@ def posterior(
     ] = "uniform",
     mass: Annotated[float, option("Probability that an interval must hold.", "SHARE")] = 0.95,
     draws: Annotated[
-        int | None,
-        option("Draw tables.", "TABLES", default="every table is weighed"),
+        int | None, option("Draw tables.", "TABLES", default="every table is weighed")
     ] = None,
     seed: Annotated[int, option("Seed of the draws.")] = 0,
     max_tables: options.MaxTables = 2_000_000,

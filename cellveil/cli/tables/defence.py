@@ -22,9 +22,7 @@ _MOST_TABLES, _DRAWS, _KEYS, _MOST_CELLS = 500, 300, 8, 64
 _OPTIONS = ("lean", "spread", "width", "share")
 
 
-def key(
-    path: Annotated[Path, argument("New file, readable by its owner only.", "FILE")],
-) -> None:
+def key(path: Annotated[Path, argument("New file, readable by its owner only.", "FILE")]) -> None:
     """Make a secret key for --defence. Keep it secret and back it up.
 
     The same key gives the same table the same pattern again; two releases of a table with different

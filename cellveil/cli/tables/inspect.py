@@ -28,16 +28,14 @@ def inspect(
     data: Annotated[Path, argument("Records: .csv, .csv.gz, .parquet or .xlsx.", "DATA")],
     *,
     by: Annotated[
-        list[str],
-        option("Dimensions of a table: Size,Region; once for each table.", "COLUMNS"),
+        list[str], option("Dimensions of a table: Size,Region; once for each table.", "COLUMNS")
     ],
     value: options.Value = None,
     contributor: options.Contributor = None,
     weight: options.Weight = None,
     sheet: options.Sheet = None,
     rules: Annotated[
-        list[str] | None,
-        option("Rules to try, in tau-ARGUS's words; once for each.", "RULES"),
+        list[str] | None, option("Rules to try, in tau-ARGUS's words; once for each.", "RULES")
     ] = None,
     job: Annotated[
         Path | None,

@@ -31,8 +31,7 @@ def suppress(
     key_file: options.KeyFile = None,
     table_id: options.TableId = "",
     output: Annotated[
-        Path | None,
-        option("Pattern: .csv, or .jj with --reveal.", "FILE", "--output", "-o"),
+        Path | None, option("Pattern: .csv, or .jj with --reveal.", "FILE", "--output", "-o")
     ] = None,
     summary: options.Summary = None,
     reveal: options.Reveal = False,

@@ -69,8 +69,7 @@ def protect(
         str | None, option("With --aggregated: columns of largest contributions.", "COLUMNS")
     ] = None,
     primary: Annotated[
-        Path | None,
-        option("File of cells named as sensitive, for MAN(...).", "FILE"),
+        Path | None, option("File of cells named as sensitive, for MAN(...).", "FILE")
     ] = None,
     apriori: Annotated[
         Path | None,
@@ -81,12 +80,10 @@ def protect(
         ),
     ] = None,
     width: Annotated[
-        str | None,
-        option("Least width of every sensitive cell's interval.", "NUMBER"),
+        str | None, option("Least width of every sensitive cell's interval.", "NUMBER")
     ] = None,
     strict: Annotated[
-        bool,
-        flag("Require every interval to be strictly wider than --width.", "--strict"),
+        bool, flag("Require every interval to be strictly wider than --width.", "--strict")
     ] = False,
     cost: Annotated[options.Cost, option("Suppress few cells, or little value.")] = "unit",
     margins: Annotated[
@@ -144,8 +141,7 @@ def protect(
         option("Earlier release (.json): what it suppressed stays suppressed.", "FILE", "--keep"),
     ] = None,
     missing: Annotated[
-        str | None,
-        option("Code for records that lack one.", "CODE", default="refused"),
+        str | None, option("Code for records that lack one.", "CODE", default="refused")
     ] = None,
     sheet: options.Sheet = None,
     sep: options.Separator = None,
@@ -202,12 +198,10 @@ def protect(
         bool, flag("Run every attack that applies, for --report.", "--attacks")
     ] = False,
     plots: Annotated[
-        Path | None,
-        option("Pictures (.svg): intervals, suppression map, gap over time.", "FOLDER"),
+        Path | None, option("Pictures (.svg): intervals, suppression map, gap over time.", "FOLDER")
     ] = None,
     jj: Annotated[
-        Path | None,
-        option("Problem with its pattern as JJ file; needs --reveal.", "FILE"),
+        Path | None, option("Problem with its pattern as JJ file; needs --reveal.", "FILE")
     ] = None,
     release: Annotated[
         Path | None,
