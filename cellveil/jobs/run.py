@@ -17,7 +17,7 @@ from cellveil.io.files import check_outputs, hashes_of, result_columns, write_js
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.results import FORMATS, check_form, write_result
 from cellveil.jobs.job import Job, TableJob, naming
-from cellveil.report.facts import report_facts
+from cellveil.report.facts import attacked, report_facts
 from cellveil.report.page import write_report
 from csp.clock import Clock
 from csp.formats.apriori import Statement
@@ -126,12 +126,9 @@ def run_job(
                 time_limit=clock.left, gap=float(job.solver.get("gap", 0.0)), progress=progress,
             )  # fmt: skip
         found = None
-        if output.get("attacks") and protected.pattern.any():
-            from attacks import report as attack_report
-
+        if output.get("attacks"):
             phase(f"attacking {', '.join(names)}")
-            rerun = None if stated else mechanism  # it alone does not make this pattern again
-            found = attack_report(protected.release, rerun, time_limit=max(clock.left, 1.0))
+            found = attacked(protected, clock, stated=stated)
         solved.append((group, tables, protected, found))
     done = []
     job.folder.mkdir(parents=True, exist_ok=True)

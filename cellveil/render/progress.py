@@ -51,8 +51,7 @@ class _CellLine:
         from IPython.display import HTML, display
 
         self._html, self._began = HTML, time.monotonic()
-        self._state: dict[str, Any] = {"description": "", "completed": None, "facts": ""}
-        self._state["total"] = None
+        self._state: dict[str, Any] = dict.fromkeys(("completed", "total")) | {"facts": ""}
         self._drawn = 0.0
         self._shown = display(HTML(""), display_id=True)
 

@@ -17,6 +17,7 @@ import cellveil
 from cellveil.io.files import hashes_of
 from cellveil.render.tables import cost_words, promises, quality, sizes
 from csp.audits.intervals import intervals
+from csp.clock import Clock
 from csp.errors import OutOfTime
 from csp.exact import end_text, units_text
 from csp.protection import Protected
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from csp.mechanism import Mechanism
     from csp.release.release import Release
 
-__all__ = ["release_facts", "report_facts"]
+__all__ = ["attacked", "release_facts", "report_facts"]
 
 EXPLAINED = 20
 """Cells whose explanation is on the page; `cellveil attack explain` has those of all."""
@@ -125,6 +126,20 @@ def _shared(
         "explanations": _explanations(release, attacks, reveal=reveal),
         "inputs": hashes_of(inputs),
     }
+
+
+def attacked(protected: Protected, clock: Clock, *, stated: object) -> AttackReport | None:
+    """Attack what would be published, in the time that is left and a second at least.
+
+    With a-priori information, which is `stated`, the mechanism alone does not make this pattern
+    again.
+    """
+    if not protected.pattern.any():
+        return None
+    from attacks import report
+
+    rerun = None if stated else protected.mechanism
+    return report(protected.release, rerun, time_limit=max(clock.left, 1.0))
 
 
 def _explanations(

@@ -36,12 +36,12 @@ def key(path: Annotated[Path, argument("New file, readable by its owner only.", 
 
 def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Decoys | None:
     """Decoys from ``decoys:RATE`` with options behind commas, and the key of a file."""
+    from csp.decoys.decoys import Decoys
     from csp.decoys.key import Key
 
     if text is None:
-        given = {"--key-file": key_file is not None, "--table-id": bool(table_id)}
-        for option, there in given.items():
-            if there:
+        for option, given in (("--key-file", key_file), ("--table-id", table_id)):
+            if given:
                 refuse(f"{option} is for a defence; add --defence decoys:0.1 or leave it out")
         return None
     options = _parsed(text)
@@ -49,8 +49,6 @@ def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Deco
         refuse(
             "a defence needs a secret key; make one with 'cellveil key FILE', add --key-file FILE"
         )
-    from csp.decoys.decoys import Decoys
-
     return Decoys(key=Key.read(key_file), table=table_id, **options)
 
 
@@ -64,7 +62,6 @@ def needs_width(decoys: Decoys | None) -> None:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-
     kind, _, rest = text.partition(":")
     rate, *more = rest.split(",")
     if kind != "decoys" or not rate:
@@ -133,15 +130,15 @@ def measured(result: Protected, clock: Clock) -> dict[str, Any]:
         return {"not_computed": "the time limit came first"}
     except InputError:
         return {"not_computed": "this takes two-way tables of counts and one width for all cells"}
-    ends = {naive: found.shortest(naive=naive) for naive in (False, True)}
+    (low, high), (wide, far) = found.shortest(), found.shortest(naive=True)
     unit = 10**result.table.scale
     return {
         "prior": "uniform",
         "tables": size,
         "drawn": draws,
         "largest_primary_probability": round(float(found.sensitive.max()), 4),
-        "narrowest_95_percent": int((ends[False][1] - ends[False][0]).min()) / unit,
-        "narrowest_95_percent_without_algorithm": int((ends[True][1] - ends[True][0]).min()) / unit,
+        "narrowest_95_percent": int((high - low).min()) / unit,
+        "narrowest_95_percent_without_algorithm": int((far - wide).min()) / unit,
     }
 
 

@@ -231,6 +231,8 @@ def protect(
     from cellveil.io.results import FORMATS, check_form, form_of, write_result
     from cellveil.io.source import Source
     from cellveil.render.tables import cost_words, promises, quality, sizes
+    from cellveil.report.facts import attacked, report_facts
+    from cellveil.report.page import write_report
     from csp.clock import Clock
     from csp.mechanism import Mechanism
     from csp.release_file import read_release
@@ -315,14 +317,10 @@ def protect(
         if result.guarantee is not None:
             meter.phase("weighing what the pattern discloses")
             known = measured(result, clock)
-        attacked = None
-        if attacks and result.pattern.any():
-            from attacks import report as attack_report
-
+        found = None
+        if attacks:
             meter.phase("attacking what would be published")
-            # With a-priori information the mechanism alone does not make this pattern again.
-            rerun = None if stated else mechanism
-            attacked = attack_report(result.release, rerun, time_limit=max(clock.left, 1.0))
+            found = attacked(result, clock, stated=stated)
     facts = result.summary(reveal=reveal) | ({"posterior": known} if known else {})
 
     def write(files: Together) -> list[Path]:
@@ -333,11 +331,8 @@ def protect(
         if output is not None:
             write_result(output, result, columns, reveal=reveal, files=files)
         if report is not None:
-            from cellveil.report.facts import report_facts
-            from cellveil.report.page import write_report
-
             told = report_facts(
-                result, title=data[0].name.partition(".")[0], attacks=attacked,
+                result, title=data[0].name.partition(".")[0], attacks=found,
                 inputs=[*data, *([apriori] if apriori else [])], reveal=reveal,
             )  # fmt: skip
             write_report(report, result, told, trace=trace, files=files)
