@@ -103,7 +103,11 @@ def _lend(
 def _answering(ctx: Any, command: Callable[[], Any]) -> Iterator[None]:
     """Answer errors and interrupts of a command that runs inside; it is known at its end only."""
     debug = bool(ctx.params.get("debug"))
-    written = _written()
+    written: list[str] = []  # fills with the files that this command writes
+    with suppress(ImportError):
+        from csp.formats.files import names_taken
+
+        names_taken.set(written)
     try:
         yield
         sys.stdout.flush()  # a full disk shows here, and not after the last word
@@ -131,16 +135,6 @@ def _answering(ctx: Any, command: Callable[[], Any]) -> Iterator[None]:
         if not isinstance(error, BrokenPipeError):  # who stops reading needs no word
             say(f"Error: {message}")
         raise typer.Exit(code) from None
-
-
-def _written() -> list[str]:
-    """List that fills with the files that this command writes."""
-    written: list[str] = []
-    with suppress(ImportError):
-        from csp.formats.files import names_taken
-
-        names_taken.set(written)
-    return written
 
 
 def options_of(command: Any) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from cellveil.front import refuse
 from cellveil.io.excel import check_excel, write_workbook
@@ -14,7 +15,7 @@ from csp.formats.files import Together
 from csp.protection import Protected
 from csp.rules.base import is_count_table
 
-__all__ = ["FORMATS", "check_form", "form_of", "write_result"]
+__all__ = ["FORMATS", "check_form", "form_of", "timeless", "write_result"]
 
 FORMATS = {
     "csv": ".csv",
@@ -105,7 +106,7 @@ def write_result(
     names = list(columns)[: list(columns).index("value")]
     check_form(form, names, intervals="lower" in columns, structure=structure)
     if form == "xlsx":
-        facts = {k: v for k, v in protected.summary(reveal=reveal).items() if k != "seconds"}
+        facts = timeless(protected, reveal=reveal)
         write_workbook(path, protected, columns, facts, reveal=reveal, part=part, files=files)
         return
     if form == "apriori":
@@ -130,6 +131,12 @@ def write_result(
             "CONF_STATUS": [told[letter] for letter in letters],
         }
     write_columns(path, columns, files, header=form != "argus")
+
+
+def timeless(protected: Protected, *, reveal: bool) -> dict[str, Any]:
+    """Summary of a table without times: the same run gives the same bytes."""
+    summary = protected.summary(reveal=reveal)
+    return {name: value for name, value in summary.items() if name != "seconds"}
 
 
 def _structure(path: Path) -> str:

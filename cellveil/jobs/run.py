@@ -15,8 +15,8 @@ import cellveil
 from cellveil.front import explained
 from cellveil.io.files import check_outputs, hashes_of, result_columns, write_json
 from cellveil.io.inputs import read_known, read_table
-from cellveil.io.results import FORMATS, check_form, write_result
-from cellveil.jobs.job import Job, TableJob, naming
+from cellveil.io.results import FORMATS, check_form, timeless, write_result
+from cellveil.jobs.job import Job, naming
 from cellveil.report.facts import attacked, report_facts
 from cellveil.report.page import write_report
 from csp.clock import Clock
@@ -89,16 +89,15 @@ def run_job(
         As `csp.protect`.
     """
     output = job.output
-    reveal = bool(output.get("reveal", False))
+    reveal, intervals = bool(output.get("reveal")), bool(output.get("intervals"))
     given = output.get("format", ["csv"])
     forms = [given] if isinstance(given, str) else list(dict.fromkeys(given))
     for wanted in job.tables:
         for form in forms:
             with naming(job.path.name, wanted.name):
                 check_form(
-                    form, wanted.source.by, intervals=bool(output.get("intervals")),
-                    structure=output.get("structure"),
-                )  # fmt: skip
+                    form, wanted.source.by, intervals=intervals, structure=output.get("structure")
+                )
     places = _places(job, forms)
     solved = []
     for group in job.groups:
@@ -136,9 +135,7 @@ def run_job(
         written: list[Path] = []
         for group, tables, protected, found in solved:
             mine = []
-            columns = result_columns(
-                protected, reveal=reveal, intervals=bool(output.get("intervals"))
-            )
+            columns = result_columns(protected, reveal=reveal, intervals=intervals)
             for one, table in zip(group, tables, strict=True):
                 for form in forms:
                     path = places[one.name + FORMATS[form]]
@@ -151,9 +148,12 @@ def run_job(
             if output.get("report"):
                 page = places["+".join(one.name for one in group) + ".html"]
                 several = zip(group, tables, strict=True) if len(group) > 1 else ()
+                sources = [one.source for one in group]
+                read = [source.data for source in sources]
+                read += [source.apriori for source in sources if source.apriori is not None]
                 told = report_facts(
                     protected, title=", ".join(one.name for one in group), attacks=found,
-                    inputs=_inputs(job, group), reveal=reveal,
+                    inputs=dict.fromkeys([job.path, *read]), reveal=reveal,
                 )  # fmt: skip
                 parts = [(one.name, t, _rows(protected.table, t)) for one, t in several]
                 write_report(page, protected, told, parts=parts, files=files)
@@ -165,7 +165,9 @@ def run_job(
             "versions": {name: metadata.version(name) for name in ("highspy", "numpy", "pulp")},
             "inputs": hashes_of(job.inputs),
             "outputs": {path.name: files.sha256(path) for path in written},
-            "tables": [_facts(one, reveal=reveal) for one in done],
+            "tables": [
+                {"names": list(one.names)} | timeless(one.protected, reveal=reveal) for one in done
+            ],
         }
         write_json(places["result"], facts, files)
     return tuple(done)
@@ -189,12 +191,6 @@ def _places(job: Job, forms: Sequence[str]) -> dict[str, Path]:
     if job.folder.exists():
         check_outputs(outputs, list(job.inputs), kinds)
     return places
-
-
-def _inputs(job: Job, group: tuple[TableJob, ...]) -> list[Path]:
-    sources = [table.source for table in group]
-    known = [source.apriori for source in sources if source.apriori is not None]
-    return list(dict.fromkeys([job.path, *(source.data for source in sources), *known]))
 
 
 def _within(whole: Table, table: Table, statement: Statement) -> Statement:
@@ -225,8 +221,3 @@ def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]
     rows = _rows(whole, table).tolist()
     kept = [*table.names, *(name for name in columns if name not in whole.names)]
     return {name: [columns[name][row] for row in rows] for name in kept}
-
-
-def _facts(one: Done, *, reveal: bool) -> dict[str, Any]:
-    summary = one.protected.summary(reveal=reveal)
-    return {"names": list(one.names)} | {k: v for k, v in summary.items() if k != "seconds"}

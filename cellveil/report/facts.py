@@ -15,6 +15,7 @@ import numpy as np
 
 import cellveil
 from cellveil.io.files import hashes_of
+from cellveil.io.results import timeless
 from cellveil.render.tables import cost_words, promises, quality, sizes
 from csp.audits.intervals import intervals
 from csp.clock import Clock
@@ -33,8 +34,6 @@ __all__ = ["attacked", "release_facts", "report_facts"]
 EXPLAINED = 20
 """Cells whose explanation is on the page; `cellveil attack explain` has those of all."""
 
-_TIMES = ("seconds", "phases")
-
 _SOLVERS = ("highspy", "pulp", "numpy")
 
 
@@ -51,7 +50,6 @@ def report_facts(
     `title` names the dimensions by default, `attacks` are on the release, `inputs` the files that
     the table was made of. `reveal` adds values, required levels, and which cells are primary.
     """
-    summary = {k: v for k, v in protected.summary(reveal=reveal).items() if k not in _TIMES}
     defended, cost = protected.guarantee is not None, cost_words(protected.mechanism.cost)
     size = sizes(protected.problem, protected.pattern, reveal=reveal)
     title = title or f"Table by {' x '.join(protected.table.names)}"
@@ -59,7 +57,7 @@ def report_facts(
         "size": size.replace(" (--reveal counts the sensitive ones)", ""),
         "quality": "" if defended else quality(protected.suppression, cost),
         "guarantee": list(promises(protected, options=False)),
-        "summary": summary,
+        "summary": timeless(protected, reveal=reveal),
         "suppressed_cells": _cells(protected, reveal=reveal),
         "versions": {name: metadata.version(name) for name in _SOLVERS},
     }

@@ -69,7 +69,7 @@ def run_doctor() -> bool:
 
 def checks() -> Iterator[Check]:
     """Yield all checks, those that the others rest on first."""
-    yield _python()
+    yield Check("ok", f"python {platform.python_version()} ({sys.executable})")
     yield _self()
     for name, module in MODULES.items():
         yield _library(name, module)
@@ -83,10 +83,6 @@ def checks() -> Iterator[Check]:
 
 
 # ---- versions ------------------------------------------------------------------------------------
-
-
-def _python() -> Check:
-    return Check("ok", f"python {platform.python_version()} ({sys.executable})")
 
 
 def _self() -> Check:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -98,17 +99,13 @@ def _job_texts(
     from csp.tables.hierarchies.hierarchy import Hierarchy
 
     trees = {n: Hierarchy.from_columns(records, chain) for n, chain in found.hierarchies.items()}
-    places = {name: job.parent / f"{_file_name(name)}.hrc" for name in trees}
+    places = {name: job.parent / (re.sub(r"[^\w-]", "_", name) + ".hrc") for name in trees}
     taken = [path for path in places.values() if path.exists()]
     if taken:
         refuse(f"{str(taken[0])!r} is there already; move it, or put the job into another folder")
     first = next(iter(found.tables[0].sensitive))
     text = draft(found, data, folder=job.parent, rules=first, options=options, hierarchies=places)
     return {places[name]: tree.to_hrc() for name, tree in trees.items()} | {job: text}
-
-
-def _file_name(name: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in name)
 
 
 def _show(found: Inspection) -> None:
