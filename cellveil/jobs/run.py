@@ -25,7 +25,7 @@ from csp.formats.files import written_together
 from csp.protection import Protected
 from csp.solve import Progress
 from csp.tables.codes import Labels
-from csp.tables.link import link
+from csp.tables.link import labels_within, link
 from csp.tables.table import Table
 
 __all__ = ["Done", "run_job"]
@@ -201,17 +201,8 @@ def _within(whole: Table, table: Table, statement: Statement) -> Statement:
 
 def _rows(whole: Table, table: Table) -> NDArray[np.int64]:
     """Which cell of a linked table each cell of one of its tables is."""
-    mine = Labels.of(table.labels)
-    codes, categories = [], []
-    for name, root in zip(whole.names, whole.roots, strict=True):
-        if name in table.names:
-            d = table.names.index(name)
-            codes.append(mine.codes[:, d])
-            categories.append(mine.categories[d])
-        else:
-            codes.append(np.zeros(table.n_cells, np.int32))
-            categories.append((root,))
-    return Labels.of(whole.labels).places(Labels(np.column_stack(codes), categories))
+    roots = dict(zip(whole.names, whole.roots, strict=True))
+    return Labels.of(whole.labels).places(labels_within(table, whole.names, roots))
 
 
 def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]:

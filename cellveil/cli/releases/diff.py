@@ -77,12 +77,6 @@ def _changes(old: Release, new: Release) -> dict[str, Any]:
     place = turned.places(Labels.of(old.labels))
     back = Labels.of(old.labels).places(turned)
 
-    def named(release: Release, cells: Any) -> list[dict[str, str]]:
-        return [
-            dict(zip(release.names, release.labels[int(i)], strict=True))
-            for i in np.flatnonzero(cells)
-        ]
-
     both = place >= 0
     at = np.where(both, place, 0)
     before, now = old.pattern, new.pattern[at]
@@ -90,12 +84,18 @@ def _changes(old: Release, new: Release) -> dict[str, Any]:
     one = old.published * 10 ** (scale - old.scale)
     two = new.published[at] * 10 ** (scale - new.scale)
     return {
-        "only_old": named(old, ~both),
-        "only_new": named(new, back < 0),
-        "newly_suppressed": named(old, both & ~before & now),
-        "newly_published": named(old, both & before & ~now),
-        "revised": named(old, both & ~before & ~now & (one != two)),
+        "only_old": _named(old, ~both),
+        "only_new": _named(new, back < 0),
+        "newly_suppressed": _named(old, both & ~before & now),
+        "newly_published": _named(old, both & before & ~now),
+        "revised": _named(old, both & ~before & ~now & (one != two)),
     }
+
+
+def _named(release: Release, cells: Any) -> list[dict[str, str]]:
+    """Cells, by their places or by flags, as mappings of dimensions to codes."""
+    places = np.arange(len(release.pattern))[cells].tolist()
+    return [dict(zip(release.names, release.labels[i], strict=True)) for i in places]
 
 
 def _list(cells: list[dict[str, str]], words: str) -> None:
@@ -112,10 +112,7 @@ def _together(found: Differencing) -> dict[str, Any]:
     """Say what both disclose, without what they disclose."""
     release = found.release
     known = (found.lower == found.upper) | np.array([bool(p) for p in found.publishers], bool)
-    cells = [
-        dict(zip(release.names, release.labels[int(i)], strict=True))
-        for i in found.cells[known].tolist()
-    ]
+    cells = _named(release, found.cells[known])
     narrowed = int((found.narrowed & ~known).sum())
     if cells:
         _list(cells, "that one release suppresses are disclosed by both together")

@@ -274,16 +274,17 @@ def _prior(text: str) -> Any:
 
 
 def _position(release: Release, text: str) -> int:
-    codes = tuple(part.strip() for part in text.split(","))
-    for place, label in enumerate(release.labels):
-        if tuple(label) == codes:
-            if not release.pattern[place]:
-                refuse(f"--cell {text}: the cell is published, so there is nothing to explain")
-            return place
-    refuse(
-        f"--cell {text}: there is no such cell; give one code for each of "
-        f"{', '.join(release.names)}, such as {','.join(release.labels[0])}"
-    )
+    from csp.tables.codes import Labels
+
+    place = Labels.of(release.labels).find(tuple(part.strip() for part in text.split(",")))
+    if place < 0:
+        refuse(
+            f"--cell {text}: there is no such cell; give one code for each of "
+            f"{', '.join(release.names)}, such as {','.join(release.labels[0])}"
+        )
+    if not release.pattern[place]:
+        refuse(f"--cell {text}: the cell is published, so there is nothing to explain")
+    return place
 
 
 def _knowledge(release: Release, path: Path) -> list[Knowledge]:
