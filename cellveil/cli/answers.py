@@ -56,23 +56,11 @@ def finish(
 ) -> NoReturn:
     """End a command: write its files, give its result, say what that means, and exit.
 
-    The exit code is that of an interrupt, or the `worst` of several results, or 1 where the result
-    is not `safe`.
-
-    Parameters
-    ----------
-    facts : dict
-        What --summary writes, and --json prints.
-    lines : iterable of str
-        The result in sentences, which `speak` says.
-    columns : mapping of str to column, optional
-        What -o writes.
-    show : callable, optional
-        Prints the result for the eye where there is no -o; the columns by default.
-    write : callable, optional
-        Writes further files together with these, and returns their paths.
-    hashed : bool
-        Add the SHA-256 of what -o names to the facts.
+    --summary writes the facts (`hashed`: with the SHA-256 of what -o names) and --json prints them;
+    -o writes the columns. `write` writes further files together with these, and returns their
+    paths. Without -o `show` prints the result for the eye, by default the columns; `speak` says the
+    lines. The exit code is that of an interrupt, or 1 where the result is not `safe`, or the
+    `worst` of several results.
     """
     from cellveil.io.files import write_columns, write_json
     from csp.formats.files import written_together

@@ -276,20 +276,20 @@ def read_pattern(path: Path | None, problem: Problem) -> NDArray[np.bool_]:
     else:
         columns = read_columns(path, ["id", "status"]).arrays
         codes, letters = text_codes(columns[0]), text_codes(columns[1])
-    place = {label[0]: i for i, label in enumerate(problem.table.labels)}
-    status = [""] * len(place)
-    first: dict[str, int] = {}
+    ids = [label[0] for label in problem.table.labels]
+    known = set(ids)
+    status: dict[str, str] = {}
     for row, (code, letter) in enumerate(zip(codes, letters, strict=True), start=1):
         where = f"{str(path)!r}, row {row}"
-        if code not in place:
+        if code not in known:
             refuse(f"{where}: no cell has id {code!r}")
-        if code in first:
-            refuse(f"{where}: id {code!r} already stands in row {first[code]}; name each cell once")
+        if code in status:
+            first = list(status).index(code) + 1
+            refuse(f"{where}: id {code!r} already stands in row {first}; name each cell once")
         if letter not in STATUS:
             refuse(f"{where}: status {letter!r} of id {code!r} is not one of {', '.join(STATUS)}")
-        first[code] = row
-        status[place[code]] = letter
-    if len(first) < len(place):
-        code = next(code for code in place if code not in first)
-        refuse(f"{str(path)!r} has no row for cell id {code!r}; it must name every cell")
-    return as_pattern(problem.table, status)
+        status[code] = letter
+    for code in ids:
+        if code not in status:
+            refuse(f"{str(path)!r} has no row for cell id {code!r}; it must name every cell")
+    return as_pattern(problem.table, [status[code] for code in ids])

@@ -86,15 +86,9 @@ def write_result(
     * .sdmx.csv: SDMX-CSV 2.0. OBS_STATUS is A, or Q where the value is left out; CONF_STATUS is F
       (free), or C (confidential), or with `reveal` D where suppression is secondary.
 
-    Parameters
-    ----------
-    columns : mapping of str to column
-        From `cellveil.io.files.result_columns`, with the same `reveal`; the rows of one table of
-        linked ones, if `part`.
-    form : key of `FORMATS`, optional
-        By default that of the name.
-    structure : str, optional
-        Dataflow of SDMX; by default CELLVEIL:NAME(1.0), after the file.
+    Columns are from `cellveil.io.files.result_columns`, with the same `reveal`; the rows of one
+    table of linked ones, if `part`. By default the form is that of the name, and the dataflow
+    (`structure`) CELLVEIL:NAME(1.0), after the file.
 
     References
     ----------

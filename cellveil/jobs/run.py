@@ -66,20 +66,10 @@ def run_job(
     phase: Callable[[str], None] = lambda _: None,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Done, ...]:
-    """Run a job; its files appear together when the last table is protected.
+    """Run a job: one `Done` for each group of linked tables.
 
-    Parameters
-    ----------
-    job : Job
-    phase : callable
-        Called with what is done, in words.
-    progress : callable, optional
-        As for `csp.protect`.
-
-    Returns
-    -------
-    tuple of Done
-        One for each group of linked tables.
+    Its files appear together when the last table is protected. `phase` is called with what is done,
+    in words, `progress` as by `csp.protect`.
 
     Raises
     ------

@@ -79,16 +79,9 @@ def report_page(
 ) -> str:
     """Page of a protected table, or of a release from public knowledge only.
 
-    Parameters
-    ----------
-    shown : Protected or Release
-    facts : mapping
-        From `report_facts` or `release_facts`; they say whether suppressed values are shown.
-    trace : sequence of Progress
-        What was reported while the pattern was looked for. It is drawn on the page only: it has
-        times, and the facts are the same whenever they are made.
-    parts : sequence of (str, Table, (m,) int array)
-        Tables that were linked, to be shown one by one.
+    Its facts, from `report_facts` or `release_facts`, say whether suppressed values are shown. What
+    was reported while the pattern was looked for (`trace`) is drawn on the page only: it has times,
+    and the facts are the same whenever they are made. Linked tables (`parts`) are shown one by one.
     """
     internal = facts["reveals_suppressed_values"]
     inside = shown if internal and isinstance(shown, Protected) else None
