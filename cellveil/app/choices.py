@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.front import refuse
-from cellveil.io.sheets import is_workbook, read_sheet
+from cellveil.io.sheets import is_workbook, records_of
 from cellveil.jobs.draft import job_text
 from csp.rules import parse_rules
 from csp.rules.inspection import Inspection
@@ -17,7 +17,7 @@ from csp.rules.inspection import inspect as look
 from csp.tables.columns import column_names
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["Choices", "Rules", "columns_of", "looked_at", "records_of", "safe_name"]
+__all__ = ["Choices", "Rules", "columns_of", "looked_at", "safe_name"]
 
 _UNSAFE = re.compile(r"[^\w.+ -]")
 
@@ -128,21 +128,15 @@ def columns_of(data: Path) -> tuple[str, ...]:
     return tuple(records_of(data)) if is_workbook(data) else column_names(data)
 
 
-def records_of(data: Path, numbers: tuple[str, ...] = ()) -> Any:
-    """Return records as `csp.inspect` takes them: the path, or the columns of a workbook."""
-    return read_sheet(data, None, numbers=list(numbers)) if is_workbook(data) else data
-
-
 def looked_at(choices: Choices) -> Inspection:
     """Look at the data with these choices."""
-    numbers = tuple(name for name in (choices.value, choices.weight) if name is not None)
     trees = {
         name: Hierarchy.from_hrc(path)
         for name, path in choices.hierarchies.items()
         if name in choices.by
     }
     return look(
-        records_of(choices.data, numbers), choices.by, choices.value,
+        records_of(choices.data, (choices.value, choices.weight)), choices.by, choices.value,
         contributor=choices.contributor, weight=choices.weight, hierarchies=trees or None,
         rules=[choices.rules.text(values=choices.value is not None)],
     )  # fmt: skip

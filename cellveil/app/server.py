@@ -17,10 +17,11 @@ from typing import Any
 
 from shiny import App, reactive, render, req, ui
 
-from cellveil.app.choices import Choices, Rules, columns_of, looked_at, records_of, safe_name
-from cellveil.app.page import NONE, page
+from cellveil.app.choices import Choices, Rules, columns_of, looked_at, safe_name
+from cellveil.app.page import COLUMNS, NONE, page
 from cellveil.app.work import State, Work
 from cellveil.front import message_of
+from cellveil.io.sheets import records_of
 from cellveil.jobs.job import read_job
 from cellveil.jobs.run import Done
 from csp.errors import CellveilError
@@ -118,12 +119,8 @@ class _Desk:
             names = self.columns.get()
             plain = {name: name for name in names}
             ui.update_selectize("by", choices=plain, selected=[])
-            for key, nothing in (
-                ("value", "nothing: count records"),
-                ("contributor", "every record for itself"),
-                ("weight", "none"),
-            ):
-                ui.update_select(key, choices={NONE: nothing} | plain, selected=NONE)
+            for name, (_, _, nothing) in COLUMNS.items():
+                ui.update_select(name, choices={NONE: nothing} | plain, selected=NONE)
 
         @reactive.effect
         def _() -> None:

@@ -18,7 +18,7 @@ from csp.errors import CellveilError, InputError
 from csp.formats.reading import MAX_BYTES, regular_file
 from csp.tables.columns import check_names
 
-__all__ = ["is_workbook", "read_sheet"]
+__all__ = ["is_workbook", "read_sheet", "records_of"]
 
 MOST_ROWS = 2**20
 """Rows of a sheet of Excel; a damaged file may claim a thousand times more."""
@@ -72,6 +72,13 @@ def read_sheet(
     if any(None in column for column in found.values()):
         _check_formulas(path, title, where, dict(wanted), found)
     return found
+
+
+def records_of(data: Path, numbers: Collection[str | None] = (), sheet: str | None = None) -> Any:
+    """Return records as `csp.inspect` takes them: the path, or the columns of a workbook."""
+    if not is_workbook(data):
+        return data
+    return read_sheet(data, sheet, numbers=[name for name in numbers if name is not None])
 
 
 @contextmanager

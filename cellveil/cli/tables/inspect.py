@@ -50,7 +50,7 @@ def inspect(
     """
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names
-    from cellveil.io.sheets import is_workbook, read_sheet
+    from cellveil.io.sheets import records_of
     from csp.rules.inspection import inspect as look
 
     check_outputs({"--summary": summary}, [data, job])
@@ -59,9 +59,7 @@ def inspect(
         refuse(f"--job {str(job)!r} must end with .toml")
     if job is not None and job.exists():
         refuse(f"{str(job)!r} is there already; choose another name, or delete it")
-    records: Any = data
-    if is_workbook(data):
-        records = read_sheet(data, sheet, numbers=[n for n in (value, weight) if n is not None])
+    records = records_of(data, (value, weight), sheet)
     found = look(
         records, wanted, value, contributor=contributor, weight=weight, rules=rules or None
     )
