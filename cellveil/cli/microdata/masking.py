@@ -32,19 +32,6 @@ microdata = typer.Typer(
 K = Annotated[int, option("Least size of a group.", "NUMBER", "-k")]
 
 
-Way = Literal["swap", "rank", "means"]
-"""How values are swapped, or made equal."""
-
-Intruders = Literal["informed", "uninformed"]
-"""What intruders know."""
-
-Groups = Literal["mdav", "vmdav", "random"]
-"""How groups are made."""
-
-Ranges = Literal["text", "columns"]
-"""Form of published ranges."""
-
-
 def swap(
     data: options.DataFile,
     *,
@@ -52,20 +39,22 @@ def swap(
     confidential: options.Confidential = None,
     quasi_identifiers: options.QuasiIdentifiers = None,
     way: Annotated[
-        Way,
+        Literal["swap", "rank", "means"],
         option(
             "swap: within groups of near records; rank: within groups of near values of the "
             "attribute itself; means: quasi-identifiers become means of groups, nothing is swapped."
         ),
     ] = "swap",
     intruders: Annotated[
-        Intruders,
+        Literal["informed", "uninformed"],
         option(
             "With --way swap: each knows all but one confidential attribute, or they know "
             "the quasi-identifiers only."
         ),
     ] = "informed",
-    groups: Annotated[Groups, option("How groups of records are made.")] = "mdav",
+    groups: Annotated[
+        Literal["mdav", "vmdav", "random"], option("How groups of records are made.")
+    ] = "mdav",
     diverse: Annotated[
         int | None, option("Least number of values in a group (l-diversity).", "NUMBER")
     ] = None,
@@ -143,7 +132,9 @@ def anonymise(
             "Different values of a column among the candidates; once for each.", "COLUMN=NUMBER"
         ),
     ] = None,
-    form: Annotated[Ranges, option("Ranges as text, or as two columns of numbers.")] = "text",
+    form: Annotated[
+        Literal["text", "columns"], option("Ranges as text, or as two columns of numbers.")
+    ] = "text",
     sep: options.Separator = None,
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,

@@ -25,19 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["microaggregate"]
 
 
-Clusters = Literal["mdav", "vmdav", "mondrian"]
-"""How clusters are made."""
-
-Comply = Literal["suppress", "grow", "merge", "drop", "optimise"]
-"""What is done about sensitive cells."""
-
-Scale = Literal["standardise", "none", "variance", "range"]
-"""How attributes are made comparable."""
-
-Constant = Literal["error", "keep"]
-"""What happens to attributes with one value."""
-
-
 def microaggregate(
     data: options.DataFile,
     *,
@@ -55,12 +42,18 @@ def microaggregate(
         str | None, option("What is sensitive, in tau-ARGUS's words: P(60).", "RULES")
     ] = None,
     comply: Annotated[
-        Comply | None, option("What is done about sensitive cells.", default="only judged")
+        Literal["suppress", "grow", "merge", "drop", "optimise"] | None,
+        option("What is done about sensitive cells.", default="only judged"),
     ] = None,
-    clusters: Annotated[Clusters, option("How clusters are made.")] = "mdav",
-    scale: Annotated[Scale, option("How attributes are made comparable.")] = ("standardise"),
+    clusters: Annotated[
+        Literal["mdav", "vmdav", "mondrian"], option("How clusters are made.")
+    ] = "mdav",
+    scale: Annotated[
+        Literal["standardise", "none", "variance", "range"],
+        option("How attributes are made comparable."),
+    ] = "standardise",
     constant: Annotated[
-        Constant, option("Constant attributes: refused, or kept without effect.")
+        Literal["error", "keep"], option("Constant attributes: refused, or kept without effect.")
     ] = "error",
     negative: Annotated[options.Negative, option("How rules read negative values.")] = "error",
     identity: Annotated[
@@ -198,7 +191,7 @@ def microaggregate(
 
 
 def _clustered(
-    records: Records, k: int, clusters: Clusters, clock: Clock, scaling: dict[str, Any]
+    records: Records, k: int, clusters: str, clock: Clock, scaling: dict[str, Any]
 ) -> Partition:
     """Make the clusters, whether they comply or not."""
     import microagg
@@ -211,7 +204,7 @@ def _clustered(
 
 
 def _compliant(
-    records: Records, k: int, rule: Any, method: Comply, clock: Clock, ask: dict[str, Any]
+    records: Records, k: int, rule: Any, method: str, clock: Clock, ask: dict[str, Any]
 ) -> Compliant:
     """Cluster so that the rule is obeyed."""
     import microagg

@@ -34,10 +34,6 @@ attack = typer.Typer(
 )
 
 
-How = Literal["auto", "hull", "values", "all", "sample", "reference"]
-"""Method of the matching attack."""
-
-
 @attack.command()
 def report(
     releases: Annotated[
@@ -87,7 +83,10 @@ def matching(
     release: options.ReleaseIn,
     *,
     mechanism: options.MechanismFile = None,
-    method: Annotated[How, option("How consistent tables are tested.")] = "auto",
+    method: Annotated[
+        Literal["auto", "hull", "values", "all", "sample", "reference"],
+        option("How consistent tables are tested."),
+    ] = "auto",
     time_limit: Annotated[
         float | None, option("Then cells without a proof stay undecided.", "SECONDS")
     ] = None,
