@@ -9,15 +9,10 @@ from cellveil.front import refuse
 from cellveil.jobs.batch_lines import Batch, read_lines
 from csp.formats.layout import read_metadata
 
-__all__ = ["is_batch", "read_batch"]
+__all__ = ["read_batch"]
 
 MANUAL = 20
 """Percent that τ-ARGUS keeps cells apart that are unsafe by hand, if no MAN says otherwise."""
-
-
-def is_batch(path: Path) -> bool:
-    """Whether a name is that of a τ-ARGUS batch file."""
-    return path.suffix.lower() == ".arb"
 
 
 def read_batch(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -13,7 +13,7 @@ from typing import Any
 from cellveil.front import refuse
 from cellveil.io.inputs import read_rules, text_file
 from cellveil.io.source import Source
-from cellveil.jobs.batch import is_batch, read_batch
+from cellveil.jobs.batch import read_batch
 from cellveil.jobs.keys import DATA, checked
 from csp.errors import InputError
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
@@ -106,7 +106,8 @@ def read_job(path: Path) -> Job:
         If the file cannot be read or is not TOML, or for a wrong section, key or value: file,
         section and key are named.
     """
-    raw, notes = read_batch(path) if is_batch(path) else (_toml(path), ())
+    batch = path.suffix.lower() == ".arb"
+    raw, notes = read_batch(path) if batch else (_toml(path), ())
     where = path.name
     given = checked(raw, where)
     tables: list[TableJob] = []

@@ -18,7 +18,8 @@ from cellveil.io.inputs import read_known, read_table
 from cellveil.io.results import FORMATS, check_form, timeless, write_result
 from cellveil.jobs.job import Job, naming
 from cellveil.report.facts import attacked, report_facts
-from cellveil.report.page import write_report
+from cellveil.report.page import report_page
+from cellveil.report.skeleton import write_page
 from csp.clock import Clock
 from csp.formats.apriori import Statement
 from csp.formats.files import written_together
@@ -146,7 +147,7 @@ def run_job(
                     inputs=dict.fromkeys([job.path, *read]), reveal=reveal,
                 )  # fmt: skip
                 parts = [(one.name, t, _rows(protected.table, t)) for one, t in several]
-                write_report(page, protected, told, parts=parts, files=files)
+                write_page(page, report_page(protected, told, parts=parts), told, files)
                 mine += [page, page.with_suffix(".json")]
             written += mine
             done.append(Done(tuple(one.name for one in group), protected, tuple(mine)))

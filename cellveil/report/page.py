@@ -9,25 +9,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.report.skeleton import (
-    WIDTH,
-    bar,
-    box,
-    grid,
-    listed,
-    origin,
-    section,
-    whole_page,
-    write_page,
-)
+from cellveil.report.skeleton import WIDTH, bar, box, grid, listed, origin, section, whole_page
 from csp.exact import grouped_text
-from csp.formats.files import Together
 from csp.protection import Protected
 from csp.release.release import Release
 from csp.solve import Progress
@@ -35,7 +23,7 @@ from csp.tables.cross.html import cell_texts, panel_rows
 from csp.tables.cross.layout import CrossTable, cross_table
 from csp.tables.table import Table
 
-__all__ = ["report_page", "write_report"]
+__all__ = ["report_page"]
 
 Part = tuple[str, Table, NDArray[np.int64]]
 """One of linked tables: its name, the table, and which cell of the whole each of its cells is."""
@@ -55,19 +43,6 @@ LEAST = 1.5
 """Width of the box of an interval at least, so that it is seen."""
 
 _ARGUMENT = re.compile(r" \(\w+=\)")
-
-
-def write_report(
-    path: Path,
-    shown: Protected | Release,
-    facts: Mapping[str, Any],
-    *,
-    trace: Sequence[Progress] = (),
-    parts: Sequence[Part] = (),
-    files: Together | None = None,
-) -> None:
-    """Write the page of a table, and its facts as JSON beside it; see `report_page`."""
-    write_page(path, report_page(shown, facts, trace=trace, parts=parts), facts, files)
 
 
 def report_page(

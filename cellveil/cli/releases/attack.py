@@ -116,10 +116,13 @@ def matching(
                 f"attacking: {tested} tables tested, {matched} would be published so"
             ),
         )  # fmt: skip
-    columns = _columns(found, reveal=reveal)
+    columns = shown = _columns(found, reveal=reveal)
+    if "values" in columns and sys.stdout.isatty():
+        # Their ends say as much, and a terminal is narrow.
+        shown = {name: c for name, c in columns.items() if name not in ("lower", "upper")}
     finish(
         _facts(found), _words(found), safe=bool((found.verdict == "proved safe").all()),
-        columns=columns, show=lambda: _print(columns), output=output, summary=summary,
+        columns=columns, show=lambda: print_columns(shown), output=output, summary=summary,
     )  # fmt: skip
 
 
@@ -205,10 +208,3 @@ def _words(found: Matching) -> list[str]:
     elif not found.complete:
         lines.append("The attack was cut short: allow more time (--time-limit, --max-tables).")
     return lines
-
-
-def _print(columns: dict[str, list[Any]]) -> None:
-    if "values" in columns and sys.stdout.isatty():
-        # Their ends say as much, and a terminal is narrow.
-        columns = {name: c for name, c in columns.items() if name not in ("lower", "upper")}
-    print_columns(columns)

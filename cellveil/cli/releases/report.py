@@ -39,7 +39,8 @@ def report(
     """
     from cellveil.io.files import check_outputs
     from cellveil.report.facts import release_facts
-    from cellveil.report.page import write_report
+    from cellveil.report.page import report_page
+    from cellveil.report.skeleton import write_page
     from csp.clock import Clock
     from csp.release_file import read_release
 
@@ -62,7 +63,7 @@ def report(
             given, mechanism=mechanism, title=release.stem, attacks=found, inputs=[release],
             time_limit=clock.seconds, reveal=reveal,
         )  # fmt: skip
-        write_report(page, given, told)
+        write_page(page, report_page(given, told), told)
     lines = [f"Wrote {page}, {facts}."]
     if found is not None:
         ended = "" if found.complete else "; not every attack came to its end"

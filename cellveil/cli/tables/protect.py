@@ -232,7 +232,8 @@ def protect(
     from cellveil.io.source import Source
     from cellveil.render.tables import cost_words, promises, quality, sizes
     from cellveil.report.facts import attacked, report_facts
-    from cellveil.report.page import write_report
+    from cellveil.report.page import report_page
+    from cellveil.report.skeleton import write_page
     from csp.clock import Clock
     from csp.mechanism import Mechanism
     from csp.release_file import read_release
@@ -335,7 +336,7 @@ def protect(
                 result, title=data[0].name.partition(".")[0], attacks=found,
                 inputs=[*data, *([apriori] if apriori else [])], reveal=reveal,
             )  # fmt: skip
-            write_report(report, result, told, trace=trace, files=files)
+            write_page(report, report_page(result, told, trace=trace), told, files)
         named = [path for path in (output, report, release, jj) if path is not None]
         facts["files"] = answers.hashes(named, files)
         beside = ((report, ".json"), (release, ".csv"))

@@ -16,7 +16,8 @@ import csp
 import instances
 from cellveil.cli.app import app
 from cellveil.report.facts import release_facts, report_facts
-from cellveil.report.page import ATTACKS, report_page, write_report
+from cellveil.report.page import ATTACKS, report_page
+from cellveil.report.skeleton import write_page
 from csp.errors import InputError
 from csp.release_file import write_release
 
@@ -200,16 +201,16 @@ def test_cells_without_an_end_say_so() -> None:
 def test_files_are_written_together_or_not_at_all(tmp_path: Any) -> None:
     protected = demo()
     facts = report_facts(protected)
-    write_report(tmp_path / "report.html", protected, facts)
+    write_page(tmp_path / "report.html", report_page(protected, facts), facts)
     once = [(tmp_path / name).read_bytes() for name in ("report.html", "report.json")]
-    write_report(tmp_path / "report.html", protected, facts)
+    write_page(tmp_path / "report.html", report_page(protected, facts), facts)
     assert once == [(tmp_path / name).read_bytes() for name in ("report.html", "report.json")]
     assert json.loads(once[1])["suppressed_cells"]
     with pytest.raises(InputError, match=r"must end with \.html"):
-        write_report(tmp_path / "other.htm", protected, facts)
+        write_page(tmp_path / "other.htm", report_page(protected, facts), facts)
     (tmp_path / "blocked.json").mkdir()
     with pytest.raises(InputError):
-        write_report(tmp_path / "blocked.html", protected, facts)
+        write_page(tmp_path / "blocked.html", report_page(protected, facts), facts)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "blocked.json", "report.html", "report.json",
     ]  # fmt: skip
