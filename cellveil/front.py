@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -25,6 +25,7 @@ __all__ = [
     "folder_for",
     "message_of",
     "options_of",
+    "refuse",
 ]
 
 SAFE, UNSAFE, BAD_INPUT, NO_ANSWER = 0, 1, 2, 3
@@ -76,32 +77,24 @@ def _switches(*, json: bool) -> list[Any]:
     return [param for param in typer.main.get_command(lender).params if param.name in wanted]
 
 
-def _quietly(on: bool) -> None:  # noqa: FBT001 (the parser's call)
-    if on:
-        manner.set(replace(manner.get(), quiet=True))
+def _switch(name: str, words: str) -> Any:
+    """Option that sets one trait of the manner."""
 
+    def turn(on: bool) -> None:  # noqa: FBT001 (the parser's call)
+        if on:
+            manner.set(replace(manner.get(), **{name: True}))
 
-def _as_json(on: bool) -> None:  # noqa: FBT001
-    if on:
-        manner.set(replace(manner.get(), json=True))
+    return typer.Option(f"--{name}", expose_value=False, callback=turn, help=words)
 
 
 def _lend(
     *,
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet", expose_value=False, callback=_quietly, help="Only errors on stderr."
-        ),
-    ] = False,
+    quiet: Annotated[bool, _switch("quiet", "Only errors on stderr.")] = False,
     json: Annotated[
         bool,
-        typer.Option(
-            "--json", expose_value=False, callback=_as_json,
-            help="Facts as JSON on stdout, as in --summary, in place of the table.",
-        ),
+        _switch("json", "Facts as JSON on stdout, as in --summary, in place of the table."),
     ] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Lend its options to other commands; it is never run."""
     del quiet, json
 
@@ -110,7 +103,11 @@ def _lend(
 def _answering(ctx: Any, command: Callable[[], Any]) -> Iterator[None]:
     """Answer errors and interrupts of a command that runs inside; it is known at its end only."""
     debug = bool(ctx.params.get("debug"))
-    written = _written()
+    written: list[str] = []  # fills with the files that this command writes
+    with suppress(ImportError):
+        from csp.formats.files import names_taken
+
+        names_taken.set(written)
     try:
         yield
         sys.stdout.flush()  # a full disk shows here, and not after the last word
@@ -138,16 +135,6 @@ def _answering(ctx: Any, command: Callable[[], Any]) -> Iterator[None]:
         if not isinstance(error, BrokenPipeError):  # who stops reading needs no word
             say(f"Error: {message}")
         raise typer.Exit(code) from None
-
-
-def _written() -> list[str]:
-    """List that fills with the files that this command writes."""
-    written: list[str] = []
-    with suppress(ImportError):
-        from csp.formats.files import names_taken
-
-        names_taken.set(written)
-    return written
 
 
 def options_of(command: Any) -> set[str]:
@@ -186,17 +173,14 @@ def message_of(
         return error.in_options(options), BAD_INPUT
     if isinstance(error, CertificateError):
         # Its message may say by how much a cell misses its level, which tells the cell.
-        return (
-            "the result could not be proved safe, so nothing is released; please report",
-            NO_ANSWER,
-        )
+        words = "the result could not be proved safe, so nothing is released; please report"
+        return words, NO_ANSWER
     if isinstance(error, SolverError):  # the time limit is one
         return str(error), NO_ANSWER
     if isinstance(error, CellveilError):
         return error.in_options(options), UNSAFE
     if isinstance(error, OSError) and error.filename is None:
-        why = error.strerror or "it is closed"
-        return f"cannot write the result: {why}", BAD_INPUT
+        return f"cannot write the result: {error.strerror or 'it is closed'}", BAD_INPUT
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         return (
             "the data needs more memory than there is; give fewer records or columns, or one row "
@@ -240,18 +224,16 @@ def explained(table: Any, *, reveal: bool, defended: bool = False) -> Iterator[N
         ) from error
 
 
-def folder_for(path: Path) -> None:
-    """Make the folder of results, unless it is there.
+def refuse(why: str) -> NoReturn:
+    """Refuse what was asked for by an `InputError`; csp may be another project's until then."""
+    from csp.errors import InputError
 
-    Raises
-    ------
-    InputError
-        If it cannot be made.
-    """
+    raise InputError(why)
+
+
+def folder_for(path: Path) -> None:
+    """Make the folder of results, unless it is there; an `InputError` if that fails."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        from csp.errors import InputError
-
-        msg = f"cannot make the folder {str(path)!r}: {error.strerror or error}"
-        raise InputError(msg) from error
+        refuse(f"cannot make the folder {str(path)!r}: {error.strerror or error}")

@@ -41,12 +41,7 @@ def exit_code() -> int:
 def run_program(program: Callable[[], Callable[..., Any]], **options: Any) -> None:
     """Run a command line from its first line to its last, with signals taken all the while.
 
-    Parameters
-    ----------
-    program : callable
-        Imports the command line and returns it; called when signals are taken already.
-    **options
-        For the command line.
+    `program` imports the command line and returns it; it is called when signals are taken already.
     """
     with taken():
         check_streams()

@@ -8,34 +8,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cellveil.io.sheets import is_workbook, read_sheet
-from cellveil.jobs.draft import rebased
-from csp.errors import InputError
+from cellveil.front import refuse
+from cellveil.io.sheets import is_workbook, records_of
+from cellveil.jobs.draft import job_text
 from csp.rules import parse_rules
 from csp.rules.inspection import Inspection
 from csp.rules.inspection import inspect as look
 from csp.tables.columns import column_names
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["Choices", "Rules", "columns_of", "looked_at", "records_of", "safe_name"]
+__all__ = ["Choices", "Rules", "columns_of", "looked_at", "safe_name"]
 
 _UNSAFE = re.compile(r"[^\w.+ -]")
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What makes a cell sensitive, as it is asked on the page.
+    """What makes a cell sensitive, as it is asked on the page; None is not asked for.
 
-    Attributes
-    ----------
-    contributors : int or None
-        Least number of contributors; None if it is not asked for.
-    dominance : tuple of (int, str), or None
-        n and k of the (n, k)-dominance rule.
-    percent : str or None
-        p of the p% rule.
-    words : str
-        Rules in the words of tau-ARGUS; they take the place of the others.
+    `contributors` is their least number, `dominance` n and k of the (n, k)-rule, `percent` p of the
+    p% rule. `words` are rules in the words of tau-ARGUS, and take the place of the others.
     """
 
     contributors: int | None = 3
@@ -47,18 +39,10 @@ class Rules:
     """Percent by which the interval of a cell with few contributors must exceed it, each way."""
 
     def text(self, *, values: bool) -> str:
-        """Rules in the words of tau-ARGUS.
+        """Rules in the words of tau-ARGUS; refused if there is none, or the words are not rules.
 
-        Parameters
-        ----------
-        values : bool
-            Whether values are added up: dominance and p% look at contributions, which counts
-            do not have.
-
-        Raises
-        ------
-        InputError
-            If there is no rule, or the words are not rules.
+        Dominance and p% look at contributions, which counts do not have: `values` says whether
+        values are added up.
         """
         if self.words.strip():
             return str(parse_rules(self.words))
@@ -70,8 +54,7 @@ class Rules:
         if self.contributors is not None:
             parts.append(f"FREQ({self.contributors},{self.MARGIN})")
         if not parts:
-            msg = "choose at least one rule: without one nothing is sensitive"
-            raise InputError(msg)
+            refuse("choose at least one rule: without one nothing is sensitive")
         return str(parse_rules("|".join(parts)))
 
 
@@ -79,31 +62,9 @@ class Rules:
 class Choices:
     """All that makes a job.
 
-    Attributes
-    ----------
-    data : Path
-        The records.
-    by : tuple of str
-        Dimensions, in the order in which they were chosen.
-    value : str or None
-        Column to add up; None counts records.
-    contributor, weight : str or None
-    hierarchies : mapping of str to Path
-        Files of hierarchies (.hrc) by dimension, in the folder of the data.
-    rules : Rules
-    cost : {"unit", "value"}
-    margins : {"suppress", "publish"}
-    singletons : bool
-        Guard against contributors who are alone in a cell.
-    negative : {"error", "abs", "shift", "split"}
-    missing : str
-        Code for records that lack one; "" refuses them.
-    time_limit : float
-        Seconds.
-    attacks : bool
-        Attack what would be published, for the report.
-    formats : tuple of str
-        Of the published table.
+    Dimensions are in the order in which they were chosen; without `value` records are counted.
+    Files of hierarchies (.hrc) lie in the folder of the data. A `missing` code of "" refuses
+    records that lack one; `time_limit` is in seconds.
     """
 
     data: Path
@@ -123,16 +84,9 @@ class Choices:
     formats: tuple[str, ...] = ("csv",)
 
     def job(self) -> str:
-        """Text of a job that stands beside the data and runs as it is.
-
-        Raises
-        ------
-        InputError
-            If no dimension is chosen, or there is no rule.
-        """
+        """Text of a job that stands beside the data and runs as it is."""
         if not self.by:
-            msg = "choose at least one dimension of the table"
-            raise InputError(msg)
+            refuse("choose at least one dimension of the table")
         data: dict[str, Any] = {"file": self.data.name}
         optional = {
             "value": self.value, "contributor": self.contributor, "weight": self.weight,
@@ -158,56 +112,31 @@ class Choices:
         }  # fmt: skip
         note = "A job of cellveil, made on its page. Keep it beside the data: cellveil run FILE"
         folder = self.data.parent
-        return rebased(sections, [note], folder, folder)
+        return job_text(sections, [note], folder, folder)
 
 
 def safe_name(name: str) -> str:
-    """Name of a file without what could lead elsewhere.
-
-    Raises
-    ------
-    InputError
-        If nothing is left of it.
-    """
+    """Name of a file without what could lead elsewhere; refused if nothing is left of it."""
     found = _UNSAFE.sub("_", Path(name.replace("\\", "/")).name).lstrip(".")
     if not found:
-        msg = f"{name!r} is not the name of a file"
-        raise InputError(msg)
+        refuse(f"{name!r} is not the name of a file")
     return found
 
 
 def columns_of(data: Path) -> tuple[str, ...]:
-    """Names of the columns of a file of records.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read.
-    """
+    """Names of the columns of a file of records."""
     return tuple(records_of(data)) if is_workbook(data) else column_names(data)
 
 
-def records_of(data: Path, numbers: tuple[str, ...] = ()) -> Any:
-    """Return records as `csp.inspect` takes them: the path, or the columns of a workbook."""
-    return read_sheet(data, None, numbers=list(numbers)) if is_workbook(data) else data
-
-
 def looked_at(choices: Choices) -> Inspection:
-    """Look at the data with these choices.
-
-    Raises
-    ------
-    InputError
-        If a column or rule does not fit.
-    """
-    numbers = tuple(name for name in (choices.value, choices.weight) if name is not None)
+    """Look at the data with these choices."""
     trees = {
         name: Hierarchy.from_hrc(path)
         for name, path in choices.hierarchies.items()
         if name in choices.by
     }
     return look(
-        records_of(choices.data, numbers), choices.by, choices.value,
+        records_of(choices.data, (choices.value, choices.weight)), choices.by, choices.value,
         contributor=choices.contributor, weight=choices.weight, hierarchies=trees or None,
         rules=[choices.rules.text(values=choices.value is not None)],
     )  # fmt: skip

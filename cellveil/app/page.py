@@ -7,10 +7,23 @@ from typing import Any
 
 from shiny import ui
 
-__all__ = ["page"]
+__all__ = ["COLUMNS", "NONE", "page"]
 
 NONE = ""
 """The choice of not naming a column."""
+
+COLUMNS = {
+    "value": (
+        "Add up", "Column to add up; without one the records are counted.",
+        "nothing: count records",
+    ),
+    "contributor": (
+        "Who reports", "Column that says which records are of one firm or person. Without one "
+        "every record counts for itself.", "every record for itself",
+    ),
+    "weight": ("Sampling weights", "Column of weights of a sample.", "none"),
+}  # fmt: skip
+"""Choices of a column: what each is for, in a word and in a sentence, and what none means."""
 
 
 def page() -> Any:
@@ -50,20 +63,9 @@ def page() -> Any:
                                     "panels: region, sector, size."),
                     [], multiple=True, width="100%",
                 ),
-                ui.input_select(
-                    "value", _with_tip("Add up", "Column to add up; without one the records are "
-                                       "counted."),
-                    {NONE: "nothing: count records"}, width="100%",
-                ),
-                ui.input_select(
-                    "contributor", _with_tip("Who reports", "Column that says which records are "
-                                             "of one firm or person. Without one every record "
-                                             "counts for itself."),
-                    {NONE: "every record for itself"}, width="100%",
-                ),
-                ui.input_select(
-                    "weight", _with_tip("Sampling weights", "Column of weights of a sample."),
-                    {NONE: "none"}, width="100%",
+                *(
+                    ui.input_select(name, _with_tip(label, tip), {NONE: nothing}, width="100%")
+                    for name, (label, tip, nothing) in COLUMNS.items()
                 ),
                 col_widths={"sm": 12, "md": 6, "xl": 3},
             ),

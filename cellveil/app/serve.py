@@ -31,23 +31,7 @@ def serve(
     """Serve the page and return when it is over: Ctrl-C, or no open page for `idle` seconds.
 
     Everything that is uploaded or computed lies in a private folder (mode 700), which is removed at
-    the end.
-
-    Parameters
-    ----------
-    data : Path, optional
-        Records to open with.
-    port : int
-        0 takes a free one.
-    browser : bool
-        Open the page in the standard browser.
-    idle : float, optional
-        Seconds; None stays until Ctrl-C.
-
-    Raises
-    ------
-    InputError
-        If the port is taken.
+    the end. Port 0 takes a free one; one that is taken is refused.
     """
     base = Path(tempfile.mkdtemp(prefix="cellveil-"))
     before = tempfile.tempdir

@@ -8,7 +8,8 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
@@ -16,12 +17,14 @@ from typing import Any
 
 from shiny import App, reactive, render, req, ui
 
-from cellveil.app.choices import Choices, Rules, columns_of, looked_at, records_of, safe_name
-from cellveil.app.page import NONE, page
+from cellveil.app.choices import Choices, Rules, columns_of, looked_at, safe_name
+from cellveil.app.page import COLUMNS, NONE, page
 from cellveil.app.work import State, Work
 from cellveil.front import message_of
+from cellveil.io.sheets import records_of
 from cellveil.jobs.job import read_job
-from csp.errors import CellveilError, InputError
+from cellveil.jobs.run import Done
+from csp.errors import CellveilError
 from csp.release_file import write_release
 from csp.rules.inspection import Inspection
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -35,25 +38,16 @@ LOOK_AGAIN = 0.4
 
 
 def make_app(base: Path, data: Path | None = None) -> App:
-    """Application of one office desk.
+    """Application of one office desk, whose pages open with `data`.
 
-    Parameters
-    ----------
-    base : Path
-        Private folder; each page has one of its own in it, which goes when the page is closed.
-    data : Path, optional
-        Records that every page opens with.
-
-    Returns
-    -------
-    shiny.App
+    Each page has a folder of its own in the private folder `base`, which goes when it is closed.
     """
 
     def server(input: Any, output: Any, session: Any) -> None:
         del output
         folder = Path(tempfile.mkdtemp(prefix="page-", dir=base))
         session.on_ended(lambda: shutil.rmtree(folder, ignore_errors=True))
-        _Desk(folder, data).attach(input, session)
+        _Desk(folder, data).attach(input)
 
     return App(page(), server)
 
@@ -76,24 +70,29 @@ class _Desk:
 
     def open(self, path: Path) -> None:
         """Take another file of records."""
+        with self._telling():
+            self.columns.set(columns_of(path))
+            self.trees.set({})
+            self.data.set(path)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Show on the page what goes wrong inside."""
         try:
-            names = columns_of(path)
+            yield
         except (CellveilError, OSError) as error:
             self.problem.set(_words(error))
-            return
-        self.problem.set("")
-        self.trees.set({})
-        self.columns.set(names)
-        self.data.set(path)
+        else:
+            self.problem.set("")
 
-    def attach(self, input: Any, session: Any) -> None:
+    def attach(self, input: Any) -> None:
         """Connect the inputs of the page."""
         self._take_files(input)
         choices = self._choices(input)
         self._look(input, choices)
         self._run(input, choices)
         self._show()
-        self._hand_over(choices, session)
+        self._hand_over()
 
     # ---- steps 1 and 2 -----------------------------------------------------------------------
 
@@ -110,27 +109,18 @@ class _Desk:
         def _() -> None:
             name = input.hrc_of()
             taken = self._saved(input.hrc())
-            if taken is None or not name:
-                return
-            try:
-                Hierarchy.from_hrc(taken)
-            except (CellveilError, OSError) as error:
-                self.problem.set(_words(error))
-                return
-            self.problem.set("")
-            self.trees.set(self.trees.get() | {name: taken})
+            if taken is not None and name:
+                with self._telling():
+                    Hierarchy.from_hrc(taken)
+                    self.trees.set(self.trees.get() | {name: taken})
 
         @reactive.effect
         def _() -> None:
             names = self.columns.get()
             plain = {name: name for name in names}
             ui.update_selectize("by", choices=plain, selected=[])
-            for key, nothing in (
-                ("value", "nothing: count records"),
-                ("contributor", "every record for itself"),
-                ("weight", "none"),
-            ):
-                ui.update_select(key, choices={NONE: nothing} | plain, selected=NONE)
+            for name, (_, _, nothing) in COLUMNS.items():
+                ui.update_select(name, choices={NONE: nothing} | plain, selected=NONE)
 
         @reactive.effect
         def _() -> None:
@@ -154,16 +144,13 @@ class _Desk:
 
     def _saved(self, given: Any) -> Path | None:
         """Move an upload into the folder of this page under its own name."""
-        if not given:
-            return None
-        try:
-            target = self.folder / safe_name(given[0]["name"])
-        except InputError as error:
-            self.problem.set(_words(error))
-            return None
-        target.unlink(missing_ok=True)
-        shutil.move(given[0]["datapath"], target)
-        return target
+        if given:
+            with self._telling():
+                target = self.folder / safe_name(given[0]["name"])
+                target.unlink(missing_ok=True)
+                shutil.move(given[0]["datapath"], target)
+                return target
+        return None
 
     # ---- choices and what they come to -------------------------------------------------------
 
@@ -176,12 +163,9 @@ class _Desk:
             by = tuple(input.by() or ())
             if not by:
                 return "Choose at least one dimension."
-            numbers = {
-                name: input[name]()
-                for name in ("few_n", "percent_p", "dominance_n", "dominance_k", "time_limit")
-            }
-            blank = [name for name, number in numbers.items() if number is None]
-            if blank:
+            asked = ("few_n", "percent_p", "dominance_n", "dominance_k", "time_limit")
+            numbers = {name: input[name]() for name in asked}
+            if None in numbers.values():
                 return "A number is missing above."
             rules = Rules(
                 int(numbers["few_n"]) if input.few() else None,
@@ -346,7 +330,7 @@ class _Desk:
             if now is None or not now.done:
                 return ui.p("Nothing yet.", class_="lead")
             (done,) = now.done
-            html = next(file for file in done.files if file.suffix == ".html")
+            html = self._file(".html")
             excel = any(file.suffix == ".xlsx" for file in done.files)
             return ui.div(
                 ui.p(
@@ -369,9 +353,7 @@ class _Desk:
                 ),
             )  # fmt: skip
 
-    def _hand_over(self, choices: Callable[[], Choices | str], session: Any) -> None:
-        del choices, session
-
+    def _hand_over(self) -> None:
         def name(suffix: str) -> Callable[[], str]:
             return lambda: self._file(suffix).name
 
@@ -396,20 +378,19 @@ class _Desk:
 
         @render.download_button(filename="release.zip")
         def release_json() -> Any:
-            now = self.state.get()
-            req(now is not None and now.done)
-            assert now is not None
-            protected = now.done[0].protected
+            protected = self._done().protected
             with tempfile.TemporaryDirectory(dir=self.folder) as place:
                 write_release(protected.release, Path(place) / "release.json", protected.mechanism)
                 yield _zipped({path.name: path.read_bytes() for path in Path(place).iterdir()})
 
-    def _file(self, suffix: str) -> Path:
+    def _done(self) -> Done:
         now = self.state.get()
         req(now is not None and now.done)
-        assert now is not None
-        found: Path = next(file for file in now.done[0].files if file.name.endswith(suffix))
+        found: Done = now.done[0]
         return found
+
+    def _file(self, suffix: str) -> Path:
+        return next(file for file in self._done().files if file.name.endswith(suffix))
 
 
 def _zipped(files: dict[str, bytes]) -> bytes:

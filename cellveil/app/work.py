@@ -18,22 +18,9 @@ __all__ = ["State", "Work"]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far a job is.
+    """How far a job is: its phase in words, and the cells and quality of the best pattern so far.
 
-    Attributes
-    ----------
-    phase : str
-        What is being done, in words.
-    quality : str
-        How good the best pattern is so far; "" if there is none yet.
-    suppressed : int or None
-        Cells in it.
-    over : bool
-    stopped : bool
-        Whether it was asked to stop.
-    error : Exception or None
-        Why there is no result.
-    done : tuple of Done
+    `stopped` says whether it was asked to stop, `error` why there is no result.
     """
 
     phase: str = "reading the data"
@@ -46,14 +33,7 @@ class State:
 
 
 class Work:
-    """One run of a job in a thread of its own.
-
-    Parameters
-    ----------
-    job : Job
-    run : callable
-        As `run_job`.
-    """
+    """One run of a job in a thread of its own; `run` is like `run_job`."""
 
     def __init__(self, job: Job, run: Callable[..., tuple[Done, ...]] = run_job) -> None:
         self._job, self._run = job, run
@@ -63,9 +43,6 @@ class Work:
         self.began = monotonic()
         self._thread = threading.Thread(target=self._work, name="cellveil job", daemon=True)
         self._thread.start()
-
-    def __repr__(self) -> str:
-        return f"Work({self.state.phase})"
 
     @property
     def state(self) -> State:
@@ -86,9 +63,6 @@ class Work:
         with self._lock:
             self._state = replace(self._state, **what)  # type: ignore[arg-type]
 
-    def _phase(self, words: str) -> None:
-        self._change(phase=words)
-
     def _progress(self, now: Progress) -> None:
         self._change(
             phase=WORDS.get(now.phase, now.phase),
@@ -100,9 +74,9 @@ class Work:
 
     def _work(self) -> None:
         try:
-            done = self._run(self._job, phase=self._phase, progress=self._progress)
-        except (CellveilError, OSError, MemoryError) as error:
-            self._change(error=error, over=True)
+            done = self._run(
+                self._job, phase=lambda words: self._change(phase=words), progress=self._progress
+            )
         except KeyboardInterrupt:
             self._change(error=CellveilError("stopped before there was a safe pattern"), over=True)
         except Exception as error:  # shown on the page; a thread cannot raise to a caller

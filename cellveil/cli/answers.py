@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -10,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from cellveil.cli.options import Cost
-from cellveil.front import SAFE, UNSAFE
+from cellveil.front import SAFE, UNSAFE, refuse
 from cellveil.render.screen import manner, printable, say
 from cellveil.signals import exit_code
 
@@ -23,13 +23,10 @@ if TYPE_CHECKING:
     from csp.mechanism import Mechanism
     from csp.protection import Protected
     from csp.release.release import Release
-    from csp.solve import Progress, Suppression
+    from csp.solve import Progress
 
 __all__ = [
-    "answer",
-    "cost_words",
     "draw_result",
-    "ends",
     "finish",
     "hashes",
     "needs_reveal",
@@ -38,58 +35,32 @@ __all__ = [
     "read_attacked",
     "read_mechanism",
     "save_release",
-    "say_written",
     "terminal",
 ]
 
 
-def answer(facts: Mapping[str, Any], show: Callable[[], object] | None = None) -> None:
-    """Give the result on stdout: facts with --json, otherwise whatever `show` prints.
-
-    Parameters
-    ----------
-    facts : mapping
-        What --summary writes.
-    show : callable, optional
-        Prints the result for the eye; None if it went into a file.
-    """
-    if manner.get().json:
-        import json
-
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-    elif show is not None:
-        show()
-
-
 def finish(
-    facts: Mapping[str, Any],
+    facts: dict[str, Any],
     lines: Iterable[str] = (),
     *,
-    safe: bool,
+    safe: bool = True,
+    worst: int = SAFE,
     columns: Mapping[str, Sequence[Any]] | None = None,
     show: Callable[[], object] | None = None,
     speak: Callable[[str], None] = say,
     output: Path | None = None,
     summary: Path | None = None,
+    write: Callable[[Together], Sequence[Path]] | None = None,
+    hashed: bool = False,
+    interrupted: bool = False,
 ) -> NoReturn:
     """End a command: write its files, give its result, say what that means, and exit.
 
-    Parameters
-    ----------
-    facts : mapping
-        What --summary writes, and --json prints.
-    lines : iterable of str
-        The result in sentences.
-    safe : bool
-        Whether the exit code is 0.
-    columns : mapping of str to column, optional
-        What -o writes.
-    show : callable, optional
-        Prints the result for the eye where there is no -o; the columns by default.
-    speak : callable
-        Says the sentences.
-    output, summary : Path, optional
-        Written together or not at all.
+    --summary writes the facts (`hashed`: with the SHA-256 of what -o names) and --json prints them;
+    -o writes the columns. `write` writes further files together with these, and returns their
+    paths. Without -o `show` prints the result for the eye, by default the columns; `speak` says the
+    lines. The exit code is that of an interrupt, or 1 where the result is not `safe`, or the
+    `worst` of several results.
     """
     from cellveil.io.files import write_columns, write_json
     from csp.formats.files import written_together
@@ -97,25 +68,27 @@ def finish(
     with written_together() as files:
         if output is not None and columns is not None:
             write_columns(output, columns, files)
+        further = () if write is None else write(files)
+        if hashed:
+            facts["files"] = hashes([] if output is None else [output], files)
         if summary is not None:
             write_json(summary, facts, files)
     if show is None and columns is not None:
         show = partial(print_columns, columns)
-    answer(facts, None if output is not None else show)
+    if manner.get().json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    elif output is None and show is not None:
+        show()
     for line in lines:
         speak(line)
-    say_written(output, summary)
-    raise typer.Exit(SAFE if safe else UNSAFE)
+    written = [str(path) for path in (output, summary, *further) if path is not None]
+    if written:
+        say(f"Wrote {', '.join(written)}.")
+    raise typer.Exit(exit_code() if interrupted else worst if safe else UNSAFE)
 
 
 def read_mechanism(path: Path) -> Mechanism:
-    """Read what is known of an algorithm, from JSON.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is not a mechanism.
-    """
+    """Read what is known of an algorithm, from JSON."""
     from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_json
     from csp.mechanism import Mechanism
 
@@ -123,28 +96,14 @@ def read_mechanism(path: Path) -> Mechanism:
 
 
 def read_attacked(release: Path, given: Path | None) -> tuple[Release, Mechanism]:
-    """Read a release and the mechanism that an attack takes for known.
-
-    Parameters
-    ----------
-    release : Path
-    given : Path or None
-        What --mechanism names; None takes what the release tells.
-
-    Raises
-    ------
-    InputError
-        If there is neither.
-    """
-    from csp.errors import InputError
+    """Read a release and the mechanism that is known: a given file's, or what the release tells."""
     from csp.release_file import read_release
 
     found, told = read_release(release)
     if given is not None:
         return found, read_mechanism(given)
     if told is None:
-        msg = f"{str(release)!r} does not state its mechanism; give --mechanism FILE"
-        raise InputError(msg)
+        refuse(f"{str(release)!r} does not state its mechanism; give --mechanism FILE")
     return found, told
 
 
@@ -171,25 +130,23 @@ def print_columns(columns: Mapping[str, Sequence[Any]]) -> None:
     red, yellow = ("proved unsafe", "known", "published"), ("undecided", "narrower")
     for row in zip(*columns.values(), strict=True):
         style = "red" if row[-1] in red else "yellow" if row[-1] in yellow else ""
-        grid.add_row(*(Text(printable(str(item))) for item in row), style=style)
+        texts = ("" if item is None else printable(str(item)) for item in row)
+        grid.add_row(*map(Text, texts), style=style)
     terminal().print(grid)
 
 
 def _is_number(item: Any) -> bool:
-    text = str(item).removeprefix("-").replace(".", "", 1).replace(",", "")
+    text = "" if item is None else str(item).removeprefix("-").replace(".", "", 1).replace(",", "")
     return not text or text.isdecimal() or text == "inf"
 
 
 def needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
     """Refuse an output that holds every cell value unless the user asked for that."""
     if path is not None and not reveal:
-        from csp.errors import InputError
-
-        msg = (
+        refuse(
             f"{option} {str(path)!r}: a JJ file holds every cell value, suppressed ones too; "
             "add --reveal to write it"
         )
-        raise InputError(msg)
 
 
 def save_release(path: Path, result: Any, files: Together) -> None:
@@ -209,12 +166,9 @@ def save_release(path: Path, result: Any, files: Together) -> None:
 def draw_result(
     folder: Path, result: Protected, trace: Sequence[Progress], files: Together, *, reveal: bool
 ) -> list[Path]:
-    """Draw a protected table into a folder; what there is nothing to draw of is left out.
+    """Draw a protected table into a folder, and return the files that were written.
 
-    Returns
-    -------
-    list of Path
-        The files, written with the others.
+    What there is nothing to draw of is left out.
     """
     from cellveil.render.plots import MOST_ROWS, plot_gap, plot_intervals, plot_map, save
     from csp.tables.cross.layout import cross_table
@@ -239,25 +193,12 @@ def hashes(paths: Sequence[Path], files: Together) -> dict[str, str]:
     return {path.name: files.sha256(path) for path in paths}
 
 
-def ends(run: Suppression) -> None:
-    """End an interrupted command, its results written, with the exit code of the interrupt."""
-    if run.stopped == "interrupt":
-        raise typer.Exit(exit_code())
-
-
-def cost_words(cost: Cost) -> str:
-    """Say what a secondary cell costs."""
-    return "each cell costs 1" if cost == "unit" else "each cell costs its value"
-
-
 def print_result(
     result: Any, columns: Any, *, reveal: bool, intervals: bool, long: bool = False
 ) -> None:
     """Table for the eye on a terminal, comma-separated text for a pipe."""
     if not sys.stdout.isatty():
-        from cellveil.io.files import write_csv
-
-        write_csv(sys.stdout, columns)
+        print_columns(columns)
         return
     from cellveil.render.tables import intervals_grid, published_grid
 
@@ -272,10 +213,3 @@ def terminal() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, markup=False)
-
-
-def say_written(*paths: Path | None) -> None:
-    """Say which files were written, if any."""
-    written = [str(path) for path in paths if path is not None]
-    if written:
-        say(f"Wrote {', '.join(written)}.")

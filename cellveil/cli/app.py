@@ -14,6 +14,7 @@ from cellveil.cli.answers import terminal
 from cellveil.cli.jobs import init, run
 from cellveil.cli.microdata.masking import microdata
 from cellveil.cli.microdata.microaggregate import microaggregate
+from cellveil.cli.options import flag
 from cellveil.cli.page import page
 from cellveil.cli.releases.attack import attack
 from cellveil.cli.releases.diff import diff
@@ -52,7 +53,7 @@ def front(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    debug: Annotated[bool, flag("Show tracebacks of errors.", "--debug")] = False,
 ) -> None:
     """Protect statistical tables by cell suppression, and prove what remains hidden.
 
@@ -82,10 +83,10 @@ def doctor(
     *,
     compile_: Annotated[
         bool,
-        typer.Option(
-            "--compile",
-            help="Also compile everything that is compiled at first use: some minutes, once per "
+        flag(
+            "Also compile everything that is compiled at first use: some minutes, once per "
             "installation, so that no later command has to wait.",
+            "--compile",
         ),
     ] = False,
 ) -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from cellveil.cli.answers import answer
-from cellveil.cli.options import Summary
-from cellveil.front import SAFE, message_of, options_of
+from cellveil.cli import options
+from cellveil.cli.answers import finish
+from cellveil.cli.options import argument, option
+from cellveil.front import SAFE, message_of, options_of, refuse
+from cellveil.render.progress import Meter
 from cellveil.render.screen import say
-from cellveil.signals import exit_code
-
-if TYPE_CHECKING:
-    from cellveil.render.progress import Meter
 
 __all__ = ["init", "run"]
 
@@ -24,12 +21,10 @@ def run(
     ctx: typer.Context,
     jobs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="JOB", help="Job (.toml), tau-ARGUS batch file (.arb), or a folder of jobs."
-        ),
+        argument("Job (.toml), tau-ARGUS batch file (.arb), or a folder of jobs.", "JOB"),
     ],
     *,
-    summary: Summary = None,
+    summary: options.Summary = None,
 ) -> None:
     """Run jobs: read the tables, link those that share cells, protect, audit, write.
 
@@ -37,11 +32,10 @@ def run(
     stop the others. Beside the results, NAME.result.json holds the versions and the SHA-256 of
     everything read and written; the same job gives the same bytes.
     """
-    from cellveil.io.files import check_outputs, hashes_of, write_json
+    from cellveil.io.files import check_outputs, hashes_of
     from cellveil.jobs.job import read_job
     from cellveil.jobs.run import run_job
-    from cellveil.render.progress import Meter
-    from csp.errors import CellveilError, InputError
+    from csp.errors import CellveilError
 
     paths = [
         found
@@ -49,8 +43,7 @@ def run(
         for found in (sorted(path.glob("*.toml")) if path.is_dir() else [path])
     ]
     if not paths:
-        msg = f"{str(jobs[0])!r} holds no job (.toml); write one with 'cellveil init'"
-        raise InputError(msg)
+        refuse(f"{str(jobs[0])!r} holds no job (.toml); write one with 'cellveil init'")
     check_outputs({"--summary": summary}, paths)
     facts: dict[str, Any] = {}
     failed: dict[Path, tuple[str, int]] = {}
@@ -62,7 +55,11 @@ def run(
                 job = read_job(path)
                 for note in job.notes:
                     say(f"{note}.")
-                done = run_job(job, phase=partial(_phase, meter, head), progress=meter)
+
+                def phase(words: str, head: str = head) -> None:
+                    meter.phase(f"{head}{words}")
+
+                done = run_job(job, phase=phase, progress=meter)
             except (CellveilError, OSError, MemoryError) as error:
                 found = message_of(error, options_of(ctx.command))
                 if len(paths) == 1 or found is None:
@@ -78,46 +75,32 @@ def run(
                 interrupted |= one.protected.suppression.stopped == "interrupt"
                 say(f"{head}{' and '.join(one.names)}: {one.words}")
                 say(f"Wrote {', '.join(str(file) for file in one.files)}.")
-    for path, (message, _) in failed.items():
-        say(f"{path.name}: {message}")
+    lines = [f"{path.name}: {message}" for path, (message, _) in failed.items()]
     if len(paths) > 1:
-        say(f"{len(paths) - len(failed)} of {len(paths)} jobs done.")
-    if summary is not None:
-        write_json(summary, facts)
-        say(f"Wrote {summary}.")
-    answer(facts)
-    if interrupted:
-        raise typer.Exit(exit_code())
-    raise typer.Exit(max((code for _, code in failed.values()), default=SAFE))
-
-
-def _phase(meter: Meter, head: str, words: str) -> None:
-    meter.phase(f"{head}{words}")
+        lines.append(f"{len(paths) - len(failed)} of {len(paths)} jobs done.")
+    worst = max((code for _, code in failed.values()), default=SAFE)
+    finish(facts, lines, summary=summary, interrupted=interrupted, worst=worst)
 
 
 def init(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="New job file.")] = Path("job.toml"),
+    path: Annotated[Path, argument("New job file.", "FILE")] = Path("job.toml"),
     *,
     batch: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="FILE", help="tau-ARGUS batch file (.arb) to translate."),
+        Path | None, option("tau-ARGUS batch file (.arb) to translate.", "FILE", "--from")
     ] = None,
 ) -> None:
     """Write a job with every key and what it means, to be filled in, or one from a batch file."""
     from cellveil.jobs.batch import read_batch
-    from cellveil.jobs.draft import rebased
+    from cellveil.jobs.draft import job_text
     from cellveil.jobs.keys import template
-    from csp.errors import InputError
     from csp.formats.files import atomic_writer
 
     if path.suffix != ".toml":
-        msg = f"{str(path)!r} must end with .toml"
-        raise InputError(msg)
+        refuse(f"{str(path)!r} must end with .toml")
     if path.exists():
-        msg = f"{str(path)!r} is there already; choose another name, or delete it"
-        raise InputError(msg)
+        refuse(f"{str(path)!r} is there already; choose another name, or delete it")
     if batch is not None:
-        text = rebased(*read_batch(batch), batch.parent, path.parent)
+        text = job_text(*read_batch(batch), batch.parent, path.parent)
         with atomic_writer(path) as out:
             out.write(text)
         say(f"Wrote {path}. Next: cellveil run {path}")

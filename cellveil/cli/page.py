@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from cellveil.cli.options import argument, flag, option
+from cellveil.front import refuse
 
 __all__ = ["page"]
 
@@ -13,27 +14,20 @@ __all__ = ["page"]
 def page(
     data: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[DATA]", help="Records to open with: .csv, .csv.gz, .parquet, .xlsx.",
-            show_default=False,
-        ),
+        argument("Records to open with: .csv, .csv.gz, .parquet, .xlsx.", "[DATA]", default=False),
     ] = None,
     *,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="NUMBER", help="Port; 0 takes a free one.")
-    ] = 0,
+    port: Annotated[int, option("Port; 0 takes a free one.", "NUMBER", min=0, max=65535)] = 0,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+        bool, flag("Open the page in the browser.", "--browser/--no-browser")
     ] = True,
     idle: Annotated[
         float,
-        typer.Option(
-            min=0.0,
-            metavar="MINUTES",
-            help="End when no page has been open for this long; 0 waits for Ctrl-C.",
+        option(
+            "End when no page has been open for this long; 0 waits for Ctrl-C.", "MINUTES", min=0.0
         ),
     ] = 60.0,
-) -> None:  # fmt: skip
+) -> None:
     """Open a page on which a table is protected by choosing: file, dimensions, rules, result.
 
     It is served to this machine alone (127.0.0.1), to a browser that has the address printed here.
@@ -41,14 +35,10 @@ def page(
     """
     from importlib.util import find_spec
 
-    from csp.errors import InputError
-
     if find_spec("shiny") is None:
-        msg = "the page needs Shiny; pip install 'cellveil[app]'"
-        raise InputError(msg)
+        refuse("the page needs Shiny; pip install 'cellveil[app]'")
     if data is not None and not data.is_file():
-        msg = f"there is no file {str(data)!r}"
-        raise InputError(msg)
+        refuse(f"there is no file {str(data)!r}")
     from cellveil.app.serve import serve
 
     serve(data, port=port, browser=browser, idle=60 * idle or None)

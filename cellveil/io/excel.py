@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from cellveil.front import refuse
 from cellveil.render.screen import printable
-from csp.errors import InputError
 from csp.formats.files import Together, joined
 from csp.protection import Protected
 from csp.tables.cross.html import EMPTY, SUPPRESSED
@@ -32,15 +32,9 @@ _WRITTEN = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
 
 def check_excel() -> None:
-    """Refuse, before any work, where workbooks cannot be written.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse, before any work, where workbooks cannot be read or written."""
     if find_spec("openpyxl") is None:
-        msg = "Excel files need openpyxl; run pip install openpyxl"
-        raise InputError(msg)
+        refuse("Excel files need openpyxl; run pip install openpyxl")
 
 
 def write_workbook(
@@ -56,22 +50,9 @@ def write_workbook(
     """Write a workbook of three sheets.
 
     "table" has the published table as rows by columns, "cells" the columns, "facts" what is known
-    of the result. Suppressed cells are marked; texts are never formulas.
-
-    Parameters
-    ----------
-    path : Path
-    protected : Protected
-    columns : mapping of str to column
-        From `cellveil.io.files.result_columns`, with the same `reveal`.
-    facts : mapping
-        From `Protected.summary`, with the same `reveal`.
-    reveal : bool
-        Show suppressed values, and which cells are sensitive.
-    part : bool
-        The columns are those of one table of linked ones: without the cross table of all.
-    files : Together, optional
-        Files that appear together.
+    of the result. Suppressed cells are marked; texts are never formulas. Columns and facts are made
+    with the same `reveal`, which shows suppressed values and marks sensitive cells. Columns of a
+    `part`, one of linked tables, stand without the cross table of all.
 
     Raises
     ------
@@ -83,8 +64,7 @@ def write_workbook(
     from openpyxl import Workbook
 
     if len(protected.pattern) >= 2**20:
-        msg = f"{len(protected.pattern):,} cells do not fit on a sheet of Excel; write .csv"
-        raise InputError(msg)
+        refuse(f"{len(protected.pattern):,} cells do not fit on a sheet of Excel; write .csv")
     book = Workbook()
     book.properties.creator = "cellveil"
     book.properties.created = book.properties.modified = THEN

@@ -10,13 +10,14 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.front import refuse
 from csp.audits.audit import Audit
 from csp.errors import InputError
 from csp.exact import end_text, units_text
@@ -59,54 +60,42 @@ def check_outputs(
     inputs: Sequence[Path | None],
     kinds: Mapping[str, tuple[str, ...]] | None = None,
 ) -> None:
-    """Check before any work that all results can be written.
+    """Check before any work that all results can be written, by their options.
 
-    Parameters
-    ----------
-    outputs : mapping of option to path or None
-    inputs : sequence of path or None
-        Files that must not be overwritten.
-    kinds : mapping of option to suffixes, optional
-        What each name must end with; `KINDS` for options that are not in it.
+    `kinds` says what each name must end with, or else `KINDS`.
 
     Raises
     ------
     InputError
-        If a file cannot be written, has another suffix, is an input, or is named twice.
+        If a file cannot be written, has another suffix, is one of the `inputs`, or is named twice.
     """
     known = KINDS | dict(kinds or {})
     read = {os.path.realpath(path) for path in inputs if path is not None}
     taken: dict[str, str] = {}
-    for option, path in _with_those_beside(outputs):
+    given = {option: path for option, path in outputs.items() if path is not None}
+    for option, (what, suffix) in _BESIDE.items():
+        if option in given:
+            given[f"the {what} of {option}"] = given[option].with_suffix(suffix)
+    for option, path in given.items():
         if option in known and not path.name.lower().endswith(known[option]):
-            msg = f"{option} {str(path)!r} must end with {' or '.join(known[option])}"
-            raise InputError(msg)
+            refuse(f"{option} {str(path)!r} must end with {' or '.join(known[option])}")
         target = os.path.realpath(path)
         if target in read:
-            msg = f"{option} {str(path)!r} would overwrite a file that is read; choose another name"
-            raise InputError(msg)
+            refuse(
+                f"{option} {str(path)!r} would overwrite a file that is read; choose another name"
+            )
         if target in taken:
-            msg = f"{taken[target]} and {option} are the same file {str(path)!r}; choose two names"
-            raise InputError(msg)
+            refuse(
+                f"{taken[target]} and {option} are the same file {str(path)!r}; choose two names"
+            )
         taken[target] = option
         check_writable(path)
-    release = outputs.get("--release")
-    cells = None if release is None else release.with_suffix(".csv")
+    release, cells = given.get("--release"), given.get("the cells of --release")
     if release is not None and cells is not None and cells.exists() and not _names(release, cells):
-        msg = (
+        refuse(
             f"--release {str(release)!r} would also write its cells to {str(cells)!r}, which is "
             "there and does not belong to that release; choose another name"
         )
-        raise InputError(msg)
-
-
-def _with_those_beside(outputs: Mapping[str, Path | None]) -> Iterator[tuple[str, Path]]:
-    for option, path in outputs.items():
-        if path is not None:
-            yield option, path
-            if option in _BESIDE:
-                what, suffix = _BESIDE[option]
-                yield f"the {what} of {option}", path.with_suffix(suffix)
 
 
 def _names(release: Path, cells: Path) -> bool:
@@ -183,22 +172,7 @@ def write_columns(
     *,
     header: bool = True,
 ) -> None:
-    """Write columns as .csv, .csv.gz or .parquet, by the name.
-
-    Parameters
-    ----------
-    path : Path
-    columns : mapping of str to column
-    files : Together, optional
-        Block of `csp.formats.files.written_together` whose files appear together.
-    header : bool
-        Whether text begins with the names of the columns.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-    """
+    """Write columns as .csv, .csv.gz or .parquet, by name, perhaps together with other files."""
     with joined(files) as group:
         if path.name.lower().endswith(".parquet"):
             _write_parquet(path, columns, group)
@@ -237,13 +211,7 @@ def _no_formula(text: str) -> str:
 
 
 def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
-    """SHA-256 of files, by their names.
-
-    Raises
-    ------
-    OSError
-        If one cannot be read.
-    """
+    """SHA-256 of files, by their names."""
     found = {}
     for path in paths:
         with path.open("rb") as raw:
@@ -252,20 +220,7 @@ def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def write_json(path: Path, facts: Mapping[str, Any], files: Together | None = None) -> None:
-    """Write facts as JSON.
-
-    Parameters
-    ----------
-    path : Path
-    facts : mapping
-    files : Together, optional
-        As for `write_columns`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-    """
+    """Write facts as JSON, perhaps together with other files."""
     with joined(files) as group, group.writer(path) as out:
         json.dump(facts, out, indent=2, ensure_ascii=False)
         out.write("\n")
@@ -277,11 +232,10 @@ def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]], files: Toge
     folded: dict[str, str] = {}
     for name in columns:
         if folded.setdefault(name.lower(), name) != name:
-            msg = (
+            refuse(
                 f"cannot write {str(path)!r}: the columns {folded[name.lower()]!r} and {name!r} "
                 "differ in case only, which .parquet readers mistake; rename one, or write .csv"
             )
-            raise InputError(msg)
     arrays = {name: _array(name, column) for name, column in columns.items()}
     with files.path(path) as draft, duckdb.connect() as connection:
         try:
@@ -297,14 +251,12 @@ def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]], files: Toge
 def _array(name: str, column: Sequence[Any]) -> NDArray[Any]:
     if name == "published":
         return np.array(column, dtype=bool)
-    if all(item is None or isinstance(item, float) for item in column):
-        gaps = [item is None for item in column]
-        return np.ma.array([item or 0.0 for item in column], mask=gaps, dtype=np.float64)
-    if name in ("value", "lower", "upper"):
-        gaps = [item is None for item in column]
-        whole = all(item is None or item.lstrip("-").isdigit() for item in column)
-        kind = np.int64 if whole else np.float64
-        return np.ma.array([kind(item or 0) for item in column], mask=gaps, dtype=kind)
-    array = np.empty(len(column), dtype=object)
-    array[:] = column
-    return array
+    there = [item for item in column if item is not None]
+    numbers = all(isinstance(item, float) for item in there)
+    if not numbers and name not in ("value", "lower", "upper"):
+        array = np.empty(len(column), dtype=object)
+        array[:] = column
+        return array
+    kind = np.float64 if numbers or not all(t.lstrip("-").isdigit() for t in there) else np.int64
+    gaps = [item is None for item in column]
+    return np.ma.array([kind(item or 0) for item in column], mask=gaps, dtype=kind)

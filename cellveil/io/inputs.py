@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.front import refuse
 from cellveil.io.sheets import is_workbook, read_sheet
 from cellveil.io.source import Source
 from cellveil.render.screen import say
-from csp.errors import InputError
 from csp.formats.apriori import Statement, read_apriori
+from csp.formats.layout import Metadata, read_metadata
 from csp.formats.parquet import is_parquet
 from csp.formats.reading import regular_file
 from csp.problem.jj import read_jj
 from csp.problem.problem import Problem
 from csp.rules import PQ, AnyOf, Dominance, PPercent, Rule, parse_rules
+from csp.tables import argus
 from csp.tables.codes import Labels
 from csp.tables.columns import TextFile, read_columns, text_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -45,11 +47,7 @@ __all__ = [
 def read_table(source: Source, progress: Callable[[str], None] | None = None) -> Table:
     """Table of a file.
 
-    Parameters
-    ----------
-    source : Source
-    progress : callable, optional
-        Called with what is being done to records that are read within ``--memory``.
+    `progress` is called with what is being done to records that are read within ``--memory``.
 
     Raises
     ------
@@ -61,31 +59,34 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
     total = _totals(source)
     roots, _ = total_codes(total, source.by)
     choices = _hierarchies(source, roots)
-    hierarchies = {name: trees[0] for name, trees in choices.items()}
+    by, value, count, top = source.by, source.value, source.count, source.top
+    layout: Metadata | None = None
     if source.tab:
-        return _tab(source, hierarchies, total, roots)
-    if source.rda is not None:
-        from csp.tables import argus
-
-        columns, layout = argus.read_microdata(source.data, source.rda)
-        data = (columns, layout)
-        if source.aggregated:
-            known = {variable.name for variable in layout.variables}
-            wanted = [n for n in source.by if n in known and n not in hierarchies]
-            for name in wanted:
-                hierarchies |= argus.hierarchies(layout, columns, [name], roots[name])
-            data = columns
+        assert source.rda is not None
+        layout = read_metadata(source.rda)
+        cells = argus.read_table_data(source.data, layout, by, value, roots)
+        data, by, value = cells.columns, cells.by, cells.value
+        count, top = count or cells.count, top or cells.top
+    elif source.rda is not None:
+        data, layout = argus.read_microdata(source.data, source.rda)
     elif is_workbook(source.data):
         data = read_sheet(source.data, source.sheet, *_wanted(source))
     elif source.memory is None:
         data = _said(source, data)
-    if source.aggregated:
-        assert source.value is not None
+    if source.aggregated or source.tab:
+        assert value is not None
+        hierarchies = {name: trees[0] for name, trees in choices.items()}
+        known = set() if layout is None else {variable.name for variable in layout.variables}
+        for name in by:
+            if layout is not None and name in known and name not in hierarchies:
+                hierarchies |= argus.hierarchies(layout, data, [name], roots[name])
         return Table.from_frame(
-            data, source.by, source.value, count=source.count, top=source.top,
-            hierarchies=hierarchies, total=total, decimals=source.decimals,
-            absent="zero" if source.absent_zero else "error", tolerance=source.tolerance,
+            data, by, value, count=count, top=top, hierarchies=hierarchies, total=total,
+            decimals=source.decimals, absent="zero" if source.absent_zero else "error",
+            tolerance=source.tolerance,
         )  # fmt: skip
+    if layout is not None:
+        data = (data, layout)
     tables = [
         Table.from_microdata(
             data, source.by, source.value, contributor=source.contributor, weight=source.weight,
@@ -109,56 +110,20 @@ def _in_order(table: Table, by: Sequence[str]) -> Table:
     )  # fmt: skip
 
 
-def _tab(
-    source: Source, hierarchies: dict[str, Hierarchy], total: Any, roots: dict[str, str]
-) -> Table:
-    from csp.tables import argus
-
-    assert source.rda is not None
-    layout = argus.read_metadata(source.rda)
-    cells = argus.read_table_data(source.data, layout, source.by, source.value, roots)
-    for name in cells.by:
-        if name not in hierarchies:
-            hierarchies |= argus.hierarchies(layout, cells.columns, [name], roots[name])
-    return Table.from_frame(
-        cells.columns, cells.by, cells.value, count=source.count or cells.count,
-        top=source.top or cells.top, hierarchies=hierarchies, total=total,
-        decimals=source.decimals, absent="zero" if source.absent_zero else "error",
-        tolerance=source.tolerance,
-    )  # fmt: skip
-
-
 def tab_dimensions(data: Path, rda: Path | None) -> tuple[str, ...]:
-    """Dimensions of a τ-ARGUS table, in the order of its layout.
-
-    Raises
-    ------
-    InputError
-        If the data is something else, whose columns have to be named.
-    """
-    from csp.formats.layout import read_metadata
-
+    """Dimensions of a τ-ARGUS table, in the order of its layout; other data has to name them."""
     if rda is None or not data.name.lower().endswith(".tab"):
-        msg = "--by is missing: name the columns of the table's dimensions, such as Size,Region"
-        raise InputError(msg)
+        refuse("--by is missing: name the columns of the table's dimensions, such as Size,Region")
     return read_metadata(rda).flagged("RECODEABLE")
 
 
 def read_known(source: Source, table: Table) -> tuple[Statement, ...]:
-    """Return what is known beforehand of single cells of a source's table.
-
-    Raises
-    ------
-    InputError
-        As `csp.read_apriori`.
-    """
+    """Return what is known beforehand of single cells of a source's table."""
     found: tuple[Statement, ...] = ()
     if source.tab:
-        from csp.tables.argus import read_table_data
-
         assert source.rda is not None
         roots = dict(zip(table.names, table.roots, strict=True))
-        cells = read_table_data(source.data, source.rda, source.by, source.value, roots)
+        cells = argus.read_table_data(source.data, source.rda, source.by, source.value, roots)
         found = cells.statements
     if source.apriori is not None:
         found += read_apriori(source.apriori, len(source.by), source.apriori_separator)
@@ -186,13 +151,7 @@ def text_file(
     encoding: str | None = None,
     missing: str | None = None,
 ) -> TextFile:
-    """File with what --sep, --decimal, --encoding and --na declare.
-
-    Raises
-    ------
-    InputError
-        If one of them is unknown.
-    """
+    """File with what --sep, --decimal, --encoding and --na declare."""
     separator = "\t" if separator in ("tab", "\\t") else separator
     texts = None if missing is None else tuple(t for t in missing.split(",") if t.strip())
     return TextFile(path, separator, decimal, encoding, texts)
@@ -222,16 +181,13 @@ def _totals(source: Source) -> str | dict[str, str] | None:
     for text in source.total:
         name, equals, code = text.partition("=")
         if equals and name not in source.by:
-            msg = f"--total {text!r} names {name!r}, but the columns are {', '.join(source.by)}"
-            raise InputError(msg)
+            refuse(f"--total {text!r} names {name!r}, but the columns are {', '.join(source.by)}")
         if not equals:
             if len(source.total) > 1:
-                msg = f"--total {text!r}: with several, each is COLUMN=CODE for a column of --by"
-                raise InputError(msg)
+                refuse(f"--total {text!r}: with several, each is COLUMN=CODE for a column of --by")
             return text
         if name in found:
-            msg = f"--total names {name!r} twice; a dimension has one total"
-            raise InputError(msg)
+            refuse(f"--total names {name!r} twice; a dimension has one total")
         found[name] = code
     return found or None
 
@@ -242,35 +198,25 @@ def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, list[Hierar
     for i, text in enumerate(source.hierarchy):
         name, equals, path = text.partition("=")
         if not equals or not name.strip() or not path.strip():
-            msg = f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc"
-            raise InputError(msg)
+            refuse(f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc")
         if text in source.hierarchy[:i]:
-            msg = f"--hierarchy names {text!r} twice; leave one out, or give another file"
-            raise InputError(msg)
+            refuse(f"--hierarchy names {text!r} twice; leave one out, or give another file")
         tree = Hierarchy.from_hrc(Path(path.strip()), total=roots.get(name.strip(), DEFAULT))
         found.setdefault(name.strip(), []).append(tree)
     several = [name for name, trees in found.items() if len(trees) > 1]
     if several and (source.aggregated or source.tab):
-        msg = (
+        refuse(
             f"--hierarchy names {several[0]!r} twice: several hierarchies of a column need the "
             "records, not cells; link tables of one hierarchy each (csp.link)"
         )
-        raise InputError(msg)
     return found
 
 
 def split_names(text: str, option: str) -> tuple[str, ...]:
-    """Column names of a list with commas.
-
-    Raises
-    ------
-    InputError
-        If a name is empty.
-    """
+    """Column names of a list with commas; an empty name is refused."""
     names = tuple(name.strip() for name in text.split(","))
     if "" in names:
-        msg = f"{option} {text!r} has an empty name; write it like Size,Region"
-        raise InputError(msg)
+        refuse(f"{option} {text!r} has an empty name; write it like Size,Region")
     return names
 
 
@@ -285,24 +231,19 @@ def read_rules(
     """Rules of a text, and how many of the largest contributions they look at (5 at least).
 
     The file of cells has the encoding of the data, if that is declared. With `named`, MAN(...)
-    may also speak of cells that a-priori information names.
-
-    Raises
-    ------
-    InputError
-        If the text cannot be read, or only one of MAN(...) and a file of cells is given.
+    may also speak of cells that a-priori information names; otherwise it needs the file.
     """
     if primary is None and not named and re.search(r"\bMAN\s*\(", text, re.IGNORECASE):
-        msg = "MAN(...) is for cells named by hand; name them in a file (--primary or --apriori)"
-        raise InputError(msg)
+        refuse("MAN(...) is for cells named by hand; name them in a file (--primary or --apriori)")
     labels: list[tuple[str, ...]] = []
     if primary is not None:
         declared = None if is_parquet(primary) else encoding
         columns = read_columns(TextFile(primary, encoding=declared), by).arrays
         labels = list(zip(*(text_codes(column) for column in columns), strict=True))
         if not labels:
-            msg = f"{str(primary)!r} names no cells; give one row per cell, or leave out --primary"
-            raise InputError(msg)
+            refuse(
+                f"{str(primary)!r} names no cells; give one row per cell, or leave out --primary"
+            )
     rule = parse_rules(text, manual=labels)
     parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
     needed = [int(part.n) for part in parts if isinstance(part, Dominance)]
@@ -316,19 +257,10 @@ def is_jj(path: Path) -> bool:
 
 
 def read_pattern(path: Path | None, problem: Problem) -> NDArray[np.bool_]:
-    """Suppressed cells of a problem that came from a JJ file.
+    """Suppressed cells (status u, x or w) of a problem that came from a JJ file.
 
-    Parameters
-    ----------
-    path : Path or None
-        A file with columns id and status, or a JJ file with the same ids. None takes the status
-        of the problem itself.
-    problem : Problem
-
-    Returns
-    -------
-    (n,) bool
-        True where the status is u, x or w.
+    The file has columns id and status, or is a JJ file with the same ids; without one the status of
+    the problem itself counts.
 
     Raises
     ------
@@ -344,24 +276,20 @@ def read_pattern(path: Path | None, problem: Problem) -> NDArray[np.bool_]:
     else:
         columns = read_columns(path, ["id", "status"]).arrays
         codes, letters = text_codes(columns[0]), text_codes(columns[1])
-    place = {label[0]: i for i, label in enumerate(problem.table.labels)}
-    status = [""] * len(place)
-    first: dict[str, int] = {}
+    ids = [label[0] for label in problem.table.labels]
+    known = set(ids)
+    status: dict[str, str] = {}
     for row, (code, letter) in enumerate(zip(codes, letters, strict=True), start=1):
         where = f"{str(path)!r}, row {row}"
-        if code not in place:
-            msg = f"{where}: no cell has id {code!r}"
-            raise InputError(msg)
-        if code in first:
-            msg = f"{where}: id {code!r} already stands in row {first[code]}; name each cell once"
-            raise InputError(msg)
+        if code not in known:
+            refuse(f"{where}: no cell has id {code!r}")
+        if code in status:
+            first = list(status).index(code) + 1
+            refuse(f"{where}: id {code!r} already stands in row {first}; name each cell once")
         if letter not in STATUS:
-            msg = f"{where}: status {letter!r} of id {code!r} is not one of {', '.join(STATUS)}"
-            raise InputError(msg)
-        first[code] = row
-        status[place[code]] = letter
-    if len(first) < len(place):
-        code = next(code for code in place if code not in first)
-        msg = f"{str(path)!r} has no row for cell id {code!r}; it must name every cell"
-        raise InputError(msg)
-    return as_pattern(problem.table, status)
+            refuse(f"{where}: status {letter!r} of id {code!r} is not one of {', '.join(STATUS)}")
+        status[code] = letter
+    for code in ids:
+        if code not in status:
+            refuse(f"{str(path)!r} has no row for cell id {code!r}; it must name every cell")
+    return as_pattern(problem.table, [status[code] for code in ids])

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from cellveil.front import refuse
 from cellveil.io.excel import check_excel, write_workbook
 from cellveil.io.files import Columns, write_columns
-from csp.errors import InputError
 from csp.formats.apriori import Statement, write_apriori
 from csp.formats.files import Together
 from csp.protection import Protected
 from csp.rules.base import is_count_table
 
-__all__ = ["FORMATS", "check_form", "form_of", "write_result"]
+__all__ = ["FORMATS", "check_form", "form_of", "timeless", "write_result"]
 
 FORMATS = {
     "csv": ".csv",
@@ -44,38 +44,22 @@ def form_of(path: Path) -> str:
 def check_form(
     form: str, names: Sequence[str], *, intervals: bool = False, structure: str | None = None
 ) -> None:
-    """Refuse, before any work, what a form cannot hold.
-
-    Parameters
-    ----------
-    form : key of `FORMATS`
-    names : sequence of str
-        Dimensions of the table.
-    intervals : bool
-        Whether intervals are wanted.
-    structure : str, optional
-        Identifier of the dataflow, for SDMX.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse, before any work, what a form cannot hold of dimensions, intervals and SDMX."""
     if form == "xlsx":
         check_excel()
     if intervals and form in _FOREIGN:
-        msg = f"a file {FORMATS[form]} has no place for intervals; leave --intervals out"
-        raise InputError(msg)
+        refuse(f"a file {FORMATS[form]} has no place for intervals; leave --intervals out")
     taken = {
         "sdmx": ("STRUCTURE", "STRUCTURE_ID", "ACTION", "OBS_VALUE", "OBS_STATUS", "CONF_STATUS"),
         "sdctable": ("Freq", "sdcStatus"),
     }
     clash = [name for name in names if name in taken.get(form, ())]
     if clash:
-        msg = f"a file {FORMATS[form]} has a column {clash[0]!r} of its own; rename that dimension"
-        raise InputError(msg)
+        refuse(
+            f"a file {FORMATS[form]} has a column {clash[0]!r} of its own; rename that dimension"
+        )
     if structure is not None and not _STRUCTURE.fullmatch(structure):
-        msg = f"structure {structure!r} is not AGENCY:ID(VERSION), such as ESTAT:NAMA(1.0)"
-        raise InputError(msg)
+        refuse(f"structure {structure!r} is not AGENCY:ID(VERSION), such as ESTAT:NAMA(1.0)")
 
 
 def write_result(
@@ -102,28 +86,9 @@ def write_result(
     * .sdmx.csv: SDMX-CSV 2.0. OBS_STATUS is A, or Q where the value is left out; CONF_STATUS is F
       (free), or C (confidential), or with `reveal` D where suppression is secondary.
 
-    Parameters
-    ----------
-    path : Path
-    protected : Protected
-    columns : mapping of str to column
-        From `cellveil.io.files.result_columns`, with the same `reveal`; the rows of one table of
-        linked ones, if `part`.
-    form : key of `FORMATS`, optional
-        By default that of the name.
-    reveal : bool
-        Show suppressed values, and which cells are sensitive.
-    structure : str, optional
-        Dataflow of SDMX; by default CELLVEIL:NAME(1.0), after the file.
-    part : bool
-        A workbook has no cross table then.
-    files : Together, optional
-        Files that appear together.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written, or cannot hold the table.
+    Columns are from `cellveil.io.files.result_columns`, with the same `reveal`; the rows of one
+    table of linked ones, if `part`. By default the form is that of the name, and the dataflow
+    (`structure`) CELLVEIL:NAME(1.0), after the file.
 
     References
     ----------
@@ -135,51 +100,37 @@ def write_result(
     names = list(columns)[: list(columns).index("value")]
     check_form(form, names, intervals="lower" in columns, structure=structure)
     if form == "xlsx":
-        facts = {k: v for k, v in protected.summary(reveal=reveal).items() if k != "seconds"}
+        facts = timeless(protected, reveal=reveal)
         write_workbook(path, protected, columns, facts, reveal=reveal, part=part, files=files)
-    elif form == "apriori":
+        return
+    if form == "apriori":
         rows = zip(*(columns[name] for name in names), columns["published"], strict=True)
         lines = [Statement(tuple(row[:-1]), "u") for row in rows if not row[-1]]
         write_apriori(path, lines, files=files)
-    elif form == "argus":
-        write_columns(path, _sbs(columns, names), files, header=False)
+        return
+    values, letters, n = columns["value"], columns["status"], len(columns["value"])
+    codes = {name: columns[name] for name in names}
+    if form == "argus":
+        columns = codes | {"value": values, "N": [None] * n, "Status": [_SBS[s] for s in letters]}
     elif form == "sdctable":
         value = "Freq" if is_count_table(protected.table) else "value"
-        write_columns(path, _dims(columns, names) | {
-            value: columns["value"], "sdcStatus": columns["status"],
-        }, files)  # fmt: skip
+        columns = codes | {value: values, "sdcStatus": letters}
     elif form == "sdmx":
-        write_columns(
-            path, _sdmx(columns, names, structure or _structure(path), reveal=reveal), files
-        )
-    else:
-        write_columns(path, columns, files)
-
-
-def _dims(columns: Mapping[str, Sequence[Any]], names: Sequence[str]) -> Columns:
-    return {name: columns[name] for name in names}
-
-
-def _sbs(columns: Columns, names: Sequence[str]) -> Columns:
-    status = [_SBS[letter] for letter in columns["status"]]
-    return _dims(columns, names) | {
-        "value": columns["value"], "N": [None] * len(status), "Status": status,
-    }  # fmt: skip
-
-
-def _sdmx(columns: Columns, names: Sequence[str], structure: str, *, reveal: bool) -> Columns:
-    n = len(columns["value"])
-    free = {"s": "F", "z": "F"}
-    hidden = {"u": "C", "x": "D" if reveal else "C"}
-    return (
-        {"STRUCTURE": ["dataflow"] * n, "STRUCTURE_ID": [structure] * n, "ACTION": ["I"] * n}
-        | _dims(columns, names)
-        | {
-            "OBS_VALUE": columns["value"],
-            "OBS_STATUS": ["Q" if value is None else "A" for value in columns["value"]],
-            "CONF_STATUS": [(free | hidden)[letter] for letter in columns["status"]],
+        told = {"s": "F", "z": "F", "u": "C", "x": "D" if reveal else "C"}
+        dataflow = [structure or _structure(path)] * n
+        columns = {"STRUCTURE": ["dataflow"] * n, "STRUCTURE_ID": dataflow, "ACTION": ["I"] * n}
+        columns |= codes | {
+            "OBS_VALUE": values,
+            "OBS_STATUS": ["Q" if value is None else "A" for value in values],
+            "CONF_STATUS": [told[letter] for letter in letters],
         }
-    )
+    write_columns(path, columns, files, header=form != "argus")
+
+
+def timeless(protected: Protected, *, reveal: bool) -> dict[str, Any]:
+    """Summary of a table without times: the same run gives the same bytes."""
+    summary = protected.summary(reveal=reveal)
+    return {name: value for name, value in summary.items() if name != "seconds"}
 
 
 def _structure(path: Path) -> str:

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 from zipfile import BadZipFile, ZipFile
 
+from cellveil.front import refuse
 from cellveil.io.excel import check_excel
 from csp.errors import CellveilError, InputError
 from csp.formats.reading import MAX_BYTES, regular_file
 from csp.tables.columns import check_names
 
-__all__ = ["is_workbook", "read_sheet"]
+__all__ = ["is_workbook", "read_sheet", "records_of"]
 
 MOST_ROWS = 2**20
 """Rows of a sheet of Excel; a damaged file may claim a thousand times more."""
@@ -41,24 +42,10 @@ def read_sheet(
     """Read the columns of a sheet of records: names in its first row, then one record per row.
 
     Formulas count as the values that were saved with them. A number among codes is its shortest
-    text (2021, not 2021.0), a date is ISO text, an empty cell is missing.
-
-    Parameters
-    ----------
-    path : Path
-        .xlsx or .xlsm, read with openpyxl.
-    sheet : str, optional
-        May be left out where there is one sheet.
-    names : sequence of str, optional
-        Columns wanted; all by default.
-    numbers : collection of str
-        Columns whose numbers stay numbers: Excel keeps them as floats, so that ``decimals=`` can
-        take the error of computing off, as it does for a data frame.
-
-    Returns
-    -------
-    dict of str to list
-        Text, None, and in columns of `numbers` also int and float.
+    text (2021, not 2021.0), a date is ISO text, an empty cell is missing (None). In columns of
+    `numbers` numbers stay numbers: Excel keeps them as floats, so that ``decimals=`` can take the
+    error of computing off, as it does for a data frame. The sheet may be left out where there is
+    one; all columns are read by default.
 
     Raises
     ------
@@ -77,14 +64,21 @@ def read_sheet(
     wanted = [(name, head.index(name)) for name in dict.fromkeys(names or head)]
     found = {}
     for name, place in wanted:
-        column = [row[place] if place < len(row) else None for row in rows]
+        column, at = (row[place] if place < len(row) else None for row in rows), _letters(place)
         found[name] = [
-            _value(item, number=name in numbers, where=f"{where}, cell {_letters(place)}{i}")
+            _value(item, number=name in numbers, where=f"{where}, cell {at}{i}")
             for i, item in enumerate(column, 2)
         ]
     if any(None in column for column in found.values()):
         _check_formulas(path, title, where, dict(wanted), found)
     return found
+
+
+def records_of(data: Path, numbers: Collection[str | None] = (), sheet: str | None = None) -> Any:
+    """Return records as `csp.inspect` takes them: the path, or the columns of a workbook."""
+    if not is_workbook(data):
+        return data
+    return read_sheet(data, sheet, numbers=[name for name in numbers if name is not None])
 
 
 @contextmanager
@@ -99,8 +93,7 @@ def _opened(path: Path, *, saved: bool) -> Iterator[Any]:
     try:
         with ZipFile(place) as parts:
             if sum(part.file_size for part in parts.infolist()) > MAX_BYTES:
-                msg = f"{str(path)!r} unpacks to more than {MAX_BYTES} bytes; save it as .csv"
-                raise InputError(msg)
+                refuse(f"{str(path)!r} unpacks to more than {MAX_BYTES} bytes; save it as .csv")
         with closing(
             load_workbook(place, read_only=True, data_only=saved, keep_links=False)
         ) as book:
@@ -124,11 +117,9 @@ def _sheet(book: Any, path: Path, sheet: str | None) -> Any:
         return book.worksheets[0]
     listed = ", ".join(map(repr, titles))
     if sheet is None:
-        msg = f"{str(path)!r} has the sheets {listed}; say which one with --sheet"
-        raise InputError(msg)
+        refuse(f"{str(path)!r} has the sheets {listed}; say which one with --sheet")
     if sheet not in titles:
-        msg = f"{str(path)!r} has no sheet {sheet!r}; there are {listed}"
-        raise InputError(msg)
+        refuse(f"{str(path)!r} has no sheet {sheet!r}; there are {listed}")
     return book.worksheets[titles.index(sheet)]
 
 
@@ -136,8 +127,7 @@ def _records(page: Any, where: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return names of the columns, and the rows below them."""
 
     def fail(why: str) -> NoReturn:
-        msg = f"{where}: {why}; a sheet of records has names of columns in row 1, then one a row"
-        raise InputError(msg)
+        refuse(f"{where}: {why}; a sheet of records has names of columns in row 1, then one a row")
 
     page.reset_dimensions()  # what other programs write there is not always true
     rows = [tuple(row) for row in islice(page.iter_rows(values_only=True), MOST_ROWS + 1)]
@@ -175,26 +165,23 @@ def _value(item: Any, *, number: bool, where: str) -> Any:
         return None
     if isinstance(item, str):
         if item in _ERRORS:
-            msg = f"{where} holds the error {item}; correct it in the sheet"
-            raise InputError(msg)
+            refuse(f"{where} holds the error {item}; correct it in the sheet")
         return item
     if isinstance(item, bool):
         return "TRUE" if item else "FALSE"
     if isinstance(item, (int, float)):
         if not isfinite(item):
-            msg = f"{where} holds a number that is not finite; correct it in the sheet"
-            raise InputError(msg)
+            refuse(f"{where} holds a number that is not finite; correct it in the sheet")
         if number:
             return item
         return str(int(item)) if item == int(item) else repr(item)
-    if isinstance(item, datetime):
-        return item.date().isoformat() if item.time() == time() else item.isoformat()
-    if isinstance(item, (date, time)):
+    if isinstance(item, datetime) and item.time() == time():
+        return item.date().isoformat()
+    if isinstance(item, (date, time)):  # a datetime is a date
         return item.isoformat()
     if isinstance(item, timedelta):
         return str(item)
-    msg = f"{where} holds {type(item).__name__}, which is not text, a number or a date"
-    raise InputError(msg)
+    refuse(f"{where} holds {type(item).__name__}, which is not text, a number or a date")
 
 
 def _check_formulas(
@@ -210,11 +197,10 @@ def _check_formulas(
                 if i >= len(found[name]) or found[name][i] is not None or place >= len(row):
                     continue
                 if row[place].data_type == "f":
-                    msg = (
+                    refuse(
                         f"{where}, cell {_letters(place)}{i + 2} holds a formula without a saved "
                         "value; open the file in a spreadsheet and save it"
                     )
-                    raise InputError(msg)
 
 
 def _letters(place: int) -> str:

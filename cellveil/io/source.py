@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cellveil.front import refuse
 from cellveil.io.sheets import is_workbook
-from csp.errors import InputError
 from csp.tables.columns import TextFile
 
 __all__ = ["Source"]
@@ -48,11 +48,10 @@ class Source:
     def __post_init__(self) -> None:
         clash = [name for name in self.by if name in RESERVED]
         if clash:
-            msg = (
+            refuse(
                 f"the result has a column {clash[0]!r} of its own; rename that dimension "
                 f"(names in use: {', '.join(RESERVED)})"
             )
-            raise InputError(msg)
         if self.aggregated:
             micro = {
                 "--contributor": self.contributor, "--weight": self.weight,
@@ -63,8 +62,7 @@ class Source:
                 micro, "--aggregated data has one row per cell, not one per record; leave out"
             )
             if self.value is None:
-                msg = "--aggregated needs --value: the column that holds the cells"
-                raise InputError(msg)
+                refuse("--aggregated needs --value: the column that holds the cells")
         else:
             cells = {
                 "--count": self.count, "--top": self.top, "--absent-zero": self.absent_zero,
@@ -79,23 +77,24 @@ class Source:
                 }
                 self._refuse(numbers, "without --value records are counted; leave out")
         if self.rda is not None and self.text is not None and not self.text.plain:
-            msg = "--rda says how the data is written; leave out --sep, --decimal, --encoding, --na"
-            raise InputError(msg)
+            refuse(
+                "--rda says how the data is written; leave out --sep, --decimal, --encoding, --na"
+            )
         if self.rda is not None and self.memory is not None:
-            msg = "--memory is for .csv and .parquet files; convert the data, or leave it out"
-            raise InputError(msg)
+            refuse("--memory is for .csv and .parquet files; convert the data, or leave it out")
         if self.sheet is not None and not is_workbook(self.data):
-            msg = f"--sheet is for Excel workbooks; {str(self.data)!r} has no sheets: leave it out"
-            raise InputError(msg)
+            refuse(
+                f"--sheet is for Excel workbooks; {str(self.data)!r} has no sheets: leave it out"
+            )
         if is_workbook(self.data) and (self.memory or not (self.text is None or self.text.plain)):
-            msg = (
+            refuse(
                 "a workbook is read as it is; leave out --memory, --sep, --decimal, --encoding and "
                 "--na"
             )
-            raise InputError(msg)
         if self.rda is None and self.data.name.lower().endswith((".asc", ".asc.gz", ".tab")):
-            msg = f"{str(self.data)!r} does not name its columns; name its record layout with --rda"
-            raise InputError(msg)
+            refuse(
+                f"{str(self.data)!r} does not name its columns; name its record layout with --rda"
+            )
 
     @property
     def tab(self) -> bool:
@@ -106,5 +105,4 @@ class Source:
     def _refuse(options: dict[str, Any], why: str) -> None:
         given = [name for name, option in options.items() if option]
         if given:
-            msg = f"{why} {', '.join(given)}"
-            raise InputError(msg)
+            refuse(f"{why} {', '.join(given)}")

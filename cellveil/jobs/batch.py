@@ -5,38 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from cellveil.front import refuse
 from cellveil.jobs.batch_lines import Batch, read_lines
-from csp.errors import InputError
 from csp.formats.layout import read_metadata
 
-__all__ = ["is_batch", "read_batch"]
+__all__ = ["read_batch"]
 
 MANUAL = 20
 """Percent that τ-ARGUS keeps cells apart that are unsafe by hand, if no MAN says otherwise."""
 
 
-def is_batch(path: Path) -> bool:
-    """Whether a name is that of a τ-ARGUS batch file."""
-    return path.suffix.lower() == ".arb"
-
-
 def read_batch(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Read a batch file as the sections of a job.
+    """Read a batch file as the sections of a job, and what is done otherwise than it says.
 
     All tables of the file are protected together, whether their suppression is linked or not, by
-    the exact method: GH, MOD, NET and OPT alike find a safe pattern, which is audited. Files that
-    are named with a folder of another machine are looked for beside the batch file.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    sections : dict
-        As a job in TOML holds them; paths are seen from the folder of the batch file.
-    notes : tuple of str
-        What is done otherwise than the file says, line by line.
+    the exact method: GH, MOD, NET and OPT alike find a safe pattern, which is audited. Paths are
+    seen from the folder of the batch file; files that are named with a folder of another machine
+    are looked for beside it.
 
     Raises
     ------
@@ -57,29 +42,26 @@ def _sections(batch: Batch) -> dict[str, Any]:
     name = batch.path.name
     if not (batch.tables and batch.read):
         lacking = "<READMICRODATA> or <READTABLE>" if batch.tables else "<SPECIFYTABLE>"
-        msg = f"{name} has no {lacking}; nothing would be protected"
-        raise InputError(msg)
+        refuse(f"{name} has no {lacking}; nothing would be protected")
     if not batch.suppressed:
-        msg = f"{name} has no <SUPPRESS>, and a table is published suppressed or not at all; add it"
-        raise InputError(msg)
+        refuse(
+            f"{name} has no <SUPPRESS>, and a table is published suppressed or not at all; add it"
+        )
     done = {number for number, _ in batch.suppressed}
     left = [i for i in range(1, len(batch.tables) + 1) if i not in done and 0 not in done]
     if left:
-        msg = f"{name}: table {left[0]} is not suppressed; add <SUPPRESS> OPT({left[0]},10)"
-        raise InputError(msg)
+        refuse(f"{name}: table {left[0]} is not suppressed; add <SUPPRESS> OPT({left[0]},10)")
     if len(batch.tables) > 1 and 0 not in done:
         batch.notes.append(f"{name}: tables of the same response are protected together, as linked")
     if len(batch.folders) > 1:
-        msg = f"{name}: tables go to the folders {', '.join(batch.folders)}; name one for all"
-        raise InputError(msg)
+        refuse(f"{name}: tables go to the folders {', '.join(batch.folders)}; name one for all")
     layout = read_metadata(batch.path.parent / batch.data["layout"])
     frequency = layout.flagged("FREQUENCY")
     rules, weighted = _rules(batch, stated=bool(layout.flagged("STATUS")))
     if weighted:
         weight = layout.flagged("WEIGHT")
         if not weight:
-            msg = f"{name}: WGT(1), but the layout has no <WEIGHT>"
-            raise InputError(msg)
+            refuse(f"{name}: WGT(1), but the layout has no <WEIGHT>")
         batch.data["weight"] = weight[0]
     tables = []
     for number, table in enumerate(batch.tables, 1):
@@ -89,8 +71,7 @@ def _sections(batch: Batch) -> dict[str, Any]:
             keys["value"] = table.value
         elif batch.kind == "table":
             if not frequency:
-                msg = f"{table.where}: frequencies, but the layout has no <FREQUENCY>"
-                raise InputError(msg)
+                refuse(f"{table.where}: frequencies, but the layout has no <FREQUENCY>")
             keys["value"] = frequency[0]
         tables.append(keys)
     section: dict[str, Any] = {
@@ -99,8 +80,7 @@ def _sections(batch: Batch) -> dict[str, Any]:
     }  # fmt: skip
     singles = {flag for _, flag in batch.suppressed if flag is not None}
     if len(singles) > 1:
-        msg = f"{name}: singletons are guarded in some tables only; write the same for all"
-        raise InputError(msg)
+        refuse(f"{name}: singletons are guarded in some tables only; write the same for all")
     if singles == {False}:
         section["rules"]["singletons"] = False
     if batch.time_limit is not None:
@@ -121,16 +101,14 @@ def _rules(batch: Batch, *, stated: bool) -> tuple[str, bool]:
         if named and not any(part.startswith("MAN") for part in parts):
             parts.append(f"MAN({MANUAL})")
         if not parts:
-            msg = f"{table.where}: no rule says what is sensitive; add <SAFETYRULE> P(10,1)"
-            raise InputError(msg)
+            refuse(f"{table.where}: no rule says what is sensitive; add <SAFETYRULE> P(10,1)")
         found.setdefault(("|".join(parts), weighted), table.where)
     if len(found) > 1:
         (one, first), (two, second) = list(found.items())[:2]
-        msg = (
+        refuse(
             f"{first} and {second} have different rules, {one[0]} and {two[0]}; a job has one set: "
             "write a batch file for each"
         )
-        raise InputError(msg)
     return next(iter(found))
 
 
@@ -144,13 +122,11 @@ def _cost(batch: Batch) -> str:
             if "COSTVAR" in layout.variable(table.cost).flags:
                 kind = "value"  # of cells without one; the layout names the column of the others
         if kind is None:
-            msg = (
+            refuse(
                 f"{table.where}: cost {table.cost!r} is not known; leave it empty for the value, "
                 "write -2 for 1 a cell, or give costs in an a-priori file"
             )
-            raise InputError(msg)
         found.setdefault(kind, table.where)
     if len(found) > 1:
-        msg = f"{' and '.join(found.values())} have different costs; write the same for all"
-        raise InputError(msg)
+        refuse(f"{' and '.join(found.values())} have different costs; write the same for all")
     return next(iter(found))

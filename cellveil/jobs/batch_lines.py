@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from csp.errors import InputError
+from cellveil.front import refuse
 from csp.formats.apriori import SEPARATORS
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 
@@ -79,13 +79,7 @@ class Batch:
 
 
 def read_lines(path: Path) -> Batch:
-    """Read the verbs of a batch file, one after the other.
-
-    Raises
-    ------
-    InputError
-        As `cellveil.jobs.batch.read_batch`, for a single line.
-    """
+    """Read the verbs of a batch file, one after the other."""
     batch = Batch(path)
     text = read_text(path, windows=True, most=MAX_DESCRIPTION_BYTES)
     for number, raw in enumerate(text.split("\n"), 1):
@@ -95,8 +89,7 @@ def read_lines(path: Path) -> Batch:
         where = f"{path.name}, line {number}"
         found = _VERB.fullmatch(line)
         if found is None:
-            msg = f'{where}: a line must begin with a verb such as <OPENMICRODATA> "data.asc"'
-            raise InputError(msg)
+            refuse(f'{where}: a line must begin with a verb such as <OPENMICRODATA> "data.asc"')
         verb = {"APRIORY": "APRIORI"}.get(found[1].upper(), found[1].upper())
         if verb == "COMMENT":
             continue
@@ -107,8 +100,7 @@ def read_lines(path: Path) -> Batch:
             _VERBS[verb](batch, found[2].strip(), where)
         else:
             known = ", ".join([*_VERBS, *_SAID])
-            msg = f"{where}: {_REFUSED.get(verb, f'is not a verb; there are {known}')}"
-            raise InputError(msg)
+            refuse(f"{where}: {_REFUSED.get(verb, f'is not a verb; there are {known}')}")
     return batch
 
 
@@ -117,76 +109,63 @@ def read_lines(path: Path) -> Batch:
 
 def _open(batch: Batch, rest: str, where: str, kind: str) -> None:
     if batch.kind:
-        msg = f"{where}: a second file of data; write one batch file for each"
-        raise InputError(msg)
+        refuse(f"{where}: a second file of data; write one batch file for each")
     batch.kind, batch.data["file"] = kind, _near(batch.path, _name(rest, where))
     if kind == "table" and not batch.data["file"].lower().endswith(".tab"):
-        msg = f"{where}: {batch.data['file']!r} must end with .tab; rename it"
-        raise InputError(msg)
+        refuse(f"{where}: {batch.data['file']!r} must end with .tab; rename it")
 
 
 def _metadata(batch: Batch, rest: str, where: str) -> None:
     if not batch.kind:
-        msg = f"{where} stands before the data; open that first"
-        raise InputError(msg)
+        refuse(f"{where} stands before the data; open that first")
     batch.data["layout"] = _near(batch.path, _name(rest, where))
 
 
 def _specify(batch: Batch, rest: str, where: str) -> None:
     found = _TABLE.fullmatch(rest)
     if found is None or "layout" not in batch.data:
-        msg = (
+        refuse(
             f'{where}: a table is "Variable""Variable"|"Response"|"Shadow"|"Cost", after '
             "<OPENMETADATA>"
         )
-        raise InputError(msg)
     response, shadow, cost = ((found[i] or "").strip().strip('"') for i in (2, 3, 4))
     if shadow not in ("", response):
-        msg = (
+        refuse(
             f"{where}: shadow variable {shadow!r}; rules look at the response itself: protect a "
             f"table of {shadow!r}, and carry its pattern over with -o NAME.hst and --apriori"
         )
-        raise InputError(msg)
     power = (found[5] or "").strip()
     if power not in ("", "1"):
-        msg = f"{where}: costs to the power {power} are not known; leave it out"
-        raise InputError(msg)
+        refuse(f"{where}: costs to the power {power} are not known; leave it out")
     batch.tables.append(BatchTable(re.findall(r'"([^"]+)"', found[1]), response, cost, where))
 
 
 def _safety(batch: Batch, rest: str, where: str) -> None:
     if not batch.tables:
-        msg = f"{where} stands before <SPECIFYTABLE>; specify a table first"
-        raise InputError(msg)
+        refuse(f"{where} stands before <SPECIFYTABLE>; specify a table first")
     batch.tables[-1].rules = re.sub(r"\s", "", rest).upper()
 
 
 def _read(batch: Batch, rest: str, where: str, kind: str) -> None:
     if batch.kind != kind:
         other = "<OPENMICRODATA>" if kind == "records" else "<OPENTABLEDATA>"
-        msg = f"{where} is for data that {other} opened"
-        raise InputError(msg)
+        refuse(f"{where} is for data that {other} opened")
     if rest[:1] == "2":
-        msg = f"{where}: tables that do not add up are refused; correct the table and write 0"
-        raise InputError(msg)
+        refuse(f"{where}: tables that do not add up are refused; correct the table and write 0")
     batch.read = where
 
 
 def _apriori(batch: Batch, rest: str, where: str) -> None:
     found = _APRIORI.fullmatch(rest)
     if found is None:
-        msg = f'{where} is "FILE", table number, "separator", ignore errors (0 or 1), 0'
-        raise InputError(msg)
+        refuse(f'{where} is "FILE", table number, "separator", ignore errors (0 or 1), 0')
     table = _table(batch, int(found[2]), where)
     if found[5] == "1":
-        msg = f"{where}: trivial levels are not expanded; write a line for each cell, and 0"
-        raise InputError(msg)
+        refuse(f"{where}: trivial levels are not expanded; write a line for each cell, and 0")
     if found[3] not in SEPARATORS:
-        msg = f"{where}: separator {found[3]!r} is not ; , | or a tab"
-        raise InputError(msg)
+        refuse(f"{where}: separator {found[3]!r} is not ; , | or a tab")
     if "apriori" in table.keys:
-        msg = f"{where}: a second a-priori file of this table; join the two"
-        raise InputError(msg)
+        refuse(f"{where}: a second a-priori file of this table; join the two")
     table.keys["apriori"] = _near(batch.path, found[1].strip('"'))
     if found[4] != "0":
         table.keys["apriori_unknown"] = "skip"
@@ -195,22 +174,19 @@ def _apriori(batch: Batch, rest: str, where: str) -> None:
 def _suppress(batch: Batch, rest: str, where: str) -> None:
     found = _CALL.fullmatch(rest)
     if found is None:
-        msg = f"{where} is METHOD(table, ...), such as MOD(1,5,1,1,1)"
-        raise InputError(msg)
+        refuse(f"{where} is METHOD(table, ...), such as MOD(1,5,1,1,1)")
     method = found[1].upper()
     if method in _METHODS:
-        msg = (
+        refuse(
             f"{where}: {method} {_METHODS[method]}, and cellveil suppresses; take OPT, MOD, GH or "
             "NET"
         )
-        raise InputError(msg)
     given = [part.strip() for part in found[2].split(",")]
     numbers = [
         float(part) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", part) else None for part in given
     ]
     if any(n is None and part for n, part in zip(numbers, given, strict=True)):
-        msg = f"{where}: {found[2]!r} must be numbers with commas between them"
-        raise InputError(msg)
+        refuse(f"{where}: {found[2]!r} must be numbers with commas between them")
     number = int(numbers[0] or 0)
     if number:
         _table(batch, number, where)
@@ -219,23 +195,20 @@ def _suppress(batch: Batch, rest: str, where: str) -> None:
     most = {"GH": 3, "MOD": 7, "OPT": 1, "NET": 0}
     if method not in most or len(more) > most[method]:
         what = f"{len(numbers)} numbers" if method in most else "not a method"
-        msg = (
+        refuse(
             f"{where}: {found[0]!r}: {what}; write OPT(table,minutes), MOD(...), GH(...) or "
             "NET(table)"
         )
-        raise InputError(msg)
     if method == "GH":
         if more and more[0] not in (0, 100):
-            msg = (
+            refuse(
                 f"{where}: a priori bounds of {given[1]} percent are not obeyed; write 100, or set "
                 "what an outsider knows (lower, upper) in Python"
             )
-            raise InputError(msg)
         singles = bool(more[2]) if len(more) > 2 else None
     elif method == "MOD":
         if any(more[4:]):
-            msg = f"{where}: limits on the costs of margins are not obeyed; leave them out"
-            raise InputError(msg)
+            refuse(f"{where}: limits on the costs of margins are not obeyed; leave them out")
         singles = any(more[1:4]) if len(more) > 1 else None
         if more and more[0]:
             batch.notes.append(f"{where}: minutes for a subtable limit nothing here; see [solver]")
@@ -247,16 +220,13 @@ def _suppress(batch: Batch, rest: str, where: str) -> None:
 def _write(batch: Batch, rest: str, where: str) -> None:
     found = _WRITE.fullmatch(rest)
     if found is None:
-        msg = f'{where} is (table, type, options, "FILE"), such as (1,4,AS+,"safe.csv")'
-        raise InputError(msg)
+        refuse(f'{where} is (table, type, options, "FILE"), such as (1,4,AS+,"safe.csv")')
     table, kind = _table(batch, int(found[1]), where), int(found[2])
     if kind not in _FORMS:
-        msg = f"{where}: type {kind} {_FORM_REFUSED.get(kind, 'is not known; there are 1 to 4')}"
-        raise InputError(msg)
+        refuse(f"{where}: type {kind} {_FORM_REFUSED.get(kind, 'is not known; there are 1 to 4')}")
     options = re.sub(r"[\s|]", "", found[3].upper())
     if _OPTION.sub("", options):
-        msg = f"{where}: options {found[3].strip()!r} are not written like AS+SE-"
-        raise InputError(msg)
+        refuse(f"{where}: options {found[3].strip()!r} are not written like AS+SE-")
     if "SE+" in options:
         batch.notes.append(f"{where}: SE+: empty cells have their rows all the same")
     name = found[4].strip('"')
@@ -284,16 +254,14 @@ _VERBS: Mapping[str, Any] = {
 
 def _table(batch: Batch, number: int, where: str) -> BatchTable:
     if not 1 <= number <= len(batch.tables):
-        msg = f"{where}: table {number}, but {len(batch.tables)} are specified before this line"
-        raise InputError(msg)
+        refuse(f"{where}: table {number}, but {len(batch.tables)} are specified before this line")
     return batch.tables[number - 1]
 
 
 def _name(rest: str, where: str) -> str:
     found = _FILE.fullmatch(rest)
     if found is None:
-        msg = f'{where} needs the name of a file, such as "data.asc"'
-        raise InputError(msg)
+        refuse(f'{where} needs the name of a file, such as "data.asc"')
     return found[1] or found[2] or ""
 
 

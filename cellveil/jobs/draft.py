@@ -1,4 +1,4 @@
-"""A job made of what an inspection found: it runs as it stands."""
+"""Texts of jobs: of what an inspection found, of a batch file, of what was chosen on the page."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from csp.rules.inspection import Inspection
-from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["draft", "offered", "rebased"]
+__all__ = ["draft", "job_text"]
 
-
-def offered(data: Any, found: Inspection) -> dict[str, Hierarchy]:
-    """Hierarchies of the nested columns that were found, by dimension."""
-    return {name: Hierarchy.from_columns(data, chain) for name, chain in found.hierarchies.items()}
+_PATHS = ("file", "layout", "apriori", "folder")
 
 
 def draft(
@@ -27,55 +23,34 @@ def draft(
     options: Mapping[str, str | None],
     hierarchies: Mapping[str, Path],
 ) -> str:
-    """Text of a job.
-
-    Parameters
-    ----------
-    found : Inspection
-    data : Path
-        The records.
-    folder : Path
-        Where the job will stand; paths in it are seen from there.
-    rules : str
-    options : mapping of str to str or None
-        Further keys of [data], such as value.
-    hierarchies : mapping of str to Path
-        Hierarchy file of each dimension that has one.
-    """
-    lines = ["[data]", f"file = {_text(_seen(data, folder))}"]
-    lines += [f"{key} = {_text(value)}" for key, value in options.items() if value is not None]
-    if hierarchies:
-        lines += ["", "[hierarchies]"]
-        lines += [f"{_key(n)} = {_text(_seen(p, folder))}" for n, p in hierarchies.items()]
-    for table in found.tables:
-        by = ", ".join(_text(name) for name in table.by)
-        lines += ["", "[[table]]", f"by = [{by}]  # {table.cells:,} cells without hierarchies"]
-    lines += ["", "[rules]", f"sensitive = {_text(rules)}"]
-    if found.tables and rules in found.tables[0].sensitive:
-        counts = ", ".join(str(table.sensitive[rules]) for table in found.tables)
-        lines[-1] += f"  # marks {counts} cells"
-    lines += ["", "[output]", 'folder = "published"', "report = true", ""]
-    return "\n".join(lines)
+    """Text of a job that will stand in `folder`; `options` are further keys of [data]."""
+    given = {key: value for key, value in options.items() if value is not None}
+    notes = [
+        f"{' x '.join(table.by)}: {table.cells:,} cells without hierarchies, "
+        f"{table.sensitive[rules]:,} of them marked"
+        for table in found.tables
+    ]
+    sections = {
+        "data": {"file": str(data.resolve())} | given,
+        "hierarchies": {name: str(path.resolve()) for name, path in hierarchies.items()},
+        "table": [{"by": list(table.by)} for table in found.tables],
+        "rules": {"sensitive": rules},
+        "output": {"folder": "published", "report": True},
+    }
+    return job_text(sections, notes, folder, folder)
 
 
-def rebased(sections: Mapping[str, Any], notes: Sequence[str], old: Path, folder: Path) -> str:
-    """Text of a job from its sections.
+def job_text(sections: Mapping[str, Any], notes: Sequence[str], old: Path, folder: Path) -> str:
+    """Text of a job from its sections, as `cellveil.jobs.keys.checked` takes them.
 
-    Parameters
-    ----------
-    sections : mapping
-        As `cellveil.jobs.keys.checked` takes them.
-    notes : sequence of str
-        Comments above.
-    old, folder : Path
-        Where paths in the sections are seen from, and where they will be.
+    Notes are comments above. Paths in the sections are seen from `old`, and will be from `folder`.
     """
     lines = [f"# {note}" for note in notes]
     for name, section in sections.items():
         for one in section if isinstance(section, list) else [section] if section else []:
             lines += ["", f"[[{name}]]" if isinstance(section, list) else f"[{name}]"]
             for key, value in one.items():
-                path = key in ("file", "layout", "apriori", "folder")
+                path = name == "hierarchies" or key in _PATHS
                 lines.append(
                     f"{_key(key)} = {_value(_seen(old / value, folder) if path else value)}"
                 )

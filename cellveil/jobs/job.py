@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cellveil.front import refuse
 from cellveil.io.inputs import read_rules, text_file
 from cellveil.io.source import Source
-from cellveil.jobs.batch import is_batch, read_batch
+from cellveil.jobs.batch import read_batch
 from cellveil.jobs.keys import DATA, checked
 from csp.errors import InputError
+from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 from csp.mechanism import Mechanism
 
 __all__ = ["Job", "TableJob", "naming", "read_job"]
+
+_AS_GIVEN = (
+    *("value", "contributor", "weight", "aggregated", "count", "negative", "decimals", "missing"),
+    *("absent_zero", "memory", "empty", "apriori_unknown", "sheet"),
+)
+"""Keys of [data] that a source takes as they are."""
 
 _NAME = re.compile(r"[^\w.+ -]")
 
@@ -32,33 +41,15 @@ class TableJob:
     def of(self) -> tuple[Any, ...]:
         """Equal for tables over the same records and values, which share cells."""
         s = self.source
-        return (
-            s.data,
-            s.sheet,
-            s.value,
-            s.contributor,
-            s.weight,
-            s.aggregated,
-            s.negative,
-            s.missing,
-        )
+        columns = (s.value, s.contributor, s.weight)
+        return (s.data, s.sheet, columns, s.aggregated, s.negative, s.missing)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a job file asks for.
+    """What a job file asks for: sections as they were written.
 
-    Attributes
-    ----------
-    path : Path
-    tables : tuple of TableJob
-    rules : mapping
-        The section as it was written; see `mechanism`.
-    solver : mapping
-        Arguments of `Mechanism.protect`.
-    output : mapping
-    notes : tuple of str
-        What is done otherwise than a batch file says.
+    Notes say what is done otherwise than a batch file says.
     """
 
     path: Path
@@ -115,18 +106,19 @@ def read_job(path: Path) -> Job:
         If the file cannot be read or is not TOML, or for a wrong section, key or value: file,
         section and key are named.
     """
-    raw, notes = read_batch(path) if is_batch(path) else (_toml(path), ())
+    batch = path.suffix.lower() == ".arb"
+    raw, notes = read_batch(path) if batch else (_toml(path), ())
     where = path.name
     given = checked(raw, where)
     tables: list[TableJob] = []
     for number, one in enumerate(given["table"], 1):
         name = one.get("name", "-".join(one["by"]))
         if _NAME.search(name) or name.startswith("."):
-            msg = f"{where}, table {number}: name {name!r} cannot be that of a file; use letters"
-            raise InputError(msg)
+            refuse(f"{where}, table {number}: name {name!r} cannot be that of a file; use letters")
         if name in [table.name for table in tables]:
-            msg = f"{where}, table {number}: there are two tables {name!r}; give each its own name"
-            raise InputError(msg)
+            refuse(
+                f"{where}, table {number}: there are two tables {name!r}; give each its own name"
+            )
         with naming(where, name):
             tables.append(TableJob(name, _source(path.parent, given, one)))
     job = Job(path, tuple(tables), given["rules"], given["solver"], given["output"], notes)
@@ -138,11 +130,8 @@ def read_job(path: Path) -> Job:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        msg = f"{str(path)!r} cannot be read: {error.strerror}"
-        raise InputError(msg) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(read_text(path, most=MAX_DESCRIPTION_BYTES))
+    except tomllib.TOMLDecodeError as error:
         msg = f"{str(path)!r} is not a TOML file: {error}"
         raise InputError(msg) from error
 
@@ -151,40 +140,33 @@ def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> S
     own = {key.name for key in DATA}
     data = {**given["data"], **{k: v for k, v in one.items() if k in own}}
     if "file" not in data:
-        msg = 'no data; add file = "..." to [data] or to the table'
-        raise InputError(msg)
+        refuse('no data; add file = "..." to [data] or to the table')
     by = tuple(one["by"])
-    unknown = [name for name in given["totals"] if not any(name in t["by"] for t in given["table"])]
-    unknown += [
-        name for name in given["hierarchies"] if not any(name in t["by"] for t in given["table"])
-    ]
+    dimensions = {name for table in given["table"] for name in table["by"]}
+    unknown = [n for n in (*given["totals"], *given["hierarchies"]) if n not in dimensions]
     if unknown:
-        msg = f"{unknown[0]!r} of [hierarchies] or [totals] is not a dimension of any table"
-        raise InputError(msg)
+        refuse(f"{unknown[0]!r} of [hierarchies] or [totals] is not a dimension of any table")
     path = folder / data["file"]
-    rda = data.get("layout")
     missing = data.get("not_available")
-    _, looked_at = read_rules(_without_hand(given["rules"]["sensitive"]), None, by)
-    return Source(
-        path, by, data.get("value"), data.get("contributor"), data.get("weight"),
-        tuple(
-            f"{n}={folder / f}"
-            for n, files in given["hierarchies"].items() if n in by
-            for f in ([files] if isinstance(files, str) else files)
-        ),
-        None if rda is None else folder / rda, data.get("aggregated", False), data.get("count"),
-        tuple(data.get("top", ())), data.get("negative", "error"), data.get("decimals"),
-        tuple(f"{n}={c}" for n, c in given["totals"].items() if n in by), data.get("missing"),
-        looked_at,
-        text_file(
+    files: dict[str, Any] = {
+        "rda": folder / data["layout"] if "layout" in data else None,
+        "apriori": folder / data["apriori"] if "apriori" in data else None,
+        "text": text_file(
             path, data.get("separator"), data.get("decimal"), data.get("encoding"),
             None if missing is None else ",".join(missing),
         ),
-        data.get("absent_zero", False), str(data.get("tolerance", 0)), data.get("memory"),
-        data.get("empty"),
-        None if "apriori" not in data else folder / data["apriori"],
-        data.get("apriori_unknown", "error"),
-        sheet=data.get("sheet"),
+        "hierarchy": tuple(
+            f"{name}={folder / file}"
+            for name, trees in given["hierarchies"].items() if name in by
+            for file in ([trees] if isinstance(trees, str) else trees)
+        ),
+    }  # fmt: skip
+    _, looked_at = read_rules(_without_hand(given["rules"]["sensitive"]), None, by)
+    return Source(
+        path, by, keep=looked_at, top=tuple(data.get("top", ())),
+        tolerance=str(data.get("tolerance", 0)),
+        total=tuple(f"{n}={code}" for n, code in given["totals"].items() if n in by),
+        **files, **{key: data[key] for key in _AS_GIVEN if key in data},
     )  # fmt: skip
 
 
@@ -194,20 +176,15 @@ def _without_hand(rules: str) -> str:
     return "|".join(parts) or "FREQ(1,0)"
 
 
-class naming:
-    """Context in which an error names the job and the table, and keys instead of options."""
-
-    def __init__(self, *places: str) -> None:
-        self._place = ", table ".join(places)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, InputError):
-            words = re.sub(r"--([a-z][a-z-]*)", lambda m: _key(m[1]), str(error))
-            msg = f"{self._place}: {words}"
-            raise InputError(msg) from error
+@contextmanager
+def naming(*places: str) -> Iterator[None]:
+    """Name the job and the table in an error, and keys instead of options."""
+    try:
+        yield
+    except InputError as error:
+        words = re.sub(r"--([a-z][a-z-]*)", lambda m: _key(m[1]), str(error))
+        msg = f"{', table '.join(places)}: {words}"
+        raise InputError(msg) from error
 
 
 def _key(option: str) -> str:

@@ -7,26 +7,17 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from cellveil.front import refuse
 from cellveil.io.results import FORMATS
-from csp.errors import InputError
 
 __all__ = ["SECTIONS", "Key", "checked", "template"]
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a job.
+    """A key of a job: its kind, what it means, and an example in TOML for the template.
 
-    Attributes
-    ----------
-    name : str
-    kind : {"text", "texts", "number", "whole", "flag"}
-    words : str
-        What it means.
-    example : str
-        As a template shows it, in TOML.
-    choices : tuple of str
-        Texts that it may be; a list of such texts may be one text.
+    It may have to be one of the `choices`; a list of such texts may be one text.
     """
 
     name: str
@@ -122,19 +113,7 @@ NEEDED = {"table": ("by",), "rules": ("sensitive",)}
 
 
 def checked(job: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Check sections, keys and kinds of a job.
-
-    Parameters
-    ----------
-    job : mapping
-        As TOML has it.
-    where : str
-        Name of the file, for errors.
-
-    Returns
-    -------
-    dict
-        The sections, all of them; `table` is a list.
+    """Check sections, keys and kinds of a job of the file `where`; all sections are returned.
 
     Raises
     ------
@@ -144,19 +123,16 @@ def checked(job: Mapping[str, Any], where: str) -> dict[str, Any]:
     known = [*SECTIONS, *FREE]
     for name in job:
         if name not in known:
-            msg = f"{where}: [{name}] is not a section; {_nearest(name, known)}"
-            raise InputError(msg)
+            refuse(f"{where}: [{name}] is not a section; {_nearest(name, known)}")
     found: dict[str, Any] = {name: {} for name in known} | dict(job)
     tables = found["table"] or []
     if isinstance(tables, Mapping):
         tables = [tables]
     if not isinstance(tables, list):
-        msg = f"{where}: table must be a section, [[table]] with by = [...]"
-        raise InputError(msg)
+        refuse(f"{where}: table must be a section, [[table]] with by = [...]")
     found["table"] = tables
     if not tables:
-        msg = f"{where}: there is no table; add [[table]] with by = [...]"
-        raise InputError(msg)
+        refuse(f"{where}: there is no table; add [[table]] with by = [...]")
     for name, keys in SECTIONS.items():
         several = enumerate(tables, 1) if name == "table" else [(0, found[name])]
         for number, section in several:
@@ -171,19 +147,16 @@ def _check_section(
     section: Any, keys: tuple[Key, ...] | None, needed: tuple[str, ...], where: str
 ) -> None:
     if not isinstance(section, Mapping):
-        msg = f"{where} must hold keys, such as name = value"
-        raise InputError(msg)
+        refuse(f"{where} must hold keys, such as name = value")
     known = {} if keys is None else {key.name: key for key in keys}
     for name, given in section.items():
         if keys is not None and name not in known:
-            msg = f"{where}: {name!r} is not a key; {_nearest(name, known)}"
-            raise InputError(msg)
+            refuse(f"{where}: {name!r} is not a key; {_nearest(name, known)}")
         free = "texts" if isinstance(given, list) and where.endswith("[hierarchies]") else "text"
         _check_value(given, known.get(name, Key(name, free, "", "")), f"{where}: {name!r}")
     for name in needed:
         if name not in section:
-            msg = f"{where}: {name!r} is missing; add {name} = {known[name].example}"
-            raise InputError(msg)
+            refuse(f"{where}: {name!r} is missing; add {name} = {known[name].example}")
 
 
 def _check_value(given: Any, key: Key, where: str) -> None:
@@ -194,12 +167,10 @@ def _check_value(given: Any, key: Key, where: str) -> None:
     if key.kind == "texts" and right:
         right = bool(given) and all(isinstance(text, str) for text in given)
     if not right:
-        msg = f"{where} must be {words}, not {given!r}"
-        raise InputError(msg)
+        refuse(f"{where} must be {words}, not {given!r}")
     for one in given if key.kind == "texts" else [given]:
         if key.choices and one not in key.choices:
-            msg = f"{where} is {one!r}; it must be one of {', '.join(key.choices)}"
-            raise InputError(msg)
+            refuse(f"{where} is {one!r}; it must be one of {', '.join(key.choices)}")
 
 
 def _nearest(name: str, known: Any) -> str:

@@ -15,16 +15,18 @@ import cellveil
 from cellveil.front import explained
 from cellveil.io.files import check_outputs, hashes_of, result_columns, write_json
 from cellveil.io.inputs import read_known, read_table
-from cellveil.io.results import FORMATS, check_form, write_result
-from cellveil.jobs.job import Job, TableJob, naming
-from cellveil.report.page import write_report
+from cellveil.io.results import FORMATS, check_form, timeless, write_result
+from cellveil.jobs.job import Job, naming
+from cellveil.report.facts import attacked, report_facts
+from cellveil.report.page import report_page
+from cellveil.report.skeleton import write_page
 from csp.clock import Clock
 from csp.formats.apriori import Statement
 from csp.formats.files import written_together
 from csp.protection import Protected
 from csp.solve import Progress
 from csp.tables.codes import Labels
-from csp.tables.link import link
+from csp.tables.link import labels_within, link
 from csp.tables.table import Table
 
 __all__ = ["Done", "run_job"]
@@ -65,20 +67,10 @@ def run_job(
     phase: Callable[[str], None] = lambda _: None,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Done, ...]:
-    """Run a job; its files appear together when the last table is protected.
+    """Run a job: one `Done` for each group of linked tables.
 
-    Parameters
-    ----------
-    job : Job
-    phase : callable
-        Called with what is done, in words.
-    progress : callable, optional
-        As for `csp.protect`.
-
-    Returns
-    -------
-    tuple of Done
-        One for each group of linked tables.
+    Its files appear together when the last table is protected. `phase` is called with what is done,
+    in words, `progress` as by `csp.protect`.
 
     Raises
     ------
@@ -88,16 +80,15 @@ def run_job(
         As `csp.protect`.
     """
     output = job.output
-    reveal = bool(output.get("reveal", False))
+    reveal, intervals = bool(output.get("reveal")), bool(output.get("intervals"))
     given = output.get("format", ["csv"])
     forms = [given] if isinstance(given, str) else list(dict.fromkeys(given))
     for wanted in job.tables:
         for form in forms:
             with naming(job.path.name, wanted.name):
                 check_form(
-                    form, wanted.source.by, intervals=bool(output.get("intervals")),
-                    structure=output.get("structure"),
-                )  # fmt: skip
+                    form, wanted.source.by, intervals=intervals, structure=output.get("structure")
+                )
     places = _places(job, forms)
     solved = []
     for group in job.groups:
@@ -125,12 +116,9 @@ def run_job(
                 time_limit=clock.left, gap=float(job.solver.get("gap", 0.0)), progress=progress,
             )  # fmt: skip
         found = None
-        if output.get("attacks") and protected.pattern.any():
-            from attacks import report as attack_report
-
+        if output.get("attacks"):
             phase(f"attacking {', '.join(names)}")
-            rerun = None if stated else mechanism  # it alone does not make this pattern again
-            found = attack_report(protected.release, rerun, time_limit=max(clock.left, 1.0))
+            found = attacked(protected, clock, stated=stated)
         solved.append((group, tables, protected, found))
     done = []
     job.folder.mkdir(parents=True, exist_ok=True)
@@ -138,9 +126,7 @@ def run_job(
         written: list[Path] = []
         for group, tables, protected, found in solved:
             mine = []
-            columns = result_columns(
-                protected, reveal=reveal, intervals=bool(output.get("intervals"))
-            )
+            columns = result_columns(protected, reveal=reveal, intervals=intervals)
             for one, table in zip(group, tables, strict=True):
                 for form in forms:
                     path = places[one.name + FORMATS[form]]
@@ -153,11 +139,15 @@ def run_job(
             if output.get("report"):
                 page = places["+".join(one.name for one in group) + ".html"]
                 several = zip(group, tables, strict=True) if len(group) > 1 else ()
-                write_report(
-                    page, protected, title=", ".join(one.name for one in group), attacks=found,
-                    inputs=_inputs(job, group), reveal=reveal, files=files,
-                    parts=[(one.name, t, _rows(protected.table, t)) for one, t in several],
+                sources = [one.source for one in group]
+                read = [source.data for source in sources]
+                read += [source.apriori for source in sources if source.apriori is not None]
+                told = report_facts(
+                    protected, title=", ".join(one.name for one in group), attacks=found,
+                    inputs=dict.fromkeys([job.path, *read]), reveal=reveal,
                 )  # fmt: skip
+                parts = [(one.name, t, _rows(protected.table, t)) for one, t in several]
+                write_page(page, report_page(protected, told, parts=parts), told, files)
                 mine += [page, page.with_suffix(".json")]
             written += mine
             done.append(Done(tuple(one.name for one in group), protected, tuple(mine)))
@@ -166,7 +156,9 @@ def run_job(
             "versions": {name: metadata.version(name) for name in ("highspy", "numpy", "pulp")},
             "inputs": hashes_of(job.inputs),
             "outputs": {path.name: files.sha256(path) for path in written},
-            "tables": [_facts(one, reveal=reveal) for one in done],
+            "tables": [
+                {"names": list(one.names)} | timeless(one.protected, reveal=reveal) for one in done
+            ],
         }
         write_json(places["result"], facts, files)
     return tuple(done)
@@ -192,12 +184,6 @@ def _places(job: Job, forms: Sequence[str]) -> dict[str, Path]:
     return places
 
 
-def _inputs(job: Job, group: tuple[TableJob, ...]) -> list[Path]:
-    sources = [table.source for table in group]
-    known = [source.apriori for source in sources if source.apriori is not None]
-    return list(dict.fromkeys([job.path, *(source.data for source in sources), *known]))
-
-
 def _within(whole: Table, table: Table, statement: Statement) -> Statement:
     """Return what is said of a cell of one table about the same cell of linked ones."""
     codes = dict(zip(table.names, statement.codes, strict=True))
@@ -206,17 +192,8 @@ def _within(whole: Table, table: Table, statement: Statement) -> Statement:
 
 def _rows(whole: Table, table: Table) -> NDArray[np.int64]:
     """Which cell of a linked table each cell of one of its tables is."""
-    mine = Labels.of(table.labels)
-    codes, categories = [], []
-    for name, root in zip(whole.names, whole.roots, strict=True):
-        if name in table.names:
-            d = table.names.index(name)
-            codes.append(mine.codes[:, d])
-            categories.append(mine.categories[d])
-        else:
-            codes.append(np.zeros(table.n_cells, np.int32))
-            categories.append((root,))
-    return Labels.of(whole.labels).places(Labels(np.column_stack(codes), categories))
+    roots = dict(zip(whole.names, whole.roots, strict=True))
+    return Labels.of(whole.labels).places(labels_within(table, whole.names, roots))
 
 
 def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]:
@@ -226,8 +203,3 @@ def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]
     rows = _rows(whole, table).tolist()
     kept = [*table.names, *(name for name in columns if name not in whole.names)]
     return {name: [columns[name][row] for row in rows] for name in kept}
-
-
-def _facts(one: Done, *, reveal: bool) -> dict[str, Any]:
-    summary = one.protected.summary(reveal=reveal)
-    return {"names": list(one.names)} | {k: v for k, v in summary.items() if k != "seconds"}

@@ -8,7 +8,6 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from html import escape
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cellveil.render.screen import manner
@@ -40,10 +39,6 @@ WORDS = {
 }
 
 
-def _is_watched() -> bool:
-    return (sys.stderr.isatty() or _in_notebook()) and not manner.get().quiet
-
-
 def _in_notebook() -> bool:
     """Whether a person looks at the output of a notebook's cell."""
     return "ipykernel" in sys.modules
@@ -56,8 +51,7 @@ class _CellLine:
         from IPython.display import HTML, display
 
         self._html, self._began = HTML, time.monotonic()
-        self._state: dict[str, Any] = {"description": "", "completed": None, "facts": ""}
-        self._state["total"] = None
+        self._state: dict[str, Any] = dict.fromkeys(("completed", "total")) | {"facts": ""}
         self._drawn = 0.0
         self._shown = display(HTML(""), display_id=True)
 
@@ -93,16 +87,11 @@ class _Line(ABC):
         self._over = False
 
     def __enter__(self) -> Self:
-        if _is_watched():
+        if (sys.stderr.isatty() or _in_notebook()) and not manner.get().quiet:
             self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *why: object) -> None:
         with self._lock:
             self._over = True
             self._timer.cancel()
@@ -186,13 +175,7 @@ class Meter(_Line):
 
 
 class Bar(_Line):
-    """Progress of counted work, done of total.
-
-    Parameters
-    ----------
-    phase : str
-        What is counted.
-    """
+    """Progress of counted work, done of total; the phase says what is counted."""
 
     def __call__(self, done: int, wanted: int) -> None:
         """Show how much is done."""

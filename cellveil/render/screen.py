@@ -21,16 +21,8 @@ _KEPT = frozenset({"\u200c", "\u200d"})
 def printable(text: str) -> str:
     r"""Replace control characters by their escapes, so that a label cannot command a terminal.
 
-    Parameters
-    ----------
-    text : str
-        Of a label, a file name or a message.
-
-    Returns
-    -------
-    str
-        The same with control codes (C0 and C1, line ends among them), marks that turn the
-        direction of writing, and halves of surrogate pairs written like ``\x1b``.
+    Control codes (C0 and C1, line ends among them), marks that turn the direction of writing, and
+    halves of surrogate pairs are written like ``\x1b``.
 
     Examples
     --------
@@ -52,12 +44,8 @@ _CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 class Manner:
     """How a command speaks.
 
-    Attributes
-    ----------
-    quiet : bool
-        Nothing on stderr but errors: no words, no progress.
-    json : bool
-        Facts as JSON on stdout, in place of tables and sentences.
+    Quiet, it puts nothing on stderr but errors, neither words nor progress. With `json`, facts on
+    stdout take the place of tables and sentences.
     """
 
     quiet: bool = False

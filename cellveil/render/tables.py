@@ -25,10 +25,12 @@ from csp.tables.cross.layout import CrossTable, Panel, cross_table
 from csp.tables.table import Table
 
 __all__ = [
+    "cost_words",
     "cross_for",
     "ends_words",
     "guarantee",
     "intervals_grid",
+    "promises",
     "published_grid",
     "quality",
     "sizes",
@@ -220,25 +222,23 @@ def quality(run: Suppression, cost: str, *, reveal: bool = False) -> str:
     )
 
 
+def cost_words(cost: object) -> str:
+    """Say what a secondary cell costs."""
+    return {"unit": "each cell costs 1", "value": "each cell costs its value"}.get(
+        str(cost), "cells cost what the mechanism says"
+    )
+
+
 def guarantee(
     audit: Audit, floor: str, *, options: bool = True, singletons: bool = False,
     defended: bool = False,
 ) -> Iterator[str]:  # fmt: skip
-    """Say what the audit proved and what it did not look at.
+    """Say what the audit, which is safe, proved and what it did not look at.
 
-    Parameters
-    ----------
-    audit : Audit
-        Safe.
-    floor : str
-        What no interval falls below, such as "its protection levels".
-    options : bool
-        Whether to name the options that would look further.
-    singletons : bool
-        Whether contributors who know their own cell were asked for; the audit does not say so
-        where the table has none.
-    defended : bool
-        Whether a defence answers for what the choice of the pattern discloses.
+    `floor` is what no interval falls below, such as "its protection levels"; `options` names the
+    options that would look further. `singletons` says whether contributors who know their own cell
+    were asked for (the audit does not say so where the table has none), `defended` whether a
+    defence answers for what the choice of the pattern discloses.
     """
     singletons = singletons or "singletons" in audit.guards
     whole = ", that every cell is a whole number of units" if audit.integer else ""
@@ -265,6 +265,17 @@ def guarantee(
         missed.append(f"{words} (--defence)" if options else words)
     if missed:
         yield f"Not considered: {'; '.join(missed)}."
+
+
+def promises(protected: Protected, *, options: bool = True) -> Iterator[str]:
+    """Say the same of a protected table, which knows what was asked for."""
+    asked = str(protected.mechanism.rules)
+    if protected.mechanism.width is not None:
+        asked += f" at width {protected.mechanism.width}"
+    return guarantee(
+        protected.audit, f"what {asked} requires", options=options,
+        singletons="singletons" in protected.guards, defended=protected.guarantee is not None,
+    )  # fmt: skip
 
 
 def violation_words(

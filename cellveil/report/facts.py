@@ -5,16 +5,20 @@ Without `reveal` everything is made of the release and of what anyone can infer 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import cellveil
-from cellveil.render.tables import guarantee, quality, sizes
+from cellveil.io.files import hashes_of
+from cellveil.io.results import timeless
+from cellveil.render.tables import cost_words, promises, quality, sizes
 from csp.audits.intervals import intervals
+from csp.clock import Clock
 from csp.errors import OutOfTime
 from csp.exact import end_text, units_text
 from csp.protection import Protected
@@ -25,12 +29,10 @@ if TYPE_CHECKING:
     from csp.mechanism import Mechanism
     from csp.release.release import Release
 
-__all__ = ["release_facts", "report_facts"]
+__all__ = ["attacked", "release_facts", "report_facts"]
 
 EXPLAINED = 20
 """Cells whose explanation is on the page; `cellveil attack explain` has those of all."""
-
-_TIMES = ("seconds", "phases")
 
 _SOLVERS = ("highspy", "pulp", "numpy")
 
@@ -40,54 +42,25 @@ def report_facts(
     *,
     title: str = "",
     attacks: AttackReport | None = None,
-    inputs: Mapping[str, str] | None = None,
+    inputs: Iterable[Path] = (),
     reveal: bool = False,
 ) -> dict[str, Any]:
-    """Facts of a report, ready for JSON.
+    """Facts of a report on a protected table, ready for JSON.
 
-    Parameters
-    ----------
-    protected : Protected
-    title : str
-    attacks : AttackReport, optional
-        On the release.
-    inputs : mapping of str to str, optional
-        Files that the table was made of, with their SHA-256.
-    reveal : bool
-        Add values, required levels, and which cells are primary.
-
-    Returns
-    -------
-    dict
+    `title` names the dimensions by default, `attacks` are on the release, `inputs` the files that
+    the table was made of. `reveal` adds values, required levels, and which cells are primary.
     """
-    mechanism = protected.mechanism
-    summary = {k: v for k, v in protected.summary(reveal=reveal).items() if k not in _TIMES}
-    asked = str(mechanism.rules)
-    asked += "" if mechanism.width is None else f" at width {mechanism.width}"
-    defended = protected.guarantee is not None
-    words = list(
-        guarantee(
-            protected.audit, f"what {asked} requires", options=False,
-            singletons="singletons" in protected.guards, defended=defended,
-        )
-    )  # fmt: skip
-    facts: dict[str, Any] = {
-        "made_by": f"cellveil {cellveil.__version__}",
-        "title": title or f"Table by {' x '.join(protected.table.names)}",
-        "reveals_suppressed_values": reveal,
-        "size": sizes(protected.problem, protected.pattern, reveal=reveal).replace(
-            " (--reveal counts the sensitive ones)", ""
-        ),
-        "quality": "" if defended else quality(protected.suppression, _cost(protected)),
-        "guarantee": words,
-        "summary": summary,
+    defended, cost = protected.guarantee is not None, cost_words(protected.mechanism.cost)
+    size = sizes(protected.problem, protected.pattern, reveal=reveal)
+    title = title or f"Table by {' x '.join(protected.table.names)}"
+    return _shared(protected.release, title, attacks, inputs, reveal=reveal) | {
+        "size": size.replace(" (--reveal counts the sensitive ones)", ""),
+        "quality": "" if defended else quality(protected.suppression, cost),
+        "guarantee": list(promises(protected, options=False)),
+        "summary": timeless(protected, reveal=reveal),
         "suppressed_cells": _cells(protected, reveal=reveal),
-        "attacks": {} if attacks is None else attacks.summary(reveal=reveal),
-        "explanations": _explanations(protected.release, attacks, reveal=reveal),
-        "inputs": dict(inputs or {}),
         "versions": {name: metadata.version(name) for name in _SOLVERS},
     }
-    return facts
 
 
 def release_facts(
@@ -96,25 +69,15 @@ def release_facts(
     mechanism: Mechanism | None = None,
     title: str = "",
     attacks: AttackReport | None = None,
-    inputs: Mapping[str, str] | None = None,
+    inputs: Iterable[Path] = (),
     time_limit: float | None = None,
     reveal: bool = False,
 ) -> dict[str, Any]:
     """Facts of the report on a release, ready for JSON: from public knowledge only.
 
-    Parameters
-    ----------
-    release : Release
-    mechanism : Mechanism, optional
-        As the release tells it; it says whether cells are known to be whole units.
-    title : str
-    attacks : AttackReport, optional
-    inputs : mapping of str to str, optional
-        Files by name, with their SHA-256.
-    time_limit : float, optional
-        Wall seconds; then the ends of intervals are left out.
-    reveal : bool
-        Add the values of cells that are known exactly, and what else attacks tell of values.
+    `mechanism` is as the release tells it, and says whether cells are known to be whole units.
+    Ends of intervals that are not proved after `time_limit` seconds are left out. `reveal` adds the
+    values of cells that are known exactly, and what else attacks tell of values.
 
     Raises
     ------
@@ -135,22 +98,50 @@ def release_facts(
             | _interval(float(ends[0, i]), float(ends[1, i]), release.scale, reveal=reveal)
             for i in np.flatnonzero(release.pattern).tolist()
         ]
-    return {
-        "made_by": f"cellveil {cellveil.__version__}",
-        "title": title or f"Release by {' x '.join(release.names)}",
-        "size": f"{n} cells by {' x '.join(release.names)}: {n - hidden} published, {hidden} "
-        "suppressed. This page is made of the release alone.",
+    by = " x ".join(release.names)
+    return _shared(release, title or f"Release by {by}", attacks, inputs, reveal=reveal) | {
+        "size": f"{n} cells by {by}: {n - hidden} published, {hidden} suppressed. This page is "
+        "made of the release alone.",
         "mechanism": {} if mechanism is None else mechanism.to_dict(),
         "suppressed_cells": cells,
-        "attacks": {} if attacks is None else attacks.summary(reveal=reveal),
-        "explanations": _explanations(release, attacks, reveal=reveal),
-        "reveals_suppressed_values": reveal,
-        "inputs": dict(inputs or {}),
     }
 
 
+def _shared(
+    release: Release,
+    title: str,
+    attacks: AttackReport | None,
+    inputs: Iterable[Path],
+    *,
+    reveal: bool,
+) -> dict[str, Any]:
+    """Facts that both reports have."""
+    return {
+        "made_by": f"cellveil {cellveil.__version__}",
+        "title": title,
+        "reveals_suppressed_values": reveal,
+        "attacks": {} if attacks is None else attacks.summary(reveal=reveal),
+        "explanations": _explanations(release, attacks, reveal=reveal),
+        "inputs": hashes_of(inputs),
+    }
+
+
+def attacked(protected: Protected, clock: Clock, *, stated: object) -> AttackReport | None:
+    """Attack what would be published, in the time that is left and a second at least.
+
+    With a-priori information, which is `stated`, the mechanism alone does not make this pattern
+    again.
+    """
+    if not protected.pattern.any():
+        return None
+    from attacks import report
+
+    rerun = None if stated else protected.mechanism
+    return report(protected.release, rerun, time_limit=max(clock.left, 1.0))
+
+
 def _explanations(
-    release: Release, attacks: AttackReport | None, *, reveal: bool = False
+    release: Release, attacks: AttackReport | None, *, reveal: bool
 ) -> list[dict[str, Any]]:
     """Why suppressed cells are known from the release alone, if an attack found any."""
     if attacks is None:
@@ -165,13 +156,6 @@ def _explanations(
         }
         for cell in exposed
     ]
-
-
-def _cost(protected: Protected) -> str:
-    kind = str(protected.mechanism.cost)
-    return {"unit": "each cell costs 1", "value": "each cell costs its value"}.get(
-        kind, "cells cost what the mechanism says"
-    )
 
 
 def _cells(protected: Protected, *, reveal: bool) -> list[dict[str, Any]]:

@@ -1,23 +1,21 @@
-"""The report as one HTML file: no network, and no script but its own."""
+"""The report of a protected table or of a release as one HTML file: no network, no foreign script.
+
+Everything shown but the table itself is made of the facts that are written beside the page.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.io.files import hashes_of, write_json
-from cellveil.report.facts import release_facts, report_facts
-from cellveil.report.skeleton import whole_page
-from csp.errors import InputError
+from cellveil.report.skeleton import WIDTH, bar, box, grid, listed, origin, section, whole_page
 from csp.exact import grouped_text
-from csp.formats.files import Together, joined
 from csp.protection import Protected
 from csp.release.release import Release
 from csp.solve import Progress
@@ -25,13 +23,10 @@ from csp.tables.cross.html import cell_texts, panel_rows
 from csp.tables.cross.layout import CrossTable, cross_table
 from csp.tables.table import Table
 
-if TYPE_CHECKING:
-    from attacks import AttackReport
-    from csp.mechanism import Mechanism
-
-__all__ = ["release_page", "report_page", "write_release_report", "write_report"]
+__all__ = ["report_page"]
 
 Part = tuple[str, Table, NDArray[np.int64]]
+"""One of linked tables: its name, the table, and which cell of the whole each of its cells is."""
 
 ATTACKS = {
     "disclosed": "relations and bounds",
@@ -44,217 +39,79 @@ ATTACKS = {
 }
 """Attacks by the names of their functions, in plain words."""
 
+LEAST = 1.5
+"""Width of the box of an interval at least, so that it is seen."""
+
 _ARGUMENT = re.compile(r" \(\w+=\)")
-
-WIDTH = 220
-"""Width of a bar, in units of its drawing."""
-
-
-def write_report(
-    path: Path,
-    protected: Protected,
-    *,
-    title: str = "",
-    attacks: AttackReport | None = None,
-    inputs: Sequence[Path] = (),
-    trace: Sequence[Progress] = (),
-    parts: Sequence[Part] = (),
-    reveal: bool = False,
-    files: Together | None = None,
-) -> None:
-    """Write the page of a protected table, and its facts as JSON beside it.
-
-    Parameters
-    ----------
-    path : Path
-        Ends with .html; the facts get the same name with .json.
-    protected : Protected
-    title : str
-        The dimensions by default.
-    attacks : AttackReport, optional
-        On the release, from `attacks.report`.
-    inputs : sequence of Path
-        Files that the table was made of; their SHA-256 is told.
-    trace : sequence of Progress
-        What was reported while the pattern was looked for. It is drawn on the page only: it has
-        times, and the JSON is the same whenever it is made.
-    parts : sequence of (str, Table, (m,) int array), optional
-        Tables that were linked; see `report_page`.
-    reveal : bool
-        Show suppressed values, and tell primary from secondary cells: for internal use.
-    files : Together, optional
-        Files that are written together or not at all.
-
-    Raises
-    ------
-    InputError
-        If the name does not end with .html, or a file cannot be written.
-    OSError
-        If an input cannot be read any more.
-    """
-    if path.suffix != ".html":
-        msg = f"{path} must end with .html; the facts are written beside it as .json"
-        raise InputError(msg)
-    facts = report_facts(
-        protected, title=title, attacks=attacks, inputs=hashes_of(inputs), reveal=reveal
-    )
-    with joined(files) as group:
-        with group.writer(path) as out:
-            out.write(report_page(protected, facts, trace=trace, parts=parts, reveal=reveal))
-        write_json(path.with_suffix(".json"), facts, group)
-
-
-def write_release_report(
-    path: Path,
-    release: Release,
-    *,
-    mechanism: Mechanism | None = None,
-    title: str = "",
-    attacks: AttackReport | None = None,
-    inputs: Sequence[Path] = (),
-    time_limit: float | None = None,
-    reveal: bool = False,
-) -> None:
-    """Write the page of a release, from public knowledge only, and its facts as JSON beside it.
-
-    Parameters
-    ----------
-    path : Path
-        Ends with .html.
-    release : Release
-    mechanism : Mechanism, optional
-        As the release tells it.
-    title : str
-    attacks : AttackReport, optional
-    inputs : sequence of Path
-        Files whose SHA-256 is told.
-    time_limit : float, optional
-        Wall seconds for the intervals; ends that are not proved by then are left empty.
-    reveal : bool
-        Show values of suppressed cells that follow from the release.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be written, or no table is consistent with the release.
-    """
-    facts = release_facts(
-        release, mechanism=mechanism, title=title, attacks=attacks, inputs=hashes_of(inputs),
-        time_limit=time_limit, reveal=reveal,
-    )  # fmt: skip
-    with joined(None) as group:
-        with group.writer(path) as out:
-            out.write(release_page(release, facts))
-        write_json(path.with_suffix(".json"), facts, group)
 
 
 def report_page(
-    protected: Protected,
+    shown: Protected | Release,
     facts: Mapping[str, Any],
     *,
     trace: Sequence[Progress] = (),
     parts: Sequence[Part] = (),
-    reveal: bool = False,
 ) -> str:
-    """Page of a protected table.
+    """Page of a protected table, or of a release from public knowledge only.
 
-    Parameters
-    ----------
-    protected : Protected
-    facts : mapping
-        From `cellveil.report.facts.report_facts`, with the same `reveal`.
-    trace : sequence of Progress, optional
-        What was reported while the pattern was looked for.
-    parts : sequence of (str, Table, (m,) int array), optional
-        Tables that were linked: name, table, and which cell of the whole each of its cells is.
-        They are shown one by one.
-    reveal : bool
-        Show suppressed values, and tell primary from secondary cells.
-
-    Returns
-    -------
-    str
+    Its facts, from `report_facts` or `release_facts`, say whether suppressed values are shown. What
+    was reported while the pattern was looked for (`trace`) is drawn on the page only: it has times,
+    and the facts are the same whenever they are made. Linked tables (`parts`) are shown one by one.
     """
-    sections = [
-        *_published(protected.release, protected if reveal else None, parts),
-        *_inferred(facts, reveal=reveal),
-        *_proved(facts),
-        *_attacked(facts),
-        *_found(facts, trace),
-        *_made(facts),
-    ]
-    return whole_page(str(facts["title"]), str(facts["size"]), sections, internal=reveal)
-
-
-def release_page(release: Release, facts: Mapping[str, Any]) -> str:
-    """Page of a release, from public knowledge only.
-
-    Parameters
-    ----------
-    release : Release
-    facts : mapping
-        From `cellveil.report.facts.release_facts`.
-
-    Returns
-    -------
-    str
-    """
-    sections = [
-        *_published(release),
-        *_inferred(facts, reveal=False),
-        *_attacked(facts),
-        *_known(facts),
-    ]
     internal = facts["reveals_suppressed_values"]
+    inside = shown if internal and isinstance(shown, Protected) else None
+    release = shown.release if isinstance(shown, Protected) else shown
+    sections = [*_published(release, inside, parts), *_inferred(facts["suppressed_cells"])]
+    if isinstance(shown, Protected):
+        proved = (f"<p>{escape(line)}</p>" for line in facts["guarantee"])
+        sections += [
+            *section("What is proved", proved),
+            *_attacked(facts),
+            *_found(facts, trace),
+            *_made(facts),
+        ]
+    else:
+        told = facts["mechanism"]
+        known = {"rules": told.get("rules"), "width": told.get("width")}
+        known |= {"algorithm": "told by the release" if told else "not told"} | origin(facts)
+        sections += [*_attacked(facts), *section("How it was made", listed(known))]
     return whole_page(str(facts["title"]), str(facts["size"]), sections, internal=internal)
 
 
-def _known(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield where a release comes from, as far as it tells."""
-    told = {
-        "rules": facts["mechanism"].get("rules"),
-        "width": facts["mechanism"].get("width"),
-        "algorithm": "told by the release" if facts["mechanism"] else "not told",
-        "made by": facts["made_by"],
-    } | {f"SHA-256 of {name}": value for name, value in facts["inputs"].items()}
-    yield from _listed("How it was made", told)
-
-
-def _published(
-    release: Release, inside: Protected | None = None, parts: Sequence[Part] = ()
-) -> Iterator[str]:
+def _published(release: Release, inside: Protected | None, parts: Sequence[Part]) -> Iterator[str]:
     """Yield the cross table, or that of each of linked tables.
 
     `inside` is what is shown beyond the release: suppressed values, primary and secondary cells.
     """
-    yield "<section><h2>The table as published</h2>"
-    yield '<p class="lead">× is a suppressed cell, – one that is known to be empty.</p>'
-    if inside is not None:
-        yield (
-            '<p class="key"><span class="primary">sensitive (primary)</span> '
-            '<span class="secondary">suppressed to protect others (secondary)</span></p>'
-        )
     primary = None if inside is None else inside.problem.primary
+    values = release.published if inside is None else inside.table.values
+    shown = [("", release, values, primary)]
     if parts:
         shown = [
             (name, Release.of(table, release.pattern[rows]), table.values,
              None if primary is None else primary[rows])
             for name, table, rows in parts
         ]  # fmt: skip
-    else:
-        values = release.published if inside is None else inside.table.values
-        shown = [("", release, values, primary)]
     layouts = [cross_table(one) for _, one, _, _ in shown]
-    if any(layout.further or any(row.depth for row in layout.rows) for layout in layouts):
-        yield (
-            '<div class="tools"><button type="button" data-fold="all">Fold all</button>'
-            '<button type="button" data-fold="none">Unfold all</button></div>'
-        )
-    for layout, (name, one, values, told) in zip(layouts, shown, strict=True):
-        if name:
-            yield f"<h3>{escape(name)}</h3>"
-        yield from _panels(layout, one, values, told)
-    yield "</section>"
+    folds = any(layout.further or any(row.depth for row in layout.rows) for layout in layouts)
+    key = (
+        '<p class="key"><span class="primary">sensitive (primary)</span> '
+        '<span class="secondary">suppressed to protect others (secondary)</span></p>'
+    )
+    tools = (
+        '<div class="tools"><button type="button" data-fold="all">Fold all</button>'
+        '<button type="button" data-fold="none">Unfold all</button></div>'
+    )
+    yield from section(
+        "The table as published",
+        '<p class="lead">× is a suppressed cell, – one that is known to be empty.</p>',
+        "" if inside is None else key,
+        tools if folds else "",
+        *(
+            [f"<h3>{escape(name)}</h3>" if name else "", *_panels(layout, one, values, told)]
+            for layout, (name, one, values, told) in zip(layouts, shown, strict=True)
+        ),
+    )
 
 
 def _panels(
@@ -291,44 +148,33 @@ def _panels(
         yield f"<details{part}{opened}><summary>{name}</summary>{whole}</details>"
 
 
-def _inferred(facts: Mapping[str, Any], *, reveal: bool) -> Iterator[str]:
+def _inferred(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the list of suppressed cells with their intervals."""
-    cells: list[dict[str, Any]] = facts["suppressed_cells"]
     if not cells:
         return
-    names = list(cells[0]["cell"])
-    extra = ["kind", "value"] if reveal else []
-    heads = [*names, "at least", "at most", *extra]
-    buttons = "".join(
-        f'<th scope="col"><button type="button">{escape(head)}</button></th>' for head in heads
-    )
+    revealed = "value" in cells[0]
+    extra = ["kind", "value"] if revealed else []
+    heads = [*cells[0]["cell"], "at least", "at most", *extra]
+    buttons = [f'<button type="button">{escape(head)}</button>' for head in heads]
     place = _scale(cells)
-    yield "<section><h2>What anyone can infer of the suppressed cells</h2>"
-    yield (
-        '<p class="lead">From the published cells, how cells add up, and what bounds them '
-        "beforehand. Bars are on one logarithmic scale for all cells."
-        + (" The box is what the rule requires, the line the true value." if reveal else "")
-        + "</p>"
-    )
-    yield (
-        '<div class="tools"><label for="filter">Filter</label>'
-        '<input id="filter" type="search" autocomplete="off">'
-        f'<output id="shown" for="filter">{len(cells)} of {len(cells)} shown</output></div>'
-    )
-    yield (
-        f'<div class="scroll"><table class="cells intervals"><thead><tr>{buttons}'
-        '<th scope="col">interval</th></tr></thead><tbody>'
-    )
+    rows = []
     for cell in cells:
         codes = "".join(f"<td>{escape(code)}</td>" for code in cell["cell"].values())
         ends = "".join(_number_cell(cell[end]) for end in ("lower", "upper"))
         if cell["lower"] is None and cell["known_exactly"]:
             ends = '<td class="number" data-sort="">known exactly</td>' * 2
-        more = ""
-        if reveal:
-            more = f"<td>{cell['kind']}</td>{_number_cell(cell['value'])}"
-        yield f"<tr>{codes}{ends}{more}<td>{_bar(cell, place)}</td></tr>"
-    yield "</tbody></table></div></section>"
+        more = f"<td>{cell['kind']}</td>{_number_cell(cell['value'])}" if revealed else ""
+        rows.append(f"<tr>{codes}{ends}{more}<td>{_bar(cell, place)}</td></tr>")
+    key = " The box is what the rule requires, the line the true value." if revealed else ""
+    yield from section(
+        "What anyone can infer of the suppressed cells",
+        '<p class="lead">From the published cells, how cells add up, and what bounds them '
+        f"beforehand. Bars are on one logarithmic scale for all cells.{key}</p>",
+        '<div class="tools"><label for="filter">Filter</label>'
+        '<input id="filter" type="search" autocomplete="off">'
+        f'<output id="shown" for="filter">{len(cells)} of {len(cells)} shown</output></div>',
+        grid("intervals", [*buttons, "interval"], rows),
+    )
 
 
 def _number_cell(text: str | None) -> str:
@@ -368,31 +214,17 @@ def _bar(cell: Mapping[str, Any], place: Callable[[float], float]) -> str:
     label = f"from {_end_words(low)} to {_end_words(high)}"
     if low is None and cell["known_exactly"]:
         label = "known exactly"
-    parts = [f'<line class="axis" x1="0" x2="{WIDTH}" y1="8" y2="8"/>']
+    parts = []
     if low is not None and high is not None:
-        parts.append(_box("range", place(float(low)), place(float(high)), 4, 8))
+        left, right = place(float(low)), place(float(high))
+        parts.append(box("range", left, max(right, left + LEAST)))
     if "must_reach_down_to" in cell:
-        left, right = cell["must_reach_down_to"], cell["must_reach_up_to"]
-        parts.append(_box("needed", place(float(left)), place(float(right)), 1.5, 13))
+        left, right = (place(float(cell[f"must_reach_{end}_to"])) for end in ("down", "up"))
+        parts.append(box("needed", left, max(right, left + LEAST), 1.5, 13))
     if "value" in cell:
         at = place(float(cell["value"]))
         parts.append(f'<line class="value" x1="{at}" x2="{at}" y1="0" y2="16"/>')
-    return (
-        f'<svg class="bar" viewBox="0 0 {WIDTH} 16" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
-    )
-
-
-def _box(name: str, left: float, right: float, top: float, height: float) -> str:
-    width = max(right - left, 1.5)
-    return f'<rect class="{name}" x="{left}" y="{top}" width="{width:.1f}" height="{height}"/>'
-
-
-def _proved(facts: Mapping[str, Any]) -> Iterator[str]:
-    yield "<section><h2>What is proved</h2>"
-    for line in facts["guarantee"]:
-        yield f"<p>{escape(line)}</p>"
-    yield "</section>"
+    return bar(parts, label)
 
 
 def _attacked(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -400,48 +232,45 @@ def _attacked(facts: Mapping[str, Any]) -> Iterator[str]:
     found = facts["attacks"]
     if not found:
         return
-    yield "<section><h2>Attacks on the release</h2>"
-    exposed = len(found["exposed"])
-    yield (
-        f"<p><strong>{exposed} of {found['suppressed']} suppressed cells are exposed by some "
-        f"attack.</strong>{'' if found['complete'] else ' Not every attack came to its end.'}</p>"
-    )
-    yield '<div class="scroll"><table class="cells verdicts"><thead><tr>'
-    yield "".join(f'<th scope="col">{head}</th>' for head in ("attack", "status", "what it found"))
-    yield "</tr></thead><tbody>"
+    rows = []
     for one in found["attacks"]:
         said = " ".join(part for part in (one["verdict"], one["reason"]) if part)
         said = _ARGUMENT.sub("", said)  # a word of Python, which readers of a page need not know
         name = ATTACKS.get(one["attack"], one["attack"])
-        yield (
+        rows.append(
             f"<tr><td>{escape(name)}</td><td>{escape(one['status'])}</td>"
             f'<td class="words">{escape(said)}</td></tr>'
         )
-    yield "</tbody></table></div>"
-    if facts["explanations"]:
-        yield "<details><summary>Why cells are known from the release alone</summary><ul>"
-        for one in facts["explanations"]:
-            for line in one["why"]:
-                yield f"<li>{escape(line[0].upper() + line[1:])}.</li>"
-        yield "</ul></details>"
-    yield "</section>"
+    why = [
+        f"<li>{escape(line[0].upper() + line[1:])}.</li>"
+        for one in facts["explanations"]
+        for line in one["why"]
+    ]
+    head = "<details><summary>Why cells are known from the release alone</summary><ul>"
+    yield from section(
+        "Attacks on the release",
+        f"<p><strong>{len(found['exposed'])} of {found['suppressed']} suppressed cells are exposed "
+        f"by some attack.</strong>"
+        f"{'' if found['complete'] else ' Not every attack came to its end.'}</p>",
+        grid("verdicts", ("attack", "status", "what it found"), rows),
+        [head, *why, "</ul></details>"] if why else (),
+    )
 
 
 def _found(facts: Mapping[str, Any], trace: Sequence[Progress]) -> Iterator[str]:
     """Yield how good the pattern is, and how it became so."""
     summary = facts["summary"]
-    yield "<section><h2>What protection costs</h2>"
     share = 100 * summary["suppressed"] / summary["cells"]
-    yield f"<p>{summary['suppressed']:,} of {summary['cells']:,} cells suppressed ({share:.1f} %)."
+    words = f"{summary['suppressed']:,} of {summary['cells']:,} cells suppressed ({share:.1f} %)."
     if "share_suppressed" in summary:
-        yield f" They hold {100 * summary['share_suppressed']:.1f} % of all values added up."
-    yield "</p>"
-    if facts["quality"]:
-        yield f"<p>{escape(facts['quality'])}</p>"
+        words += f" They hold {100 * summary['share_suppressed']:.1f} % of all values added up."
     steps = [(now.seconds, now.gap_at_most) for now in trace if now.best is not None]
-    if len(steps) > 1:
-        yield from _trace(steps)
-    yield "</section>"
+    yield from section(
+        "What protection costs",
+        f"<p>{words}</p>",
+        f"<p>{escape(facts['quality'])}</p>" if facts["quality"] else "",
+        _trace(steps) if len(steps) > 1 else (),
+    )
 
 
 def _trace(steps: Sequence[tuple[float, float]]) -> Iterator[str]:
@@ -465,28 +294,15 @@ def _trace(steps: Sequence[tuple[float, float]]) -> Iterator[str]:
 def _made(facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield parameters, versions and hashes."""
     summary = facts["summary"]
+    margins = {"publish": "published", "suppress": "may be suppressed"}
     told = {
         "rules": summary["rules"],
         "width": summary["width"],
         "strictly wider": "yes" if summary["strict"] else "no",
-        "margins": {"publish": "published", "suppress": "may be suppressed"}.get(
-            summary["margins"], summary["margins"]
-        ),
+        "margins": margins.get(summary["margins"], summary["margins"]),
         "guards against": ", ".join(summary["guards"]),
         "method": summary.get("method"),
-        "made by": facts["made_by"],
         "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
-    } | {f"SHA-256 of {name}": value for name, value in facts["inputs"].items()}
-    yield from _listed("How it was made", told, summary.get("notes", ()))
-
-
-def _listed(head: str, told: Mapping[str, Any], notes: Iterable[str] = ()) -> Iterator[str]:
-    """Yield a section of names and what they stand for."""
-    yield f"<section><h2>{escape(head)}</h2><dl>"
-    for name, value in told.items():
-        if value is not None:
-            yield f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>"
-    yield "</dl>"
-    for note in notes:
-        yield f"<p>{escape(note)}</p>"
-    yield "</section>"
+    }
+    notes = (f"<p>{escape(note)}</p>" for note in summary.get("notes", ()))
+    yield from section("How it was made", listed(told | origin(facts)), notes)

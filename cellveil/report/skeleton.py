@@ -1,36 +1,47 @@
-"""A page of a report: style and script inside, nothing from elsewhere."""
+"""A page of a report: style and script inside, nothing from elsewhere, and what all pages show."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib import resources
+from pathlib import Path
+from typing import Any
 
-__all__ = ["whole_page"]
+from cellveil.front import refuse
+from cellveil.io.files import write_json
+from csp.formats.files import Together, joined
+
+__all__ = ["bar", "box", "grid", "listed", "origin", "section", "whole_page", "write_page"]
 
 INTERNAL = (
     "Internal. This page shows suppressed values and which cells are sensitive. It must not leave "
     "the office."
 )
 
+WIDTH = 220
+"""Width of a bar, in units of its drawing."""
+
+
+def write_page(
+    path: Path, page: str, facts: Mapping[str, Any], files: Together | None = None
+) -> None:
+    """Write a page, and beside it its facts as .json; an `InputError` if that fails."""
+    if path.suffix != ".html":
+        refuse(f"{path} must end with .html; the facts are written beside it as .json")
+    with joined(files) as group:
+        with group.writer(path) as out:
+            out.write(page)
+        write_json(path.with_suffix(".json"), facts, group)
+
 
 def whole_page(title: str, lead: str, sections: Iterable[str], *, internal: bool = False) -> str:
-    """Put sections, which are HTML already, into a page.
+    """Put sections, which are HTML already, below a heading and a sentence.
 
-    Parameters
-    ----------
-    title, lead : str
-        Heading, and the sentence below it.
-    sections : iterable of str
-    internal : bool
-        Say at the top, in red, that the page holds what must not be published.
-
-    Returns
-    -------
-    str
-        It allows no request and no script but its own.
+    `internal` says at the top, in red, that the page holds what must not be published. The page
+    allows no request and no script but its own.
     """
     style, script = (
         resources.files("cellveil.report").joinpath(name).read_text(encoding="utf-8")
@@ -54,3 +65,53 @@ def whole_page(title: str, lead: str, sections: Iterable[str], *, internal: bool
         f"<script>{script}</script></body></html>",
     ]
     return "\n".join(part for part in parts if part) + "\n"
+
+
+# ---- parts of pages ------------------------------------------------------------------------------
+
+
+def section(head: str, *parts: str | Iterable[str]) -> Iterator[str]:
+    """Yield a section: its heading, then parts that are HTML already."""
+    yield f"<section><h2>{escape(head)}</h2>"
+    for part in parts:
+        yield from [part] if isinstance(part, str) else part
+    yield "</section>"
+
+
+def grid(kind: str, heads: Iterable[str], rows: Iterable[str]) -> str:
+    """Lay out a table of a class; heads and rows are HTML already."""
+    columns = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    return (
+        f'<div class="scroll"><table class="cells {kind}"><thead><tr>{columns}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def listed(told: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a list of names and what they stand for; what is None is left out."""
+    yield "<dl>"
+    for name, value in told.items():
+        if value is not None:
+            yield f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>"
+    yield "</dl>"
+
+
+def origin(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Say which program made a page, of which files."""
+    hashes = {f"SHA-256 of {name}": value for name, value in facts["inputs"].items()}
+    return {"made by": facts["made_by"], **hashes}
+
+
+def bar(parts: Sequence[str], label: str = "") -> str:
+    """Draw a bar; without a label it is not read aloud."""
+    aloud = f'role="img" aria-label="{escape(label)}"' if label else 'aria-hidden="true"'
+    return (
+        f'<svg class="bar" viewBox="0 0 {WIDTH} 16" preserveAspectRatio="none" {aloud}>'
+        f'<line class="axis" x1="0" x2="{WIDTH}" y1="8" y2="8"/>{"".join(parts)}</svg>'
+    )
+
+
+def box(name: str, left: float, right: float, top: float = 4, height: float = 8) -> str:
+    """Draw a part of a bar."""
+    width = round(right - left, 1)
+    return f'<rect class="{name}" x="{left}" y="{top}" width="{width}" height="{height}"/>'

@@ -21,7 +21,7 @@ from csp.tables.units import finer
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["link"]
+__all__ = ["labels_within", "link"]
 
 _ENTRY = np.dtype([("cell", ">u8"), ("sign", ">u8")])
 
@@ -77,7 +77,9 @@ def link(*tables: Table) -> Table:
     _check_hierarchies(tables)
     scale = max(table.scale for table in tables)
     scaled = [_rescale(table, scale, number) for number, table in enumerate(tables, start=1)]
-    placed = [_labels(table, names, roots, number) for number, table in enumerate(scaled, start=1)]
+    placed = [
+        labels_within(table, names, roots, number) for number, table in enumerate(scaled, start=1)
+    ]
     labels = Labels.union(placed)
     places = [labels.places(part) for part in placed]
     owners = _owners(places, len(labels))
@@ -252,7 +254,9 @@ def _children(table: Table) -> dict[str, dict[str, frozenset[str]]]:
     return found
 
 
-def _labels(table: Table, names: tuple[str, ...], roots: dict[str, str], number: int) -> Labels:
+def labels_within(
+    table: Table, names: tuple[str, ...], roots: dict[str, str], number: int = 1
+) -> Labels:
     """Labels over the union's dimensions; a dimension the table lacks is at its root."""
     lacking = [name for name in names if name not in table.names and not roots[name]]
     if lacking:

@@ -358,12 +358,12 @@ def test_cells_of_another_release_are_not_overwritten(folder):
 
 
 def test_an_interrupt_after_the_files_says_what_was_written(folder, monkeypatch):
-    from cellveil.cli.tables import protect
+    from cellveil.cli import answers
 
     def interrupted(*words, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(protect, "print_result", interrupted)
+    monkeypatch.setattr(answers, "print_result", interrupted)
     said = run(*PROTECT, "--summary", "s.json", code=130).stderr
     assert "Interrupted after these files were written: s.json." in said
     assert "nothing was written" not in said

@@ -174,7 +174,7 @@ def test_bad_input_is_code_2_and_writes_nothing(data, tmp_path, monkeypatch, wor
 
 
 def test_a_report_that_fails_leaves_no_file(data, tmp_path, monkeypatch):
-    from cellveil.report import microdata
+    from cellveil.report import skeleton
 
     ask = (data, "-k", 3, *KEPT, "-o", "masked.csv", "--summary", "s.json", "--report", "r.html")
     monkeypatch.chdir(tmp_path)
@@ -182,16 +182,17 @@ def test_a_report_that_fails_leaves_no_file(data, tmp_path, monkeypatch):
     written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert sorted(written) == ["income.csv", "masked.csv", "r.html", "r.json", "s.json"]
 
-    def full(facts):
-        raise OSError(28, "No space left on device")
+    def full(path, facts, files):
+        with files.writer(path):
+            raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(microdata, "microdata_page", full)
+    monkeypatch.setattr(skeleton, "write_json", full)
     for name in ("masked.csv", "r.json", "s.json"):
         (tmp_path / name).write_text("old")
     (tmp_path / "r.html").unlink()
     result = run(*ask)
     assert result.exit_code == 2
-    assert "cannot write 'r.html': No space left on device" in result.output
+    assert "cannot write 'r.json': No space left on device" in result.output
     now = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert now == {"income.csv": written["income.csv"]} | dict.fromkeys(
         ("masked.csv", "r.json", "s.json"), b"old"

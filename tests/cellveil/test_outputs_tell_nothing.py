@@ -22,8 +22,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import microagg
-from cellveil.cli.answers import cost_words
-from cellveil.render.tables import guarantee, quality, sizes
+from cellveil.render.tables import cost_words, guarantee, quality, sizes
 from csp import (
     Mechanism,
     MinFrequency,

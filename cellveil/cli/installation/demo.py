@@ -7,14 +7,7 @@ from rich.rule import Rule as Line
 from rich.text import Text
 
 import instances
-from cellveil.render.tables import (
-    cross_for,
-    guarantee,
-    intervals_grid,
-    published_grid,
-    quality,
-    sizes,
-)
+from cellveil.render import tables
 from csp.mechanism import Mechanism
 from csp.tables.table import Table
 
@@ -39,23 +32,21 @@ def run_demo(console: Console) -> None:
     table = instances.load("demo")
     assert isinstance(table, Table)
     protected = Mechanism(RULES).protect(table)
-    cross = cross_for(console)
+    cross = tables.cross_for(console)
     console.print(Text("Turnover by region and sector of a made-up business survey", "bold"))
     console.print(f"Rules: {RULES}", style="dim")
     console.print(RULES_IN_WORDS)
     console.print()
-    console.print(published_grid(protected, console))
+    console.print(tables.published_grid(protected, console))
     console.print(f"{cross} suppressed    - no contributor")
-    console.print(sizes(protected.problem, protected.pattern))
+    console.print(tables.sizes(protected.problem, protected.pattern))
     console.print()
     _heading(console, "What an outsider can infer about the suppressed cells")
-    console.print(intervals_grid(protected))
+    console.print(tables.intervals_grid(protected))
     _heading(console, "What is proved")
-    for line in guarantee(
-        protected.audit, "what its rule requires", singletons="singletons" in protected.guards
-    ):
+    for line in tables.promises(protected):
         console.print(line)
-    console.print(quality(protected.suppression, "each cell costs 1"))
+    console.print(tables.quality(protected.suppression, tables.cost_words("unit")))
     console.print()
     _heading(console, "The same on your own data (one row per record)")
     console.print(OWN_DATA, soft_wrap=True)

@@ -69,7 +69,7 @@ def run_doctor() -> bool:
 
 def checks() -> Iterator[Check]:
     """Yield all checks, those that the others rest on first."""
-    yield _python()
+    yield Check("ok", f"python {platform.python_version()} ({sys.executable})")
     yield _self()
     for name, module in MODULES.items():
         yield _library(name, module)
@@ -85,10 +85,6 @@ def checks() -> Iterator[Check]:
 # ---- versions ------------------------------------------------------------------------------------
 
 
-def _python() -> Check:
-    return Check("ok", f"python {platform.python_version()} ({sys.executable})")
-
-
 def _self() -> Check:
     words = f"cellveil {cellveil.__version__} ({_house()})"
     if cellveil.__version__ == "unknown":
@@ -97,9 +93,8 @@ def _self() -> Check:
 
 
 def _library(name: str, module: str) -> Check:
-    try:
-        version = metadata.version(name)
-    except metadata.PackageNotFoundError:
+    version = _version(name)
+    if version is None:
         return Check("problem", f"{name} is not installed; run pip install {name}")
     try:
         import_module(module)
@@ -120,12 +115,7 @@ def _library(name: str, module: str) -> Check:
 
 
 def _frames() -> Check:
-    found = []
-    for name in FRAMES:
-        try:
-            found.append(f"{name} {metadata.version(name)}")
-        except metadata.PackageNotFoundError:
-            continue
+    found = [f"{name} {_version(name)}" for name in FRAMES if _version(name) is not None]
     if found:
         return Check("ok", f"data frames: {', '.join(found)}")
     return Check(
@@ -135,12 +125,16 @@ def _frames() -> Check:
     )
 
 
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def _wanted(name: str) -> list[str]:
     """Clauses like ">=1.26" that the installed cellveil asks of a distribution."""
-    try:
-        lines = metadata.requires(DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:
-        return []
+    lines = [] if _version(DISTRIBUTION) is None else metadata.requires(DISTRIBUTION) or []
     for line in lines:
         found = re.fullmatch(r"([A-Za-z0-9_.-]+)\s*([^;]*)", line.strip())
         if found and found[1].lower() == name:

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["compile_everything", "works"]
+__all__ = ["WORKS", "compile_everything"]
 
 
 def compile_everything(report: Callable[[str], None]) -> None:
-    """Do a little of all kinds of work, each with compiled code.
-
-    Parameters
-    ----------
-    report : callable
-        Called with the name of each kind of work before it begins.
-    """
+    """Do a little of all kinds of work with compiled code; `report` hears the name of each."""
     from csp.compiled import at_once
 
     with at_once():
-        for name, work in works():
+        for name, work in WORKS.items():
             report(name)
             work()
-
-
-def works() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield all kinds of work for which something is compiled, with their names."""
-    yield "two-way tables", _two_way
-    yield "other tables", _other
-    yield "sparse tables", _sparse
-    yield "attacks", _attacks
-    yield "partitions", _partitions
-    yield "compliance", _compliance
-    yield "aggregates", _aggregates
 
 
 def _two_way() -> None:
@@ -145,3 +127,15 @@ def _aggregates() -> None:
         known = ["sum", {"a": 1}]
         found = microagg.aggregate_anonymise(file, 5, known, method=method)
         microagg.candidate_counts(file, found, known)
+
+
+WORKS: dict[str, Callable[[], None]] = {
+    "two-way tables": _two_way,
+    "other tables": _other,
+    "sparse tables": _sparse,
+    "attacks": _attacks,
+    "partitions": _partitions,
+    "compliance": _compliance,
+    "aggregates": _aggregates,
+}
+"""All kinds of work for which something is compiled."""

@@ -5,19 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from cellveil.cli import options
 from cellveil.cli.answers import finish
-from cellveil.cli.options import (
-    Confidential,
-    DataFile,
-    Decimal,
-    Encoding,
-    Missing,
-    QuasiIdentifiers,
-    Separator,
-    Summary,
-)
+from cellveil.cli.options import option
+from cellveil.front import refuse
 from cellveil.render.screen import tell
 
 if TYPE_CHECKING:
@@ -27,26 +18,22 @@ __all__ = ["attack", "check"]
 
 
 def check(
-    data: DataFile,
+    data: options.DataFile,
     *,
-    quasi_identifiers: QuasiIdentifiers = None,
-    confidential: Confidential = None,
-    k: Annotated[
-        int | None, typer.Option("-k", metavar="NUMBER", help="Least size of a class asked for.")
-    ] = None,
+    quasi_identifiers: options.QuasiIdentifiers = None,
+    confidential: options.Confidential = None,
+    k: Annotated[int | None, option("Least size of a class asked for.", "NUMBER", "-k")] = None,
     p: Annotated[
-        int | None,
-        typer.Option("-p", metavar="NUMBER", help="Least number of confidential values asked for."),
+        int | None, option("Least number of confidential values asked for.", "NUMBER", "-p")
     ] = None,
     close: Annotated[
-        str | None,
-        typer.Option("-t", metavar="NUMBER", help="Largest distance from the file asked for."),
+        str | None, option("Largest distance from the file asked for.", "NUMBER", "-t")
     ] = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    na: Missing = None,
-    summary: Summary = None,
+    sep: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Missing = None,
+    summary: options.Summary = None,
 ) -> None:
     """Check a masked file for k-anonymity, p-sensitivity (l-diversity) and t-closeness.
 
@@ -56,14 +43,12 @@ def check(
     import microagg
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names, text_file
-    from csp.errors import InputError
     from csp.exact import read_fraction
 
     check_outputs({"--summary": summary}, [data])
     secret = split_names(confidential, "--confidential") if confidential else ()
     if not secret and (p is not None or close is not None):
-        msg = "-p and -t are for confidential columns; name them with --confidential"
-        raise InputError(msg)
+        refuse("-p and -t are for confidential columns; name them with --confidential")
     wanted = None if close is None else read_fraction(close)
     found = microagg.anonymity(
         text_file(data, sep, decimal, encoding, na),
@@ -99,27 +84,20 @@ def _check_words(found: Anonymity, asked: dict[str, bool]) -> list[str]:
 
 
 def attack(
-    data: DataFile,
+    data: options.DataFile,
     *,
-    quasi_identifiers: QuasiIdentifiers = None,
-    confidential: Confidential = None,
+    quasi_identifiers: options.QuasiIdentifiers = None,
+    confidential: options.Confidential = None,
     original: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The file before masking, rows in the same order: for links."
-        ),
+        Path | None, option("The file before masking, rows in the same order: for links.", "FILE")
     ] = None,
-    percent: Annotated[
-        str, typer.Option(metavar="NUMBER", help="Of the ranks, for intervals around a value.")
-    ] = "10",
-    width: Annotated[
-        str, typer.Option(metavar="NUMBER", help="Confidential values this close count as one.")
-    ] = "0",
-    sep: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    na: Missing = None,
-    summary: Summary = None,
+    percent: Annotated[str, option("Of the ranks, for intervals around a value.", "NUMBER")] = "10",
+    width: Annotated[str, option("Confidential values this close count as one.", "NUMBER")] = "0",
+    sep: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Missing = None,
+    summary: options.Summary = None,
 ) -> None:
     """Attack a masked file: values that a class discloses, links of persons to records, ranks.
 
@@ -131,12 +109,10 @@ def attack(
     import microagg
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names, text_file
-    from csp.errors import InputError
 
     check_outputs({"--summary": summary}, [data, original])
     if confidential is None and original is None:
-        msg = "name --confidential columns, or the --original file: there is nothing to attack"
-        raise InputError(msg)
+        refuse("name --confidential columns, or the --original file: there is nothing to attack")
     masked: Any = text_file(data, sep, decimal, encoding, na)
     known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
     facts: dict[str, Any] = {}

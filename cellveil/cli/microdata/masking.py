@@ -9,19 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import finish
 from cellveil.cli.microdata.masked_files import attack, check
 from cellveil.cli.microdata.microaggregate import microaggregate
-from cellveil.cli.options import (
-    Confidential,
-    DataFile,
-    Decimal,
-    Encoding,
-    Missing,
-    QuasiIdentifiers,
-    Separator,
-    Summary,
-)
+from cellveil.cli.options import option
+from cellveil.front import refuse
 
 if TYPE_CHECKING:
     from microagg.aggregates.generalised import Generalised
@@ -36,61 +29,44 @@ microdata = typer.Typer(
     help="Mask files of records, check and attack masked ones.",
 )
 
-K = Annotated[int, typer.Option("-k", metavar="NUMBER", help="Least size of a group.")]
-MaskedFile = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Masked file: .csv, .csv.gz or .parquet."),
-]
-
-
-Way = Literal["swap", "rank", "means"]
-"""How values are swapped, or made equal."""
-
-Intruders = Literal["informed", "uninformed"]
-"""What intruders know."""
-
-Groups = Literal["mdav", "vmdav", "random"]
-"""How groups are made."""
-
-Ranges = Literal["text", "columns"]
-"""Form of published ranges."""
+K = Annotated[int, option("Least size of a group.", "NUMBER", "-k")]
 
 
 def swap(
-    data: DataFile,
+    data: options.DataFile,
     *,
     k: K,
-    confidential: Confidential = None,
-    quasi_identifiers: QuasiIdentifiers = None,
+    confidential: options.Confidential = None,
+    quasi_identifiers: options.QuasiIdentifiers = None,
     way: Annotated[
-        Way,
-        typer.Option(
-            help="swap: within groups of near records; rank: within groups of near values of the "
+        Literal["swap", "rank", "means"],
+        option(
+            "swap: within groups of near records; rank: within groups of near values of the "
             "attribute itself; means: quasi-identifiers become means of groups, nothing is swapped."
         ),
     ] = "swap",
     intruders: Annotated[
-        Intruders,
-        typer.Option(
-            help="With --way swap: each knows all but one confidential attribute, or they know "
+        Literal["informed", "uninformed"],
+        option(
+            "With --way swap: each knows all but one confidential attribute, or they know "
             "the quasi-identifiers only."
         ),
     ] = "informed",
-    groups: Annotated[Groups, typer.Option(help="How groups of records are made.")] = "mdav",
+    groups: Annotated[
+        Literal["mdav", "vmdav", "random"], option("How groups of records are made.")
+    ] = "mdav",
     diverse: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", help="Least number of values in a group (l-diversity)."),
+        int | None, option("Least number of values in a group (l-diversity).", "NUMBER")
     ] = None,
     close: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Largest distance from the file (t-closeness)."),
+        str | None, option("Largest distance from the file (t-closeness).", "NUMBER")
     ] = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    na: Missing = None,
-    output: MaskedFile = None,
-    summary: Summary = None,
+    sep: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Missing = None,
+    output: options.MaskedFile = None,
+    summary: options.Summary = None,
 ) -> None:
     """Swap confidential values within groups of at least k: links are right with 1/k at most.
 
@@ -100,7 +76,6 @@ def swap(
     import microagg
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names, text_file
-    from csp.errors import InputError
 
     check_outputs({"-o": output, "--summary": summary}, [data])
     file: Any = text_file(data, sep, decimal, encoding, na)
@@ -114,8 +89,7 @@ def swap(
         }  # fmt: skip
         given = [option for option, there in alone.items() if there]
         if given:
-            msg = f"{', '.join(given)}: for --way swap; leave it out with --way {way}"
-            raise InputError(msg)
+            refuse(f"{', '.join(given)}: for --way swap; leave it out with --way {way}")
     if way == "swap":
         found = microagg.mdav_swap(
             file, k, confidential=secret, quasi_identifiers=known, intruders=intruders,
@@ -131,54 +105,43 @@ def swap(
 
 
 def anonymise(
-    data: DataFile,
+    data: options.DataFile,
     *,
-    k: Annotated[int, typer.Option("-k", metavar="NUMBER", help="Fewest candidates to leave.")],
+    k: Annotated[int, option("Fewest candidates to leave.", "NUMBER", "-k")],
     attributes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMNS", help="Columns that the aggregate combines.", show_default="all"
-        ),
+        str | None, option("Columns that the aggregate combines.", "COLUMNS", default="all")
     ] = None,
     known: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="AGGREGATE",
-            help="What an attacker knows of a record: sum, average, range or variance; once for "
+        option(
+            "What an attacker knows of a record: sum, average, range or variance; once for "
             "each, the most important first.",
-            show_default="sum",
+            "AGGREGATE",
+            default="sum",
         ),
     ] = None,
     within: Annotated[
-        str,
-        typer.Option(metavar="SHARE", help="The attacker knows it within this share; 0.01 is 1 %."),
+        str, option("The attacker knows it within this share; 0.01 is 1 %.", "SHARE")
     ] = "0",
     importance: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=NUMBER", help="Cost of ranges in a column; once for each."),
+        list[str] | None, option("Cost of ranges in a column; once for each.", "COLUMN=NUMBER")
     ] = None,
     diverse: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=NUMBER",
-            help="Different values of a column among the candidates; once for each.",
+        option(
+            "Different values of a column among the candidates; once for each.", "COLUMN=NUMBER"
         ),
     ] = None,
     form: Annotated[
-        Ranges, typer.Option(help="Ranges as text, or as two columns of numbers.")
+        Literal["text", "columns"], option("Ranges as text, or as two columns of numbers.")
     ] = "text",
-    sep: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    na: Missing = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", help="Then the best ranges so far are taken.", show_default="none"
-        ),
-    ] = None,
-    output: MaskedFile = None,
-    summary: Summary = None,
+    sep: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Missing = None,
+    time_limit: options.SearchLimit = None,
+    output: options.MaskedFile = None,
+    summary: options.Summary = None,
 ) -> None:
     """Replace values by ranges until the aggregates an attacker knows match at least k records.
 
@@ -222,8 +185,7 @@ def _by_column(
     for text in given:
         name, equals, number = text.rpartition("=")
         if not equals or not name or not number or name in found:
-            msg = f"{option} takes COLUMN=NUMBER, each column once, not {text!r}"
-            raise InputError(msg)
+            refuse(f"{option} takes COLUMN=NUMBER, each column once, not {text!r}")
         try:
             found[name] = read(number)
         except InputError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,17 +11,6 @@ if TYPE_CHECKING:
     from microagg.partitions.partition import Partition
     from microagg.records import Records
     from microagg.tables.risk import Disclosure
-
-__all__ = [
-    "codes_words",
-    "compliant_words",
-    "count_alone",
-    "count_kept",
-    "kept_words",
-    "plain_facts",
-    "plain_words",
-    "together_words",
-]
 
 CODES = 10
 """Most values of an attribute that may be codes of categories."""
@@ -32,20 +21,18 @@ def count_alone(values: Sequence[Any]) -> int:
     return sum(times == 1 for times in Counter(values).values())
 
 
-def together_words(kept: dict[str, list[str]]) -> list[str]:
+def together_words(kept: dict[str, list[str]]) -> Iterator[str]:
     """Say how many records the kept columns tell apart together."""
-    if not kept:
-        return []
-    alone = count_alone(list(zip(*kept.values(), strict=True)))
-    if not alone:
-        return []
-    return [
-        f"The columns of --keep single out {alone} of {len(next(iter(kept.values())))} records: "
-        "an attacker who knows these values of a record finds its means."
-    ]
+    together = list(zip(*kept.values(), strict=True))
+    alone = count_alone(together)
+    if alone:
+        yield (
+            f"The columns of --keep single out {alone} of {len(together)} records: an attacker who "
+            "knows these values of a record finds its means."
+        )
 
 
-def codes_words(records: Records) -> list[str]:
+def codes_words(records: Records) -> Iterator[str]:
     """Name attributes that look like codes of categories, whose means say nothing."""
     import numpy as np
 
@@ -54,12 +41,12 @@ def codes_words(records: Records) -> list[str]:
         codes = np.unique(column)
         if 1 < len(codes) <= min(CODES, len(column) // 4) and (codes == np.rint(codes)).all():
             found.append(name)
-    if not found:
-        return []
-    return [
-        f"Few whole numbers only in {', '.join(found)}: if they are codes of categories, their "
-        "means say nothing; leave such columns out with --attributes, or publish them with --keep."
-    ]
+    if found:
+        yield (
+            f"Few whole numbers only in {', '.join(found)}: if they are codes of categories, their "
+            "means say nothing; leave such columns out with --attributes, or publish them with "
+            "--keep."
+        )
 
 
 def count_kept(columns: dict[str, Any], beside: dict[str, list[Any]]) -> dict[str, int]:
@@ -71,14 +58,11 @@ def count_kept(columns: dict[str, Any], beside: dict[str, list[Any]]) -> dict[st
     return dict(zip(found.names, map(int, counts), strict=True))
 
 
-def kept_words(told: dict[str, int]) -> list[str]:
+def kept_words(told: dict[str, int]) -> Iterator[str]:
     """Say for how many records kept values follow from their cluster."""
-    open_ones = [f"{name} of {count}" for name, count in told.items() if count]
-    if not open_ones:
-        return []
-    return [
-        f"Kept as they are, values follow from their cluster alone: {', '.join(open_ones)} records."
-    ]
+    known = ", ".join(f"{name} of {count}" for name, count in told.items() if count)
+    if known:
+        yield f"Kept as they are, values follow from their cluster alone: {known} records."
 
 
 def plain_facts(partition: Partition, judged: Disclosure | None) -> dict[str, Any]:
@@ -151,12 +135,10 @@ def compliant_words(found: Compliant) -> list[str]:
     if found.dropped:
         lines.append(f"{len(found.dropped)} records left out.")
     if found.bound is not None:
-        lines.append(_bound_words(found.bound))
+        lines.append(
+            f"No compliant clusters lose less than {found.bound:.4f} %."
+            if found.bound >= 0.00005
+            else "No lower bound on the information loss was found."
+        )
     lines.append(f"Safe: no published cluster mean is sensitive under {found.rule}.")
     return lines
-
-
-def _bound_words(bound: float) -> str:
-    if bound < 0.00005:
-        return "No lower bound on the information loss was found."
-    return f"No compliant clusters lose less than {bound:.4f} %."

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import finish, print_columns, read_attacked, read_mechanism
-from cellveil.cli.options import MaxTables, MechanismFile, ReleaseIn, Reveal, Summary
+from cellveil.cli.options import argument, option
 from cellveil.cli.releases.release_attacks import (
     cell_columns,
     explain,
     insiders,
     joint,
     posterior,
+    texts,
 )
+from cellveil.render.progress import Meter
 
 if TYPE_CHECKING:
     from attacks.algorithm_known.matching_attack import Matching
@@ -31,29 +34,24 @@ attack = typer.Typer(
 )
 
 
-How = Literal["auto", "hull", "values", "all", "sample", "reference"]
-"""Method of the matching attack."""
-
-
 @attack.command()
 def report(
     releases: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RELEASE [OTHERS]...",
-            help="Release that 'protect --release' wrote: .json. Others of overlapping tables are "
+        argument(
+            "Release that 'protect --release' wrote: .json. Others of overlapping tables are "
             "attacked together with it.",
+            "RELEASE [OTHERS]...",
         ),
     ],
     *,
-    mechanism: MechanismFile = None,
-    max_tables: MaxTables = 200_000,
+    mechanism: options.MechanismFile = None,
+    max_tables: options.MaxTables = 200_000,
     time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="For all attacks; the report names those cut short."),
+        float | None, option("For all attacks; the report names those cut short.", "SECONDS")
     ] = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Run every attack that applies to a release.
 
@@ -63,7 +61,6 @@ def report(
     """
     from attacks.attack_report import report as run
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
     from cellveil.render.screen import printable
     from csp.release_file import read_release
 
@@ -83,25 +80,22 @@ def report(
 
 @attack.command()
 def matching(
-    release: ReleaseIn,
+    release: options.ReleaseIn,
     *,
-    mechanism: MechanismFile = None,
-    method: Annotated[How, typer.Option(help="How consistent tables are tested.")] = "auto",
+    mechanism: options.MechanismFile = None,
+    method: Annotated[
+        Literal["auto", "hull", "values", "all", "sample", "reference"],
+        option("How consistent tables are tested."),
+    ] = "auto",
     time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Then cells without a proof stay undecided."),
+        float | None, option("Then cells without a proof stay undecided.", "SECONDS")
     ] = None,
-    max_tables: MaxTables = 200_000,
-    draws: Annotated[
-        int, typer.Option(metavar="TABLES", help="Tables to draw, where they are drawn.")
-    ] = 3000,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="What was found: .csv or .parquet."),
-    ] = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    max_tables: options.MaxTables = 200_000,
+    draws: Annotated[int, option("Tables to draw, where they are drawn.", "TABLES")] = 3000,
+    seed: Annotated[int, option("Seed of the draws.")] = 0,
+    output: options.RowsFile = None,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Run the matching attack on a release.
 
@@ -111,7 +105,6 @@ def matching(
     """
     from attacks.algorithm_known.matching_attack import matching as run
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
 
     check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
     given, known = read_attacked(release, mechanism)
@@ -123,10 +116,13 @@ def matching(
                 f"attacking: {tested} tables tested, {matched} would be published so"
             ),
         )  # fmt: skip
-    columns = _columns(found, reveal=reveal)
+    columns = shown = _columns(found, reveal=reveal)
+    if "values" in columns and sys.stdout.isatty():
+        # Their ends say as much, and a terminal is narrow.
+        shown = {name: c for name, c in columns.items() if name not in ("lower", "upper")}
     finish(
         _facts(found), _words(found), safe=bool((found.verdict == "proved safe").all()),
-        columns=columns, show=lambda: _print(columns), output=output, summary=summary,
+        columns=columns, show=lambda: print_columns(shown), output=output, summary=summary,
     )  # fmt: skip
 
 
@@ -139,24 +135,16 @@ for _command in (posterior, explain, insiders, joint):
 
 def _columns(found: Matching, *, reveal: bool) -> dict[str, list[Any]]:
     """One row a suppressed cell."""
-    from csp.exact import units_text
-
     release = found.release
-    scale = release.scale
-
-    def text(units: Any) -> list[str]:
-        return [units_text(int(v), scale) for v in units]
-
     columns = cell_columns(release, found.cells)
-    columns["feasible"] = text(found.feasible_upper - found.feasible_lower)
-    columns["width"] = text(found.width)
+    columns["feasible"] = texts(release, found.feasible_upper - found.feasible_lower)
+    columns["width"] = texts(release, found.width)
     if reveal:
-        columns["lower"] = text(found.lower)
-        columns["upper"] = text(found.upper)
+        columns |= {"lower": texts(release, found.lower), "upper": texts(release, found.upper)}
     if found.values is not None:
         columns["left"] = [len(v) for v in found.values]
         if reveal:
-            columns["values"] = [" ".join(_runs(v, scale)) for v in found.values]
+            columns["values"] = [" ".join(_runs(v, release.scale)) for v in found.values]
     columns["primary"] = found.named.tolist()
     columns["verdict"] = found.verdict.tolist()
     return columns
@@ -220,10 +208,3 @@ def _words(found: Matching) -> list[str]:
     elif not found.complete:
         lines.append("The attack was cut short: allow more time (--time-limit, --max-tables).")
     return lines
-
-
-def _print(columns: dict[str, list[Any]]) -> None:
-    if "values" in columns and sys.stdout.isatty():
-        # Their ends say as much, and a terminal is narrow.
-        columns = {name: c for name, c in columns.items() if name not in ("lower", "upper")}
-    print_columns(columns)

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import finish
-from cellveil.cli.options import Summary, TimeLimit
+from cellveil.cli.options import argument
+from cellveil.front import refuse
 from cellveil.render.screen import say, tell
 
 if TYPE_CHECKING:
@@ -23,11 +24,11 @@ SHOWN = 20
 
 
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="Earlier release (.json).")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Later release (.json).")],
+    old: Annotated[Path, argument("Earlier release (.json).", "OLD")],
+    new: Annotated[Path, argument("Later release (.json).", "NEW")],
     *,
-    time_limit: TimeLimit = 600.0,
-    summary: Summary = None,
+    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    summary: options.Summary = None,
 ) -> None:
     """Compare two releases of the same table: what changed, and what both disclose together.
 
@@ -64,25 +65,17 @@ def diff(
 
 def _changes(old: Release, new: Release) -> dict[str, Any]:
     """Cells by what became of them, each as a mapping of dimensions to codes."""
-    from csp.errors import InputError
     from csp.tables.codes import Labels
 
     if sorted(old.names) != sorted(new.names):
-        msg = (
+        refuse(
             f"one release is by {', '.join(old.names)}, the other by {', '.join(new.names)}; give "
             "two of the same dimensions"
         )
-        raise InputError(msg)
     theirs, order = Labels.of(new.labels), [new.names.index(name) for name in old.names]
     turned = Labels(theirs.codes[:, order], [theirs.categories[d] for d in order])
     place = turned.places(Labels.of(old.labels))
     back = Labels.of(old.labels).places(turned)
-
-    def named(release: Release, cells: Any) -> list[dict[str, str]]:
-        return [
-            dict(zip(release.names, release.labels[int(i)], strict=True))
-            for i in np.flatnonzero(cells)
-        ]
 
     both = place >= 0
     at = np.where(both, place, 0)
@@ -91,12 +84,18 @@ def _changes(old: Release, new: Release) -> dict[str, Any]:
     one = old.published * 10 ** (scale - old.scale)
     two = new.published[at] * 10 ** (scale - new.scale)
     return {
-        "only_old": named(old, ~both),
-        "only_new": named(new, back < 0),
-        "newly_suppressed": named(old, both & ~before & now),
-        "newly_published": named(old, both & before & ~now),
-        "revised": named(old, both & ~before & ~now & (one != two)),
+        "only_old": _named(old, ~both),
+        "only_new": _named(new, back < 0),
+        "newly_suppressed": _named(old, both & ~before & now),
+        "newly_published": _named(old, both & before & ~now),
+        "revised": _named(old, both & ~before & ~now & (one != two)),
     }
+
+
+def _named(release: Release, cells: Any) -> list[dict[str, str]]:
+    """Cells, by their places or by flags, as mappings of dimensions to codes."""
+    places = np.arange(len(release.pattern))[cells].tolist()
+    return [dict(zip(release.names, release.labels[i], strict=True)) for i in places]
 
 
 def _list(cells: list[dict[str, str]], words: str) -> None:
@@ -113,10 +112,7 @@ def _together(found: Differencing) -> dict[str, Any]:
     """Say what both disclose, without what they disclose."""
     release = found.release
     known = (found.lower == found.upper) | np.array([bool(p) for p in found.publishers], bool)
-    cells = [
-        dict(zip(release.names, release.labels[int(i)], strict=True))
-        for i in found.cells[known].tolist()
-    ]
+    cells = _named(release, found.cells[known])
     narrowed = int((found.narrowed & ~known).sum())
     if cells:
         _list(cells, "that one release suppresses are disclosed by both together")

@@ -2,56 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
 
+from cellveil.cli import options
 from cellveil.cli.answers import finish, read_attacked
-from cellveil.cli.options import MaxTables, MechanismFile, ReleaseIn, Reveal, Summary
+from cellveil.cli.options import argument, flag, option
+from cellveil.front import refuse
+from cellveil.render.progress import Meter
 from cellveil.render.screen import tell
 
 if TYPE_CHECKING:
     from attacks.release_alone.insider_knowledge import Insight, Knowledge
     from csp.release.release import Release
 
-__all__ = ["cell_columns", "explain", "insiders", "joint", "posterior"]
-
-Seconds = Annotated[
-    float | None, typer.Option("--time-limit", metavar="SECONDS", help="For the whole attack.")
-]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="One row per cell: .csv or .parquet."),
-]
+__all__ = ["cell_columns", "explain", "insiders", "joint", "posterior", "texts"]
 
 
 def posterior(
-    release: ReleaseIn,
+    release: options.ReleaseIn,
     *,
-    mechanism: MechanismFile = None,
+    mechanism: options.MechanismFile = None,
     prior: Annotated[
         str,
-        typer.Option(
-            metavar="PRIOR",
-            help="Of the value of a cell before the release: uniform, or normal:MEAN,DEVIATION.",
+        option(
+            "Of the value of a cell before the release: uniform, or normal:MEAN,DEVIATION.", "PRIOR"
         ),
     ] = "uniform",
-    mass: Annotated[
-        float, typer.Option(metavar="SHARE", help="Probability that an interval must hold.")
-    ] = 0.95,
+    mass: Annotated[float, option("Probability that an interval must hold.", "SHARE")] = 0.95,
     draws: Annotated[
-        int | None,
-        typer.Option(metavar="TABLES", help="Draw tables.", show_default="every table is weighed"),
+        int | None, option("Draw tables.", "TABLES", default="every table is weighed")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    max_tables: MaxTables = 2_000_000,
-    time_limit: Seconds = None,
-    output: Output = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    seed: Annotated[int, option("Seed of the draws.")] = 0,
+    max_tables: options.MaxTables = 2_000_000,
+    time_limit: options.AttackLimit = None,
+    output: options.RowsFile = None,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Weigh the values of each suppressed cell for an attacker who knows the algorithm.
 
@@ -62,8 +51,6 @@ def posterior(
     """
     from attacks import posterior as run
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
-    from csp.exact import units_text
 
     check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
     given, known = read_attacked(release, mechanism)
@@ -75,14 +62,14 @@ def posterior(
     low, high = found.shortest(mass)
     wide, far = found.shortest(mass, naive=True)
     columns = cell_columns(given, found.cells)
-    columns["width"] = [units_text(int(w), given.scale) for w in high - low]
-    columns["width_naive"] = [units_text(int(w), given.scale) for w in far - wide]
+    columns["width"] = texts(given, high - low)
+    columns["width_naive"] = texts(given, far - wide)
     columns["chance"] = [round(float(p), 4) for p in found.mode_probability]
     columns["chance_naive"] = [round(float(p.max()), 4) for p in found.naive]
     columns["sensitive"] = [round(float(p), 4) for p in found.sensitive]
     if reveal:
         for name, ends in (("lower", low), ("upper", high), ("value", found.mode)):
-            columns[name] = [units_text(int(v), given.scale) for v in ends]
+            columns[name] = texts(given, ends)
     certain = int((found.mode_probability >= 0.95).sum())
     facts = {
         "suppressed": len(found.cells),
@@ -101,22 +88,22 @@ def posterior(
 
 
 def explain(
-    release: ReleaseIn,
+    release: options.ReleaseIn,
     *,
     cell: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="CODES",
-            help="Cell by its codes, separated by commas; once for each.",
-            show_default="every suppressed cell whose value is known",
+        option(
+            "Cell by its codes, separated by commas; once for each.",
+            "CODES",
+            default="every suppressed cell whose value is known",
         ),
     ] = None,
     mechanism: Annotated[
-        bool, typer.Option("--with-algorithm", help="Also what knowing the algorithm excludes.")
+        bool, flag("Also what knowing the algorithm excludes.", "--with-algorithm")
     ] = False,
-    time_limit: Seconds = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    time_limit: options.AttackLimit = None,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Explain why a suppressed cell is known, or which interval contains it.
 
@@ -156,23 +143,21 @@ def explain(
 
 
 def insiders(
-    release: ReleaseIn,
+    release: options.ReleaseIn,
     *,
     knowledge: Annotated[
         Path,
-        typer.Option(
-            metavar="FILE",
-            help="What contributors know (.csv): columns 'contributor', those of the dimensions, "
+        option(
+            "What contributors know (.csv): columns 'contributor', those of the dimensions, "
             "'own' (its part of the cell), and 'value' where it knows the whole cell.",
+            "FILE",
         ),
     ],
-    integer: Annotated[
-        bool, typer.Option("--integer/--no-integer", help="Cells are known to be whole units.")
-    ] = True,
-    time_limit: Seconds = None,
-    output: Output = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    integer: options.Whole = True,
+    time_limit: options.AttackLimit = None,
+    output: options.RowsFile = None,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Show what contributors infer from their own contributions.
 
@@ -181,20 +166,16 @@ def insiders(
     """
     from attacks import insiders as run
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
-    from csp.exact import end_text
     from csp.release_file import read_release
 
     check_outputs({"-o": output, "--summary": summary}, [release, knowledge])
     given = read_release(release)[0]
     with Meter("attacking as each contributor", time_limit):
         found = run(given, _knowledge(given, knowledge), integer=integer, time_limit=time_limit)
-    columns: dict[str, list[Any]] = {"contributor": []}
-    columns |= {name: [] for name in (*given.names, "width", "width_of_the_rest", "verdict")}
-    if reveal:
-        columns |= {"lower": [], "upper": []}
-    for one in found:
-        _add_insights(columns, one, given, reveal=reveal, text=end_text)
+    parts = [_insights(given, one, reveal=reveal) for one in found]
+    names = ["contributor", *given.names, "width", "width_of_the_rest", "verdict"]
+    names += ["lower", "upper"] if reveal else []
+    columns = {name: [item for part in parts for item in part[name]] for name in names}
     learned = sum(bool((one.lower == one.upper).any()) for one in found)
     facts = {
         "contributors": len(found),
@@ -209,19 +190,17 @@ def insiders(
 def joint(
     releases: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RELEASE OTHERS...",
-            help="Releases of tables that share cells: several that 'protect --release' wrote.",
+        argument(
+            "Releases of tables that share cells: several that 'protect --release' wrote.",
+            "RELEASE OTHERS...",
         ),
     ],
     *,
-    integer: Annotated[
-        bool, typer.Option("--integer/--no-integer", help="Cells are known to be whole units.")
-    ] = True,
-    time_limit: Seconds = None,
-    output: Output = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    integer: options.Whole = True,
+    time_limit: options.AttackLimit = None,
+    output: options.RowsFile = None,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Attack several releases together: what one suppresses, another may disclose.
 
@@ -230,15 +209,11 @@ def joint(
     """
     from attacks import differencing
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
-    from csp.errors import InputError
-    from csp.exact import end_text
     from csp.release_file import read_release
 
     check_outputs({"-o": output, "--summary": summary}, releases)
     if len(releases) < 2:
-        msg = "name two releases or more; 'cellveil attack report' attacks a single one"
-        raise InputError(msg)
+        refuse("name two releases or more; 'cellveil attack report' attacks a single one")
     with Meter("attacking all releases together", time_limit):
         found = differencing(
             [read_release(path)[0] for path in releases], integer=integer, time_limit=time_limit
@@ -250,10 +225,9 @@ def joint(
     columns["published_in"] = [
         " ".join(releases[r].name for r in places) for places in found.publishers
     ]
-    columns["width"] = [end_text(float(w), union.scale) for w in found.upper - found.lower]
+    columns["width"] = texts(union, found.upper - found.lower)
     if reveal:
-        columns["lower"] = [end_text(float(v), union.scale) for v in found.lower]
-        columns["upper"] = [end_text(float(v), union.scale) for v in found.upper]
+        columns |= {"lower": texts(union, found.lower), "upper": texts(union, found.upper)}
     columns["verdict"] = np.select(
         [shown, known, found.narrowed], ["published", "known", "narrower"], "no more than alone"
     ).tolist()
@@ -277,9 +251,15 @@ def cell_columns(release: Release, cells: Any) -> dict[str, list[Any]]:
     return {name: [label[d] for label in labels] for d, name in enumerate(release.names)}
 
 
+def texts(release: Release, ends: Any) -> list[str]:
+    """Write ends of intervals, or their widths, as decimal text."""
+    from csp.exact import end_text
+
+    return [end_text(float(end), release.scale) for end in ends]
+
+
 def _prior(text: str) -> Any:
     from attacks import normal_counts, uniform
-    from csp.errors import InputError
 
     if text == "uniform":
         return uniform
@@ -290,75 +270,62 @@ def _prior(text: str) -> Any:
             return normal_counts(float(parts[0]), float(parts[1]))
     except ValueError:
         pass
-    msg = f"--prior is uniform or normal:MEAN,DEVIATION, such as normal:15,10, not {text!r}"
-    raise InputError(msg)
+    refuse(f"--prior is uniform or normal:MEAN,DEVIATION, such as normal:15,10, not {text!r}")
 
 
 def _position(release: Release, text: str) -> int:
-    from csp.errors import InputError
+    from csp.tables.codes import Labels
 
-    codes = tuple(part.strip() for part in text.split(","))
-    for place, label in enumerate(release.labels):
-        if tuple(label) == codes:
-            if not release.pattern[place]:
-                msg = f"--cell {text}: the cell is published, so there is nothing to explain"
-                raise InputError(msg)
-            return place
-    msg = (
-        f"--cell {text}: there is no such cell; give one code for each of "
-        f"{', '.join(release.names)}, such as {','.join(release.labels[0])}"
-    )
-    raise InputError(msg)
+    place = Labels.of(release.labels).find(tuple(part.strip() for part in text.split(",")))
+    if place < 0:
+        refuse(
+            f"--cell {text}: there is no such cell; give one code for each of "
+            f"{', '.join(release.names)}, such as {','.join(release.labels[0])}"
+        )
+    if not release.pattern[place]:
+        refuse(f"--cell {text}: the cell is published, so there is nothing to explain")
+    return place
 
 
 def _knowledge(release: Release, path: Path) -> list[Knowledge]:
     from attacks import Knowledge
-    from csp.errors import InputError
     from csp.exact import exact
     from csp.tables.columns import column_names, read_columns
 
     names = ["contributor", *release.names]
     more = [name for name in ("own", "value") if name in column_names(path)]
     if not more:
-        msg = f"{str(path)!r} has neither a column 'own' nor 'value'; add what contributors know"
-        raise InputError(msg)
+        refuse(f"{str(path)!r} has neither a column 'own' nor 'value'; add what contributors know")
     rows = zip(*read_columns(path, [*names, *more], more).arrays, strict=True)
     place = {tuple(label): i for i, label in enumerate(release.labels)}
     found: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
     for number, row in enumerate(rows, start=1):
         label = tuple(str(code) for code in row[1 : len(names)])
         if label not in place:
-            msg = f"{path}, row {number}: the release has no cell ({', '.join(label)})"
-            raise InputError(msg)
+            refuse(f"{path}, row {number}: the release has no cell ({', '.join(label)})")
         known = found.setdefault(str(row[0]), ({}, {}))
         for kind, entry in zip(more, row[len(names) :], strict=True):
             if entry is None or not str(entry).strip():
                 continue
             units = exact(str(entry)) * 10**release.scale
             if units.denominator != 1:
-                msg = (
+                refuse(
                     f"{path}, row {number}: {kind} {entry} has more decimal places than the "
                     f"{release.scale} of the release"
                 )
-                raise InputError(msg)
             known[kind == "own"][place[label]] = int(units)
     return [Knowledge(name, cells, own) for name, (cells, own) in found.items()]
 
 
-def _add_insights(
-    columns: dict[str, list[Any]], one: Insight, release: Release, *, reveal: bool, text: Any
-) -> None:
-    """Append one contributor's rows: cells that it knows more closely than an outsider."""
-    for i in np.flatnonzero(one.narrowed).tolist():
-        columns["contributor"].append(one.name)
-        label: Sequence[str] = release.labels[int(one.cells[i])]
-        for name, code in zip(release.names, label, strict=True):
-            columns[name].append(code)
-        known = one.lower[i] == one.upper[i]
-        columns["width"].append(text(float(one.upper[i] - one.lower[i]), release.scale))
-        rest = float(one.rest_upper[i] - one.rest_lower[i])
-        columns["width_of_the_rest"].append(text(rest, release.scale))
-        columns["verdict"].append("known" if known else "narrower")
-        if reveal:
-            columns["lower"].append(text(float(one.lower[i]), release.scale))
-            columns["upper"].append(text(float(one.upper[i]), release.scale))
+def _insights(release: Release, one: Insight, *, reveal: bool) -> dict[str, list[Any]]:
+    """Columns of one contributor: cells that it knows more closely than an outsider."""
+    at = np.flatnonzero(one.narrowed)
+    low, high = one.lower[at], one.upper[at]
+    columns: dict[str, list[Any]] = {"contributor": [one.name] * len(at)}
+    columns |= cell_columns(release, one.cells[at])
+    columns["width"] = texts(release, high - low)
+    columns["width_of_the_rest"] = texts(release, one.rest_upper[at] - one.rest_lower[at])
+    columns["verdict"] = np.where(low == high, "known", "narrower").tolist()
+    if reveal:
+        columns |= {"lower": texts(release, low), "upper": texts(release, high)}
+    return columns

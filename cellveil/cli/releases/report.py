@@ -5,34 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from cellveil.cli.answers import say_written
-from cellveil.cli.options import TIME_LIMIT, ReleaseIn, Reveal, TimeLimit
-from cellveil.front import SAFE, UNSAFE
-from cellveil.render.screen import say
+from cellveil.cli import options
+from cellveil.cli.answers import finish
+from cellveil.cli.options import flag, option
+from cellveil.render.progress import Meter
 
 __all__ = ["report"]
 
 
 def report(
-    release: ReleaseIn,
+    release: options.ReleaseIn,
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Page (.html); its facts are written beside it as .json.",
+            "FILE",
             "--output",
             "-o",
-            metavar="FILE",
-            help="Page (.html); its facts are written beside it as .json.",
-            show_default="the release with .html",
+            default="the release with .html",
         ),
     ] = None,
     attacks: Annotated[
-        bool, typer.Option("--attacks/--no-attacks", help="Run every attack that applies.")
+        bool, flag("Run every attack that applies.", "--attacks/--no-attacks")
     ] = True,
-    time_limit: TimeLimit = TIME_LIMIT,
-    reveal: Reveal = False,
+    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    reveal: options.Reveal = False,
 ) -> None:
     """Write one HTML page about a release: table, intervals, attacks, from public knowledge.
 
@@ -40,8 +38,9 @@ def report(
     0 no attack exposes a cell, 1 some does or was cut short, 2 bad input.
     """
     from cellveil.io.files import check_outputs
-    from cellveil.render.progress import Meter
-    from cellveil.report.page import write_release_report
+    from cellveil.report.facts import release_facts
+    from cellveil.report.page import report_page
+    from cellveil.report.skeleton import write_page
     from csp.clock import Clock
     from csp.release_file import read_release
 
@@ -60,15 +59,14 @@ def report(
 
             found = run(given, mechanism, time_limit=clock.part(0.7).seconds)
         meter.phase("working out what anyone can infer")
-        write_release_report(
-            page, given, mechanism=mechanism, title=release.stem, attacks=found, inputs=[release],
+        told = release_facts(
+            given, mechanism=mechanism, title=release.stem, attacks=found, inputs=[release],
             time_limit=clock.seconds, reveal=reveal,
         )  # fmt: skip
+        write_page(page, report_page(given, told), told)
+    lines = [f"Wrote {page}, {facts}."]
     if found is not None:
-        say(
-            f"{len(found.exposed)} of {int(given.pattern.sum())} suppressed cells are exposed by "
-            f"some attack{'' if found.complete else '; not every attack came to its end'}."
-        )
-    say_written(page, facts)
-    safe = found is None or (found.complete and not found.exposed)
-    raise typer.Exit(SAFE if safe else UNSAFE)
+        ended = "" if found.complete else "; not every attack came to its end"
+        exposed = f"{len(found.exposed)} of {int(given.pattern.sum())} suppressed cells"
+        lines.insert(0, f"{exposed} are exposed by some attack{ended}.")
+    finish({}, lines, safe=found is None or (found.complete and not found.exposed))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from cellveil.cli.options import argument
+from cellveil.front import refuse
 from cellveil.render.screen import say
 
 if TYPE_CHECKING:
@@ -22,11 +22,7 @@ _MOST_TABLES, _DRAWS, _KEYS, _MOST_CELLS = 500, 300, 8, 64
 _OPTIONS = ("lean", "spread", "width", "share")
 
 
-def key(
-    path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="New file, readable by its owner only.")
-    ],
-) -> None:
+def key(path: Annotated[Path, argument("New file, readable by its owner only.", "FILE")]) -> None:
     """Make a secret key for --defence. Keep it secret and back it up.
 
     The same key gives the same table the same pattern again; two releases of a table with different
@@ -39,73 +35,50 @@ def key(
 
 
 def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Decoys | None:
-    """Decoys from ``decoys:RATE`` with options behind commas, and the key of a file.
-
-    Raises
-    ------
-    InputError
-        If the text cannot be read, the key is missing or short, or there is a key and no defence.
-    """
+    """Decoys from ``decoys:RATE`` with options behind commas, and the key of a file."""
+    from csp.decoys.decoys import Decoys
     from csp.decoys.key import Key
-    from csp.errors import InputError
 
     if text is None:
-        given = {"--key-file": key_file is not None, "--table-id": bool(table_id)}
-        for option, there in given.items():
-            if there:
-                msg = f"{option} is for a defence; add --defence decoys:0.1 or leave it out"
-                raise InputError(msg)
+        for option, given in (("--key-file", key_file), ("--table-id", table_id)):
+            if given:
+                refuse(f"{option} is for a defence; add --defence decoys:0.1 or leave it out")
         return None
     options = _parsed(text)
     if key_file is None:
-        msg = "a defence needs a secret key; make one with 'cellveil key FILE', add --key-file FILE"
-        raise InputError(msg)
-    from csp.decoys.decoys import Decoys
-
+        refuse(
+            "a defence needs a secret key; make one with 'cellveil key FILE', add --key-file FILE"
+        )
     return Decoys(key=Key.read(key_file), table=table_id, **options)
 
 
 def needs_width(decoys: Decoys | None) -> None:
-    """Refuse decoys without a width where no mechanism has one.
-
-    Raises
-    ------
-    InputError
-        If they have neither width nor share.
-    """
+    """Refuse decoys with neither width nor share where no mechanism has a width."""
     if decoys is not None and decoys.width is None and decoys.share is None:
-        from csp.errors import InputError
-
-        msg = (
+        refuse(
             "--defence: a JJ file does not state how wide the interval of a decoy must be; write "
             "decoys:0.1,width=10 or decoys:0.1,share=0.1"
         )
-        raise InputError(msg)
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    from csp.errors import InputError
-
     kind, _, rest = text.partition(":")
     rate, *more = rest.split(",")
     if kind != "decoys" or not rate:
-        msg = (
+        refuse(
             "--defence takes decoys:RATE, such as decoys:0.1, with "
             f"{', '.join(_OPTIONS)} behind commas: decoys:0.1,width=20"
         )
-        raise InputError(msg)
     options: dict[str, Any] = {"rate": _number(rate)}
     for part in more:
         name, equals, number = part.partition("=")
         if name not in _OPTIONS or not equals or name in options:
             wanted = ", ".join(f"{o}=NUMBER" for o in _OPTIONS)
-            msg = f"--defence: a comma must be followed by one of {wanted}, each once"
-            raise InputError(msg)
+            refuse(f"--defence: a comma must be followed by one of {wanted}, each once")
         options[name] = _number(number)
     if "lean" in options:
         if options["lean"].denominator != 1:
-            msg = "--defence: lean must be a whole number, such as lean=4"
-            raise InputError(msg)
+            refuse("--defence: lean must be a whole number, such as lean=4")
         options["lean"] = int(options["lean"])
     return options
 
@@ -157,15 +130,15 @@ def measured(result: Protected, clock: Clock) -> dict[str, Any]:
         return {"not_computed": "the time limit came first"}
     except InputError:
         return {"not_computed": "this takes two-way tables of counts and one width for all cells"}
-    ends = {naive: found.shortest(naive=naive) for naive in (False, True)}
+    (low, high), (wide, far) = found.shortest(), found.shortest(naive=True)
     unit = 10**result.table.scale
     return {
         "prior": "uniform",
         "tables": size,
         "drawn": draws,
         "largest_primary_probability": round(float(found.sensitive.max()), 4),
-        "narrowest_95_percent": int((ends[False][1] - ends[False][0]).min()) / unit,
-        "narrowest_95_percent_without_algorithm": int((ends[True][1] - ends[True][0]).min()) / unit,
+        "narrowest_95_percent": int((high - low).min()) / unit,
+        "narrowest_95_percent_without_algorithm": int((far - wide).min()) / unit,
     }
 
 

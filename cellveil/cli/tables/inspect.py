@@ -2,129 +2,108 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich import box
 from rich.table import Table as Grid
 from rich.text import Text
 
-from cellveil.cli.answers import answer, say_written, terminal
-from cellveil.cli.options import Sheet, Summary
-from cellveil.render.screen import printable, say
+from cellveil.cli import options
+from cellveil.cli.answers import finish, terminal
+from cellveil.cli.options import argument, option
+from cellveil.front import refuse
+from cellveil.render.screen import printable
 
 if TYPE_CHECKING:
+    from csp.formats.files import Together
     from csp.rules.inspection import Inspection
 
 __all__ = ["inspect"]
 
 
 def inspect(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz, .parquet or .xlsx.")
-    ],
+    data: Annotated[Path, argument("Records: .csv, .csv.gz, .parquet or .xlsx.", "DATA")],
     *,
     by: Annotated[
-        list[str],
-        typer.Option(
-            metavar="COLUMNS", help="Dimensions of a table: Size,Region; once for each table."
-        ),
+        list[str], option("Dimensions of a table: Size,Region; once for each table.", "COLUMNS")
     ],
-    value: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column to sum; without it records are counted."),
-    ] = None,
-    contributor: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column that says who reports.")
-    ] = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of sampling weights.")
-    ] = None,
-    sheet: Sheet = None,
+    value: options.Value = None,
+    contributor: options.Contributor = None,
+    weight: options.Weight = None,
+    sheet: options.Sheet = None,
     rules: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RULES", help="Rules to try, in tau-ARGUS's words; once for each."),
+        list[str] | None, option("Rules to try, in tau-ARGUS's words; once for each.", "RULES")
     ] = None,
     job: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write a job (.toml) that runs, and hierarchies that were found."
-        ),
+        option("Write a job (.toml) that runs, and hierarchies that were found.", "FILE"),
     ] = None,
-    summary: Summary = None,
+    summary: options.Summary = None,
 ) -> None:
     """Look at data before protecting it: codes, nested columns, what rules would mark.
 
     Counts only, no value. The job that --job writes has the first of the rules.
     """
-    from cellveil.io.files import check_outputs, write_json
+    from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names
-    from cellveil.io.sheets import is_workbook, read_sheet
-    from csp.errors import InputError
-    from csp.formats.files import written_together
+    from cellveil.io.sheets import records_of
     from csp.rules.inspection import inspect as look
 
     check_outputs({"--summary": summary}, [data, job])
     wanted = [split_names(text, "--by") for text in by]
     if job is not None and job.suffix != ".toml":
-        msg = f"--job {str(job)!r} must end with .toml"
-        raise InputError(msg)
+        refuse(f"--job {str(job)!r} must end with .toml")
     if job is not None and job.exists():
-        msg = f"{str(job)!r} is there already; choose another name, or delete it"
-        raise InputError(msg)
-    records: Any = data
-    if is_workbook(data):
-        records = read_sheet(data, sheet, numbers=[n for n in (value, weight) if n is not None])
+        refuse(f"{str(job)!r} is there already; choose another name, or delete it")
+    records = records_of(data, (value, weight), sheet)
     found = look(
         records, wanted, value, contributor=contributor, weight=weight, rules=rules or None
     )
     facts = asdict(found)
     texts: dict[Path, str] = {}
     if job is not None:
-        options = {"sheet": sheet, "value": value, "contributor": contributor, "weight": weight}
+        keys = {"sheet": sheet, "value": value, "contributor": contributor, "weight": weight}
         if value is not None and any("negative" in words for words in found.problems):
-            options["negative"] = "abs"
+            keys["negative"] = "abs"
         if any("missing=" in words for words in found.problems):
-            options["missing"] = "unknown"
-        texts = _job_texts(job, data, records, found, options)
-    with written_together() as files:
-        if summary is not None:
-            write_json(summary, facts, files)
+            keys["missing"] = "unknown"
+        texts = _job_texts(job, data, records, found, keys)
+
+    def write(files: Together) -> list[Path]:
         for path, text in texts.items():
             with files.writer(path) as out:
                 out.write(text)
-    say_written(summary)
-    answer(facts, lambda: _show(found))
-    _advise(found)
-    if job is None:
-        say("--job FILE.toml writes this as a job for 'cellveil run'.")
-    else:
-        say(f"Wrote {', '.join(map(str, texts))}. Next: cellveil run {job}")
+        return list(texts)
+
+    following = (
+        "--job FILE.toml writes this as a job for 'cellveil run'."
+        if job is None
+        else f"The job runs with: cellveil run {job}"
+    )
+    finish(
+        facts, [*_advice(found), following], show=lambda: _show(found), summary=summary, write=write
+    )
 
 
 def _job_texts(
     job: Path, data: Path, records: Any, found: Inspection, options: dict[str, Any]
 ) -> dict[Path, str]:
     """Text of each file of the job: its hierarchies, then the job itself."""
-    from cellveil.jobs.draft import draft, offered
+    from cellveil.jobs.draft import draft
+    from csp.tables.hierarchies.hierarchy import Hierarchy
 
-    trees = offered(records, found)
-    places = {name: job.parent / f"{_file_name(name)}.hrc" for name in trees}
+    trees = {n: Hierarchy.from_columns(records, chain) for n, chain in found.hierarchies.items()}
+    places = {name: job.parent / (re.sub(r"[^\w-]", "_", name) + ".hrc") for name in trees}
     taken = [path for path in places.values() if path.exists()]
     if taken:
-        from csp.errors import InputError
-
-        msg = f"{str(taken[0])!r} is there already; move it, or put the job into another folder"
-        raise InputError(msg)
+        refuse(f"{str(taken[0])!r} is there already; move it, or put the job into another folder")
     first = next(iter(found.tables[0].sensitive))
     text = draft(found, data, folder=job.parent, rules=first, options=options, hierarchies=places)
     return {places[name]: tree.to_hrc() for name, tree in trees.items()} | {job: text}
-
-
-def _file_name(name: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in name)
 
 
 def _show(found: Inspection) -> None:
@@ -153,21 +132,21 @@ def _show(found: Inspection) -> None:
     console.print(grid)
 
 
-def _advise(found: Inspection) -> None:
+def _advice(found: Inspection) -> Iterator[str]:
     """Say what to do with what was found."""
     for name, chain in found.hierarchies.items():
         columns = ", ".join(chain)
-        say(f"{name} can have a hierarchy of the columns {columns}: --job writes it.")
+        yield f"{name} can have a hierarchy of the columns {columns}: --job writes it."
     for one, two in found.linked:
-        say(
+        yield (
             f"{' x '.join(one)} and {' x '.join(two)} share cells: protect them together, as one "
             "job does."
         )
     for words in found.problems:
-        say(f"{words[0].upper()}{words[1:]}.")
+        yield f"{words[0].upper()}{words[1:]}."
     largest = max(table.cells for table in found.tables)
     if largest > 50_000:
-        say(f"{largest:,} cells: expect a safe pattern in a minute or so, a good one in ten.")
+        yield f"{largest:,} cells: expect a safe pattern in a minute or so, a good one in ten."
 
 
 def _grid(heads: tuple[str, ...]) -> Grid:

@@ -4,52 +4,37 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from cellveil.cli.answers import answer, ends, hashes, needs_reveal, say_written
-from cellveil.cli.options import (
-    JJ,
-    TEXTS,
-    TIME_LIMIT,
-    Defence,
-    Gap,
-    Integer,
-    KeyFile,
-    Method,
-    Reveal,
-    Solver,
-    Summary,
-    TableId,
-    TimeLimit,
-    chosen_method,
-)
-from cellveil.front import SAFE, UNSAFE, explained
+from cellveil.cli import options
+from cellveil.cli.answers import finish, needs_reveal
+from cellveil.cli.options import argument, option
+from cellveil.front import explained
+from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
+
+if TYPE_CHECKING:
+    from csp.formats.files import Together
 
 __all__ = ["audit", "suppress"]
 
 
 def suppress(
-    problem: Annotated[
-        Path, typer.Argument(metavar="PROBLEM", help="Suppression problem: .jj or .jj.gz.")
-    ],
+    problem: options.ProblemFile,
     *,
-    method: Method = "auto",
-    solver: Solver = None,
-    time_limit: TimeLimit = TIME_LIMIT,
-    gap: Gap = 0.0,
-    integer: Integer = False,
-    defence: Defence = None,
-    key_file: KeyFile = None,
-    table_id: TableId = "",
+    method: options.Method = "auto",
+    solver: options.Solver = None,
+    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    gap: options.Gap = 0.0,
+    integer: options.Integer = False,
+    defence: options.Defence = None,
+    key_file: options.KeyFile = None,
+    table_id: options.TableId = "",
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Pattern: .csv, or .jj with --reveal."),
+        Path | None, option("Pattern: .csv, or .jj with --reveal.", "FILE", "--output", "-o")
     ] = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Find the cheapest safe pattern of a problem in a JJ file.
 
@@ -60,114 +45,89 @@ def suppress(
     import numpy as np
 
     from cellveil.cli.tables.defence import defence_words, needs_width, read_defence
-    from cellveil.io.files import (
-        check_outputs,
-        pattern_columns,
-        write_columns,
-        write_csv,
-        write_json,
-    )
+    from cellveil.io.files import check_outputs, pattern_columns, write_csv
     from cellveil.io.inputs import is_jj
-    from cellveil.render.progress import Meter
     from cellveil.render.tables import quality, sizes
     from csp.clock import Clock
     from csp.decoys.suppress import defend
-    from csp.formats.files import written_together
     from csp.problem.jj import read_jj, write_jj
     from csp.protection import defended_facts, run_facts
     from csp.solve import suppress as solve
 
     to_jj = output is not None and is_jj(output)
     needs_reveal("-o", output if to_jj else None, reveal=reveal)
-    kinds = {"-o": TEXTS + JJ}
+    kinds = {"-o": options.TEXTS + options.JJ}
     check_outputs({"-o": output, "--summary": summary}, [problem, key_file], kinds)
-    method = chosen_method(method, solver)
+    method = options.chosen_method(method, solver)
     decoys = read_defence(defence, key_file, table_id)
     needs_width(decoys)
     clock = Clock.of(time_limit)
     with Meter("reading", clock.seconds) as meter:
         posed = read_jj(problem)
         clock.check("the problem was read")
-        options: dict[str, Any] = {
+        limits: dict[str, Any] = {
             "method": method, "time_limit": clock.seconds, "gap": gap, "integer": integer,
         }  # fmt: skip
         with explained(posed.table, reveal=reveal, defended=decoys is not None):
-            defended = None if decoys is None else defend(posed, decoys, progress=meter, **options)
+            defended = None if decoys is None else defend(posed, decoys, progress=meter, **limits)
             found = (
-                solve(posed, progress=meter, **options)
-                if defended is None
-                else defended.suppression
+                solve(posed, progress=meter, **limits) if defended is None else defended.suppression
             )
     if defended is None:
         facts = run_facts(found, posed, reveal=reveal)
     else:
         facts = defended_facts(defended, posed, reveal=reveal)
         facts |= {"guarantee": defended.guarantee.to_dict()}
+    lines = [sizes(posed, found.pattern, reveal=reveal)]
+    if defended is None:
+        lines.append(quality(found, "cost is that of the file", reveal=reveal))
+        if reveal:
+            lines.append(f"Cost {facts['cost']}, bound {facts['bound']}.")
+    else:
+        lines += defence_words(defended.guarantee)
     columns = pattern_columns(posed, found.pattern, reveal=reveal)
-    facts["files"] = {}
-    with written_together() as files:
+
+    def write(files: Together) -> list[Path]:
         if output is not None and to_jj:
             secondary = found.pattern & (posed.status == "s")
             letters = np.where(secondary, "x", posed.status)
             write_jj(replace(posed, status=letters), output, files=files)
-        elif output is not None:
-            write_columns(output, columns, files)
-        if output is not None:
-            facts["files"] = hashes([output], files)
-        if summary is not None:
-            write_json(summary, facts, files)
-    answer(facts, None if output is not None else lambda: write_csv(sys.stdout, columns))
-    say(sizes(posed, found.pattern, reveal=reveal))
-    if defended is None:
-        say(quality(found, "cost is that of the file", reveal=reveal))
-    else:
-        for line in defence_words(defended.guarantee):
-            say(line)
-    if reveal and defended is None:
-        say(f"Cost {facts['cost']}, bound {facts['bound']}.")
-    say_written(output, summary)
-    ends(found)
+        return []
+
+    finish(
+        facts, lines, safe=True, columns=None if to_jj else columns,
+        show=lambda: write_csv(sys.stdout, columns), output=output, summary=summary, write=write,
+        hashed=True, interrupted=found.stopped == "interrupt",
+    )  # fmt: skip
 
 
 def audit(
-    problem: Annotated[
-        Path, typer.Argument(metavar="PROBLEM", help="Suppression problem: .jj or .jj.gz.")
-    ],
+    problem: options.ProblemFile,
     pattern: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="PATTERN",
-            help="Columns id and status (.csv), or a .jj; u and x are suppressed. "
+        argument(
+            "Columns id and status (.csv), or a .jj; u and x are suppressed. "
             "Without it the status in the problem is used.",
-            show_default=False,
+            "PATTERN",
+            default=False,
         ),
     ] = None,
     *,
-    integer: Integer = False,
-    time_limit: TimeLimit = TIME_LIMIT,
+    integer: options.Integer = False,
+    time_limit: options.TimeLimit = options.TIME_LIMIT,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Interval of each cell, if the pattern is safe."
-        ),
+        option("Interval of each cell, if the pattern is safe.", "FILE", "--output", "-o"),
     ] = None,
-    summary: Summary = None,
-    reveal: Reveal = False,
+    summary: options.Summary = None,
+    reveal: options.Reveal = False,
 ) -> None:
     """Check what an outsider can infer from a pattern: exit code 0 safe, 1 unsafe."""
-    from cellveil.io.files import (
-        check_outputs,
-        interval_columns,
-        pattern_columns,
-        write_columns,
-        write_json,
-    )
+    from cellveil.io.files import check_outputs, interval_columns, pattern_columns
     from cellveil.io.inputs import read_pattern
-    from cellveil.render.progress import Meter
     from cellveil.render.tables import guarantee, violation_words
     from csp.audits.audit import audit as check
     from csp.clock import Clock
-    from csp.formats.files import written_together
     from csp.problem.jj import read_jj
 
     check_outputs({"-o": output, "--summary": summary}, [problem, pattern])
@@ -191,23 +151,18 @@ def audit(
         facts["claims_verified"] = len(found.certificate.claims)
     # The intervals of an unsafe pattern are what must not be known.
     wrote = output if found.safe or reveal else None
-    facts["files"] = {}
-    with written_together() as files:
-        if wrote is not None:
-            columns = pattern_columns(posed, hidden, reveal=reveal)
-            write_columns(wrote, columns | interval_columns(found, posed.table.scale), files)
-            facts["files"] = hashes([wrote], files)
-        if summary is not None:
-            write_json(summary, facts, files)
-    answer(facts)
+    columns = None
+    if wrote is not None:
+        columns = pattern_columns(posed, hidden, reveal=reveal)
+        columns |= interval_columns(found, posed.table.scale)
     if found.safe:
-        for line in guarantee(found, "its protection levels", options=False):
-            tell(line)
+        lines = list(guarantee(found, "its protection levels", options=False))
     else:
-        tell("Unsafe. An outsider learns what must not be known:")
-        for line in words:
-            tell(f"  {line}")
-        if output is not None and wrote is None:
-            say(f"{output} was not written: intervals of an unsafe pattern need --reveal.")
-    say_written(wrote, summary)
-    raise typer.Exit(SAFE if found.safe else UNSAFE)
+        unsafe = "Unsafe. An outsider learns what must not be known:"
+        lines = [unsafe, *(f"  {line}" for line in words)]
+    if output is not None and wrote is None:
+        say(f"{output} was not written: intervals of an unsafe pattern need --reveal.")
+    finish(
+        facts, lines, safe=found.safe, columns=columns, show=lambda: None, speak=tell,
+        output=wrote, summary=summary, hashed=True,
+    )  # fmt: skip

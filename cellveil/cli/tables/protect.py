@@ -3,57 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cellveil.cli.answers import (
-    answer,
-    cost_words,
-    draw_result,
-    ends,
-    hashes,
-    needs_reveal,
-    print_result,
-    save_release,
-    say_written,
-)
-from cellveil.cli.options import (
-    JJ,
-    TIME_LIMIT,
-    Absent,
-    Apriori,
-    Cost,
-    CountColumn,
-    Decimal,
-    Defence,
-    Earlier,
-    Encoding,
-    Gap,
-    Hierarchies,
-    IntegerOrNot,
-    KeyFile,
-    Layout,
-    Margins,
-    Method,
-    Missing,
-    Negative,
-    ReleaseFile,
-    Reveal,
-    Separator,
-    Sheet,
-    Solver,
-    Summary,
-    TableId,
-    TimeLimit,
-    Tolerance,
-    TopColumns,
-    Totals,
-    Workers,
-    chosen_method,
-)
-from cellveil.front import explained, folder_for, options_of
-from cellveil.render.screen import say
+from cellveil.cli import answers, options
+from cellveil.cli.options import argument, flag, option
+from cellveil.front import explained, folder_for, options_of, refuse
+from cellveil.render.progress import Meter
+
+if TYPE_CHECKING:
+    from csp.formats.files import Together
 
 __all__ = ["protect"]
 
@@ -62,169 +22,199 @@ def protect(
     ctx: typer.Context,
     data: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DATA",
-            help=".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda). Each of "
+        argument(
+            ".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda). Each of "
             "several files is a table of its own.",
+            "DATA",
         ),
     ],
     *,
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="Columns of the table's dimensions: Size,Region.",
-            show_default="those of the layout of a .tab; else required",
+        option(
+            "Columns of the table's dimensions: Size,Region.",
+            "COLUMNS",
+            default="those of the layout of a .tab; else required",
         ),
     ] = None,
     rules: Annotated[
         str,
-        typer.Option(
-            metavar="RULES",
-            help="What is sensitive, in tau-ARGUS's words: P(10,1)|NK(1,75)|FREQ(3,10), also ZERO "
+        option(
+            "What is sensitive, in tau-ARGUS's words: P(10,1)|NK(1,75)|FREQ(3,10), also ZERO "
             "and MAN.",
+            "RULES",
         ),
     ],
-    value: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column to sum; without it records are counted."),
-    ] = None,
-    contributor: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that says who reports; all its records in a cell are added up, equal ones "
-            "too.",
+    value: options.Value = None,
+    contributor: options.Contributor = None,
+    weight: options.Weight = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        option(
+            "Hierarchy of a column (.hrc); once for each, and again for aggregates that overlap.",
+            "COLUMN=FILE",
         ),
     ] = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of sampling weights.")
-    ] = None,
-    hierarchy: Hierarchies = None,
-    rda: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="tau-ARGUS record layout of the data.")
-    ] = None,
-    aggregated: Annotated[
-        bool, typer.Option("--aggregated", help="The data has one row per cell.")
-    ] = False,
-    count: CountColumn = None,
-    top: TopColumns = None,
-    primary: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File of cells named as sensitive, for MAN(...)."),
-    ] = None,
-    apriori: Apriori = None,
-    width: Annotated[
+    rda: Annotated[Path | None, option("tau-ARGUS record layout of the data.", "FILE")] = None,
+    aggregated: Annotated[bool, flag("The data has one row per cell.", "--aggregated")] = False,
+    count: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="Least width of every sensitive cell's interval."),
+        option(
+            "With --aggregated: column of contributor counts; the column of the values itself if "
+            "they are counts.",
+            "COLUMN",
+        ),
+    ] = None,
+    top: Annotated[
+        str | None, option("With --aggregated: columns of largest contributions.", "COLUMNS")
+    ] = None,
+    primary: Annotated[
+        Path | None, option("File of cells named as sensitive, for MAN(...).", "FILE")
+    ] = None,
+    apriori: Annotated[
+        Path | None,
+        option(
+            "tau-ARGUS a-priori file (.hst): cells that are unsafe, safe, public or suppressed "
+            "beforehand, costs, protection levels.",
+            "FILE",
+        ),
+    ] = None,
+    width: Annotated[
+        str | None, option("Least width of every sensitive cell's interval.", "NUMBER")
     ] = None,
     strict: Annotated[
-        bool,
-        typer.Option("--strict", help="Require every interval to be strictly wider than --width."),
+        bool, flag("Require every interval to be strictly wider than --width.", "--strict")
     ] = False,
-    cost: Annotated[Cost, typer.Option(help="Suppress few cells, or little value.")] = "unit",
+    cost: Annotated[options.Cost, option("Suppress few cells, or little value.")] = "unit",
     margins: Annotated[
-        Margins, typer.Option(help="Whether margins may be suppressed or are public.")
+        Literal["suppress", "publish"], option("Whether margins may be suppressed or are public.")
     ] = "suppress",
     singletons: Annotated[
         bool | None,
-        typer.Option(
+        flag(
+            "Guard against a contributor who is alone in a cell and subtracts it.",
             "--singletons/--no-singletons",
-            help="Guard against a contributor who is alone in a cell and subtracts it.",
-            show_default="in tables of values",
+            default="in tables of values",
         ),
     ] = None,
     unions: Annotated[
-        bool, typer.Option("--unions", help="Sums of suppressed cells must pass the rules too.")
+        bool, flag("Sums of suppressed cells must pass the rules too.", "--unions")
     ] = False,
-    integer: IntegerOrNot = None,
-    defence: Defence = None,
-    key_file: KeyFile = None,
-    table_id: TableId = "",
-    negative: Annotated[
-        Negative, typer.Option(help="How negative contributions are read.")
-    ] = "error",
-    decimals: Annotated[
-        int | None,
-        typer.Option(metavar="PLACES", help="Decimal places of values.", show_default="as found"),
-    ] = None,
-    total: Totals = None,
-    absent_zero: Absent = False,
-    tolerance: Tolerance = "0",
-    keep: Earlier = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CODE", help="Code for records that lack one.", show_default="refused"
+    integer: Annotated[
+        bool | None,
+        flag(
+            "The attacker knows that cells are whole units.",
+            "--integer/--no-integer",
+            default="in tables of counts",
         ),
     ] = None,
-    sheet: Sheet = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    na: Missing = None,
+    defence: options.Defence = None,
+    key_file: options.KeyFile = None,
+    table_id: options.TableId = "",
+    negative: Annotated[options.Negative, option("How negative contributions are read.")] = "error",
+    decimals: options.Decimals = None,
+    total: Annotated[
+        list[str] | None,
+        option(
+            "Code of the total, of all columns or of one; once for each.",
+            "[COLUMN=]CODE",
+            default="Total",
+        ),
+    ] = None,
+    absent_zero: Annotated[
+        bool,
+        flag(
+            "With --aggregated: inner cells without a row are 0.",
+            "--absent-zero",
+            default="refused",
+        ),
+    ] = False,
+    tolerance: Annotated[
+        str,
+        option(
+            "With --aggregated: margins off by no more than this are replaced by their sums.",
+            "NUMBER",
+        ),
+    ] = "0",
+    keep: Annotated[
+        Path | None,
+        option("Earlier release (.json): what it suppressed stays suppressed.", "FILE", "--keep"),
+    ] = None,
+    missing: Annotated[
+        str | None, option("Code for records that lack one.", "CODE", default="refused")
+    ] = None,
+    sheet: options.Sheet = None,
+    sep: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Missing = None,
     memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Memory the program may take, such as 2GB, for records that do not fit into it; "
+        option(
+            "Memory the program may take, such as 2GB, for records that do not fit into it; "
             "copies go to the folder for temporary files.",
+            "SIZE",
         ),
     ] = None,
     drop_empty: Annotated[
         bool | None,
-        typer.Option(
+        flag(
+            "Leave combinations of codes without records out; these are known to be 0.",
             "--drop-empty/--keep-empty",
-            help="Leave combinations of codes without records out; these are known to be 0.",
-            show_default="kept, but for large tables of values",
+            default="kept, but for large tables of values",
         ),
     ] = None,
-    method: Method = "auto",
-    solver: Solver = None,
-    time_limit: TimeLimit = TIME_LIMIT,
-    gap: Gap = 0.0,
-    workers: Workers = 1,
+    method: options.Method = "auto",
+    solver: options.Solver = None,
+    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    gap: options.Gap = 0.0,
+    workers: Annotated[
+        int,
+        option(
+            "Processes for tables of several files, or for regions of one large table.",
+            "NUMBER",
+            min=1,
+        ),
+    ] = 1,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Published table: .csv, .csv.gz, .parquet, .xlsx, .sdmx.csv, .sdctable.csv, .sbs "
+            "(tau-ARGUS) or .hst. A folder for several files of data.",
+            "FILE",
             "--output",
             "-o",
-            metavar="FILE",
-            help="Published table: .csv, .csv.gz, .parquet, .xlsx, .sdmx.csv, .sdctable.csv, .sbs "
-            "(tau-ARGUS) or .hst. A folder for several files of data.",
         ),
     ] = None,
-    summary: Summary = None,
+    summary: options.Summary = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="One HTML page to read: table, intervals, proofs, attacks; facts as .json "
-            "beside it.",
+        option(
+            "One HTML page to read: table, intervals, proofs, attacks; facts as .json beside it.",
+            "FILE",
         ),
     ] = None,
     attacks: Annotated[
-        bool, typer.Option("--attacks", help="Run every attack that applies, for --report.")
+        bool, flag("Run every attack that applies, for --report.", "--attacks")
     ] = False,
     plots: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Pictures (.svg): intervals, suppression map, gap over time."
-        ),
+        Path | None, option("Pictures (.svg): intervals, suppression map, gap over time.", "FOLDER")
     ] = None,
     jj: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Problem with its pattern as JJ file; needs --reveal."),
+        Path | None, option("Problem with its pattern as JJ file; needs --reveal.", "FILE")
     ] = None,
-    release: ReleaseFile = None,
+    release: Annotated[
+        Path | None,
+        option("Release with its relations (.json, and .csv beside it), to attack.", "FILE"),
+    ] = None,
     intervals: Annotated[
-        bool, typer.Option("--intervals", help="Add what an outsider can infer of each cell.")
+        bool, flag("Add what an outsider can infer of each cell.", "--intervals")
     ] = False,
     layout: Annotated[
-        Layout,
-        typer.Option(help="On screen: rows by columns, in panels, or one row per cell."),
+        Literal["cross", "long"],
+        option("On screen: rows by columns, in panels, or one row per cell."),
     ] = "cross",
-    reveal: Reveal = False,
+    reveal: options.Reveal = False,
 ) -> None:
     """Protect the table of some data: find its sensitive cells, suppress, audit, publish.
 
@@ -236,36 +226,30 @@ def protect(
     """
     from cellveil.cli.tables.defence import defence_words, measured, posterior_words, read_defence
     from cellveil.cli.tables.several import on_cores, places_for, protect_each
-    from cellveil.io.files import check_outputs, result_columns, write_json
-    from cellveil.io.inputs import (
-        read_known,
-        read_rules,
-        read_table,
-        split_names,
-        tab_dimensions,
-        text_file,
-    )
+    from cellveil.io import inputs
+    from cellveil.io.files import check_outputs, result_columns
     from cellveil.io.results import FORMATS, check_form, form_of, write_result
     from cellveil.io.source import Source
-    from cellveil.render.progress import Meter
-    from cellveil.render.tables import guarantee, quality, sizes
+    from cellveil.render.tables import cost_words, promises, quality, sizes
+    from cellveil.report.facts import attacked, report_facts
+    from cellveil.report.page import report_page
+    from cellveil.report.skeleton import write_page
     from csp.clock import Clock
-    from csp.formats.files import written_together
     from csp.mechanism import Mechanism
     from csp.release_file import read_release
     from csp.solve import Progress
 
-    names = tab_dimensions(data[0], rda) if by is None else split_names(by, "--by")
-    method = chosen_method(method, solver)
+    names = inputs.tab_dimensions(data[0], rda) if by is None else inputs.split_names(by, "--by")
+    method = options.chosen_method(method, solver)
     clock = Clock.of(time_limit)
     stated_by = apriori is not None or data[0].name.lower().endswith(".tab")
-    rule, looked_at = read_rules(rules, primary, names, encoding, named=stated_by)
+    rule, looked_at = inputs.read_rules(rules, primary, names, encoding, named=stated_by)
     sources = [
         Source(
             path, names, value, contributor, weight, tuple(hierarchy or ()), rda, aggregated, count,
-            split_names(top, "--top") if top else (), negative, decimals, tuple(total or ()),
-            missing, looked_at, text_file(path, sep, decimal, encoding, na), absent_zero, tolerance,
-            memory, None if drop_empty is None else "drop" if drop_empty else "keep",
+            inputs.split_names(top, "--top") if top else (), negative, decimals, tuple(total or ()),
+            missing, looked_at, inputs.text_file(path, sep, decimal, encoding, na), absent_zero,
+            tolerance, memory, None if drop_empty is None else "drop" if drop_empty else "keep",
             apriori, sheet=sheet,
         )
         for path in data
@@ -292,31 +276,25 @@ def protect(
             method=method, time_limit=clock.seconds, gap=gap, intervals=intervals, reveal=reveal,
             summary=summary, options=options_of(ctx.command),
         )  # fmt: skip
-    needs_reveal("--jj", jj, reveal=reveal)
+    answers.needs_reveal("--jj", jj, reveal=reveal)
     if output is not None:
         check_form(form_of(output), names, intervals=intervals)
     if plots is not None:
-        from cellveil.render.plots import needs_matplotlib
+        from cellveil.render.figures import needs_matplotlib
 
         needs_matplotlib()
         folder_for(plots)
     if attacks and report is None:
-        from csp.errors import InputError
-
-        msg = "--attacks fills a section of --report; give --report FILE.html too"
-        raise InputError(msg)
+        refuse("--attacks fills a section of --report; give --report FILE.html too")
     if jj is not None and (singletons or unions):
-        from csp.errors import InputError
-
-        msg = "a JJ file cannot hold --singletons or --unions; leave them or --jj out"
-        raise InputError(msg)
+        refuse("a JJ file cannot hold --singletons or --unions; leave them or --jj out")
     check_outputs(
         {
             "-o": output, "--summary": summary, "--report": report, "--jj": jj,
             "--release": release,
         },
         [*data, *read],
-        {"-o": tuple(FORMATS.values()), "--jj": JJ},
+        {"-o": tuple(FORMATS.values()), "--jj": options.JJ},
     )  # fmt: skip
     trace: list[Progress] = []
 
@@ -326,8 +304,8 @@ def protect(
 
     with Meter("tabulating", clock.seconds) as meter, on_cores(workers):
         earlier = None if keep is None else read_release(keep)[0]
-        table = read_table(sources[0], meter.phase)
-        stated = read_known(sources[0], table)
+        table = inputs.read_table(sources[0], meter.phase)
+        stated = inputs.read_known(sources[0], table)
         clock.check("the table was made")
         meter.phase("finding sensitive cells")
         with explained(table, reveal=reveal, defended=mechanism.defence is not None):
@@ -340,60 +318,47 @@ def protect(
         if result.guarantee is not None:
             meter.phase("weighing what the pattern discloses")
             known = measured(result, clock)
-        attacked = None
-        if attacks and result.pattern.any():
-            from attacks import report as attack_report
-
+        found = None
+        if attacks:
             meter.phase("attacking what would be published")
-            # With a-priori information the mechanism alone does not make this pattern again.
-            rerun = None if stated else mechanism
-            attacked = attack_report(result.release, rerun, time_limit=max(clock.left, 1.0))
-    with written_together() as files:
+            found = attacked(result, clock, stated=stated)
+    facts = result.summary(reveal=reveal) | ({"posterior": known} if known else {})
+
+    def write(files: Together) -> list[Path]:
         if jj is not None:
             result.to_jj(jj, reveal=True, files=files)
         if release is not None:
-            save_release(release, result, files)
+            answers.save_release(release, result, files)
         if output is not None:
             write_result(output, result, columns, reveal=reveal, files=files)
         if report is not None:
-            from cellveil.report.page import write_report
-
-            write_report(
-                report, result, title=data[0].name.partition(".")[0], attacks=attacked,
-                inputs=[*data, *([apriori] if apriori else [])], trace=trace, reveal=reveal,
-                files=files,
+            told = report_facts(
+                result, title=data[0].name.partition(".")[0], attacks=found,
+                inputs=[*data, *([apriori] if apriori else [])], reveal=reveal,
             )  # fmt: skip
-        # Last, since it names the others by their hash.
-        more = {"posterior": known} if known else {}
-        named = [p for p in (output, report, release, jj) if p is not None]
-        facts = result.summary(reveal=reveal) | more | {"files": hashes(named, files)}
-        if summary is not None:
-            write_json(summary, facts, files)
-        drawn = [] if plots is None else draw_result(plots, result, trace, files, reveal=reveal)
-    long = layout == "long"
-    answer(
-        facts,
-        None
-        if output is not None
-        else lambda: print_result(result, columns, reveal=reveal, intervals=intervals, long=long),
-    )
-    for note in result.table.notes:
-        say(f"{note[0].upper()}{note[1:]}.")
+            write_page(report, report_page(result, told, trace=trace), told, files)
+        named = [path for path in (output, report, release, jj) if path is not None]
+        facts["files"] = answers.hashes(named, files)
+        beside = ((report, ".json"), (release, ".csv"))
+        written = [path for path in named if path != output]
+        written += [path.with_suffix(kind) for path, kind in beside if path is not None]
+        if plots is not None:
+            written += answers.draw_result(plots, result, trace, files, reveal=reveal)
+        return written
+
+    lines = [f"{note[0].upper()}{note[1:]}." for note in result.table.notes]
     if result.audit.cut_short:
-        say("Not every interval was followed to its end; those ends are left empty.")
-    asked = str(rule) if width is None else f"{rule} at width {width}"
-    say(sizes(result.problem, result.pattern, reveal=reveal))
+        lines.append("Not every interval was followed to its end; those ends are left empty.")
+    lines.append(sizes(result.problem, result.pattern, reveal=reveal))
     if result.guarantee is None:
-        say(quality(result.suppression, cost_words(cost), reveal=reveal))
-    for line in guarantee(
-        result.audit, f"what {asked} requires", singletons="singletons" in result.guards,
-        defended=result.guarantee is not None,
-    ):  # fmt: skip
-        say(line)
+        lines.append(quality(result.suppression, cost_words(cost), reveal=reveal))
+    lines += promises(result)
     if result.guarantee is not None:
-        for line in (*defence_words(result.guarantee), posterior_words(known)):
-            say(line)
-    beside = [None if path is None else path.with_suffix(kind) for path, kind in
-              ((report, ".json"), (release, ".csv"))]  # fmt: skip
-    say_written(output, summary, report, beside[0], jj, release, beside[1], *drawn)
-    ends(result.suppression)
+        lines += [*defence_words(result.guarantee), posterior_words(known)]
+    answers.finish(
+        facts, lines, safe=True, output=output, summary=summary, write=write,
+        show=lambda: answers.print_result(
+            result, columns, reveal=reveal, intervals=intervals, long=layout == "long"
+        ),
+        interrupted=result.suppression.stopped == "interrupt",
+    )  # fmt: skip

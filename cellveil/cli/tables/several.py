@@ -8,25 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-import typer
-
-from cellveil.cli.answers import answer, hashes, terminal
-from cellveil.cli.options import RESULTS
-from cellveil.front import SAFE, explained, folder_for, message_of
-from cellveil.io.files import (
-    check_outputs,
-    result_columns,
-    write_columns,
-    write_csv,
-    write_json,
-)
+from cellveil.cli import options
+from cellveil.cli.answers import finish, hashes, print_columns
+from cellveil.front import SAFE, explained, folder_for, message_of, refuse
+from cellveil.io.files import check_outputs, result_columns, write_columns
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.source import Source
 from cellveil.render.progress import Bar, Meter
-from cellveil.render.screen import printable, say
-from cellveil.render.tables import guarantee
-from cellveil.signals import exit_code
-from csp.errors import CellveilError, InputError
+from cellveil.render.screen import say
+from cellveil.render.tables import promises
+from csp.errors import CellveilError
 from csp.formats.files import written_together
 from csp.mechanism import Mechanism, protect_many
 from csp.protection import Protected
@@ -56,45 +47,30 @@ def places_for(
 ) -> dict[str, Path]:  # fmt: skip
     """Where the table of each file is published, by the name of the file.
 
-    Parameters
-    ----------
-    data : sequence of Path
-    folder, summary : Path or None
-        What -o and --summary name.
-    others : sequence of Path or None
-        Further files that are read.
-    alone : mapping of option to what was given
-        Options that are for one table only.
-
-    Raises
-    ------
-    InputError
-        If -o names no folder, two results would have one name, a file cannot be written or would
-        overwrite one that is read, or an option is for one table only.
+    Refused if -o names no folder, two results would have one name, a result cannot be written or
+    would overwrite one of the data or of the `others` that are read, or options were given that are
+    for one table `alone`.
     """
     given = [option for option, value in alone.items() if value]
     if given:
-        msg = f"{', '.join(given)}: for one table only; protect it by a command of its own"
-        raise InputError(msg)
-    if folder is None or folder.name.lower().endswith(RESULTS) or folder.is_file():
-        msg = "several files of data are published in a folder; name one with -o"
-        raise InputError(msg)
+        refuse(f"{', '.join(given)}: for one table only; protect it by a command of its own")
+    if folder is None or folder.name.lower().endswith(options.RESULTS) or folder.is_file():
+        refuse("several files of data are published in a folder; name one with -o")
     places: dict[str, Path] = {}
     for path in data:
-        kind = next((kind for kind in RESULTS if path.name.lower().endswith(kind)), ".csv")
+        kind = next((kind for kind in options.RESULTS if path.name.lower().endswith(kind)), ".csv")
         plain = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
         target = folder / f"{Path(plain).stem}{kind}"
         for other, known in zip(data, places.values(), strict=False):
             if known.name.lower() == target.name.lower():
-                msg = (
+                refuse(
                     f"{str(other)!r} and {str(path)!r} would both be published as "
                     f"{str(target)!r}; rename one, or protect them into two folders"
                 )
-                raise InputError(msg)
         places[path.name] = target
     folder_for(folder)
     outputs = {f"the table of {name!r}:": place for name, place in places.items()}
-    kinds = dict.fromkeys(outputs, RESULTS)
+    kinds = dict.fromkeys(outputs, options.RESULTS)
     check_outputs({**outputs, "--summary": summary}, [*data, *others], kinds)
     return places
 
@@ -106,10 +82,7 @@ def protect_each(
 ) -> NoReturn:  # fmt: skip
     """Protect the table of each source, write those that are safe, and show all in an overview.
 
-    Raises
-    ------
-    typer.Exit
-        With the highest code of a table, or that of an interrupt.
+    The exit code is the highest of a table, or that of an interrupt.
     """
     tables: dict[str, Table] = {}
     failed: dict[str, tuple[str, int]] = {}
@@ -126,11 +99,10 @@ def protect_each(
             try:
                 table = read_table(source)
                 if read_known(source, table):
-                    msg = (
+                    refuse(
                         "statuses, costs or levels of single cells are for one table; protect "
                         f"{str(source.data)!r} by a command of its own"
                     )
-                    raise InputError(msg)
                 tables[source.data.name] = table
             except (CellveilError, OSError, MemoryError) as error:
                 fail(source.data.name, error)
@@ -146,9 +118,7 @@ def protect_each(
         )
     interrupted = done[0] < len(tables)
     facts: dict[str, dict[str, Any]] = {}
-    promises: dict[str, None] = {}
-    asked = str(mechanism.rules)
-    asked += "" if mechanism.width is None else f" at width {mechanism.width}"
+    promised: dict[str, None] = {}
     for name, result in results.items():
         try:
             if not isinstance(result, Protected):
@@ -165,39 +135,25 @@ def protect_each(
         facts[name] = result.summary(reveal=reveal) | {"files": named}
         for note in tables[name].notes:
             say(f"{name}: {note}.")
-        promises |= dict.fromkeys(
-            guarantee(
-                result.audit, f"what {asked} requires", singletons="singletons" in result.guards
-            )
-        )
+        promised |= dict.fromkeys(promises(result))
     errors = {name: message for name, (message, _) in failed.items()}
-    told = {name: facts.get(name, {"error": errors.get(name)}) for name in places}
-    if summary is not None:
-        write_json(summary, told)
     rows = [{"table": name, **facts.get(name, {}), "error": errors.get(name)} for name in places]
-    answer(told, lambda: _show(rows))
-    for line in (*promises, *(f"{name}: {message}" for name, message in errors.items())):
-        say(line)
-    say(f"Wrote {len(facts)} of {len(places)} tables into {next(iter(places.values())).parent}.")
-    if interrupted:
-        raise typer.Exit(exit_code())
-    raise typer.Exit(max((code for _, code in failed.values()), default=SAFE))
+    folder = next(iter(places.values())).parent
+    finish(
+        {name: facts.get(name, {"error": errors.get(name)}) for name in places},
+        [
+            *promised,
+            *(f"{name}: {message}" for name, message in errors.items()),
+            f"Wrote {len(facts)} of {len(places)} tables into {folder}.",
+        ],
+        show=lambda: _show(rows), summary=summary, interrupted=interrupted,
+        worst=max((code for _, code in failed.values()), default=SAFE),
+    )  # fmt: skip
 
 
 def _show(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print an overview: laid out on a terminal, comma-separated text into a pipe."""
-    kept = ["table", *(name for name in _SHOWN if any(name in row for row in rows)), "error"]
-    columns = {name: [row.get(name) for row in rows] for name in kept}
+    kept = ["table", *(name for name in _SHOWN if any(name in row for row in rows))]
     if not sys.stdout.isatty():
-        write_csv(sys.stdout, columns)
-        return
-    from rich import box
-    from rich.table import Table as Grid
-
-    del columns["error"]  # is said below
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in columns:
-        grid.add_column(name.replace("_", " "), justify="left" if name == "table" else "right")
-    for line in zip(*columns.values(), strict=True):
-        grid.add_row(*("" if item is None else printable(str(item)) for item in line))
-    terminal().print(grid)
+        kept.append("error")  # on a terminal it is said below
+    print_columns({name: [row.get(name) for row in rows] for name in kept})

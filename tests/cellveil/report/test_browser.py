@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import csp
-from cellveil.report.page import write_report
+from cellveil.report.facts import report_facts
+from cellveil.report.page import report_page
+from cellveil.report.skeleton import write_page
 from tests.support.browser import browser
 
 __all__ = ["browser"]
@@ -35,7 +37,8 @@ def protected() -> csp.Protected:
 
 @pytest.fixture
 def page(browser: Any, protected: csp.Protected, tmp_path: Path) -> Iterator[Any]:
-    write_report(tmp_path / "report.html", protected, title="Pay by region")
+    facts = report_facts(protected, title="Pay by region")
+    write_page(tmp_path / "report.html", report_page(protected, facts), facts)
     opened = browser.new_page(viewport={"width": 1100, "height": 800})
     wrong: list[str] = []
     opened.on("console", lambda message: wrong.append(message.text))

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 import microagg
 from cellveil.cli.app import app
-from cellveil.report.microdata import microdata_facts, microdata_page, write_microdata_report
+from cellveil.report.microdata import microdata_facts, microdata_page
+from cellveil.report.skeleton import write_page
 from csp.clock import UNLIMITED
 from csp.errors import InputError
 from csp.rules import parse_rules
@@ -92,7 +93,7 @@ def test_files_without_a_rule_are_not_judged(tmp_path: Path) -> None:
     assert facts["rule"] is None
     assert "not judged" in microdata_page(facts)
     with pytest.raises(InputError, match=r"must end with \.html"):
-        write_microdata_report(tmp_path / "x.txt", RECORDS, microagg.mdav(DATA, 4))
+        write_page(tmp_path / "x.txt", microdata_page(facts), facts)
 
 
 def test_the_command_writes_page_and_facts(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ import csp
 import instances
 from cellveil.cli.app import app
 from cellveil.report.facts import release_facts, report_facts
-from cellveil.report.page import ATTACKS, release_page, report_page, write_report
+from cellveil.report.page import ATTACKS, report_page
+from cellveil.report.skeleton import write_page
 from csp.errors import InputError
 from csp.release_file import write_release
 
@@ -35,8 +36,7 @@ def demo() -> csp.Protected:
 
 def files_of(protected: csp.Protected, **how: Any) -> tuple[str, str]:
     facts = report_facts(protected, **how)
-    reveal = how.get("reveal", False)
-    return report_page(protected, facts, reveal=reveal), json.dumps(facts)
+    return report_page(protected, facts), json.dumps(facts)
 
 
 class Rows(HTMLParser):
@@ -144,13 +144,13 @@ def test_a_cell_that_is_known_is_explained() -> None:
     found = attacks.report(release)
     facts = release_facts(release, attacks=found)
     assert [list(one["cell"].values()) for one in facts["explanations"]] == [["1", "1"]]
-    page = release_page(release, facts)
+    page = report_page(release, facts)
     assert "is known, because it is" in page
     assert page.count("known exactly") == 3  # two ends, and the bar
     told = release_facts(release, attacks=found, reveal=True)
     assert told["suppressed_cells"][0]["lower"] == "3333"
-    assert "3,333" in release_page(release, told)
-    assert "Internal." in release_page(release, told)
+    assert "3,333" in report_page(release, told)
+    assert "Internal." in report_page(release, told)
     assert "3333" not in page + json.dumps(facts)
     assert "3,333" not in page
 
@@ -200,16 +200,17 @@ def test_cells_without_an_end_say_so() -> None:
 
 def test_files_are_written_together_or_not_at_all(tmp_path: Any) -> None:
     protected = demo()
-    write_report(tmp_path / "report.html", protected)
+    facts = report_facts(protected)
+    write_page(tmp_path / "report.html", report_page(protected, facts), facts)
     once = [(tmp_path / name).read_bytes() for name in ("report.html", "report.json")]
-    write_report(tmp_path / "report.html", protected)
+    write_page(tmp_path / "report.html", report_page(protected, facts), facts)
     assert once == [(tmp_path / name).read_bytes() for name in ("report.html", "report.json")]
     assert json.loads(once[1])["suppressed_cells"]
     with pytest.raises(InputError, match=r"must end with \.html"):
-        write_report(tmp_path / "other.htm", protected)
+        write_page(tmp_path / "other.htm", report_page(protected, facts), facts)
     (tmp_path / "blocked.json").mkdir()
     with pytest.raises(InputError):
-        write_report(tmp_path / "blocked.html", protected)
+        write_page(tmp_path / "blocked.html", report_page(protected, facts), facts)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "blocked.json", "report.html", "report.json",
     ]  # fmt: skip
