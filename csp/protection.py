@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from csp.formats.apriori import Statement
     from csp.mechanism import Mechanism
 
-__all__ = ["Protected", "defended_facts", "protect_table", "run_facts"]
+__all__ = ["Protected", "protect_table"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -190,7 +190,7 @@ class Protected:
         """
         facts: dict[str, Any] = {
             "dimensions": list(self.table.names),
-            **self._run_facts(reveal=reveal),
+            **(self.defended or self.suppression).facts(self.problem, reveal=reveal),
             "rules": str(self.mechanism.rules),
             "width": None if self.mechanism.width is None else str(self.mechanism.width),
             "strict": self.mechanism.strict,
@@ -212,84 +212,6 @@ class Protected:
             share = sizes[self.pattern].sum() / max(1.0, sizes.sum())
             facts["share_suppressed"] = float(share)
         return facts
-
-    def _run_facts(self, *, reveal: bool) -> dict[str, Any]:
-        if self.defended is None:
-            return run_facts(self.suppression, self.problem, reveal=reveal)
-        return defended_facts(self.defended, self.problem, reveal=reveal)
-
-
-def defended_facts(defended: Defended, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
-    """Facts about a pattern with decoys as plain data, ready for JSON.
-
-    Parameters
-    ----------
-    defended : Defended
-    problem : Problem
-        Without the decoys.
-    reveal : bool
-        Add what the release does not tell: how many cells are primary, required as decoys, and
-        secondary, the cost of all cells that are not primary, and how the run went. (A run that
-        has nothing to search for tells that all cells were required.)
-
-    Returns
-    -------
-    dict
-    """
-    told = run_facts(defended.suppression, problem, reveal=reveal)
-    pattern = defended.pattern
-    facts = {name: told[name] for name in ("cells", "relations", "published", "suppressed")}
-    if reveal:
-        others = pattern & ~problem.primary
-        scale = 10**problem.cost_scale
-        cost = sum(problem.cost[others].tolist())
-        facts |= {
-            **{name: told[name] for name in told if name not in facts},
-            "decoys": int((others & defended.required).sum()),
-            "secondary": int((others & ~defended.required).sum()),
-            "cost": cost / scale if scale > 1 else cost,
-        }
-    return facts
-
-
-def run_facts(run: Suppression, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
-    """Facts about a pattern as plain data, ready for JSON.
-
-    Parameters
-    ----------
-    run : Suppression
-    problem : Problem
-    reveal : bool
-        Add what depends on suppressed values: cost and bound may be sums of them, the gap is a
-        fraction of the two, and where no cell is secondary the counts mark all as sensitive.
-
-    Returns
-    -------
-    dict
-    """
-    facts: dict[str, Any] = {
-        "cells": problem.table.n_cells,
-        "relations": int(problem.table.relations.shape[0]),
-        "published": int((~run.pattern).sum()),
-        "suppressed": int(run.pattern.sum()),
-        "method": run.method,
-        "proven": run.proven,
-        "canonical": run.canonical,
-        "gap_at_most": run.gap_at_most,
-        "stopped": run.stopped,
-        "seconds": round(run.seconds, 3),
-    }
-    if reveal:
-        scale = 10**problem.cost_scale
-        facts |= {
-            "primary": int(problem.primary.sum()),
-            "secondary": int((run.pattern & ~problem.primary).sum()),
-            "cost": run.cost / scale if scale > 1 else run.cost,
-            "bound": run.bound / scale if scale > 1 else run.bound,
-            "gap": run.gap,
-            "notes": list(run.notes),
-        }
-    return facts
 
 
 # Share of a time limit that the search leaves to the last audit.

@@ -22,6 +22,7 @@ from csp.decoys.width import Wide
 from csp.errors import Unprotectable
 from csp.problem.problem import Problem
 from csp.solve import Suppression, suppress
+from csp.solve.result import in_measure
 
 __all__ = ["Defended", "defend", "settle"]
 
@@ -59,6 +60,28 @@ class Defended:
     def __repr__(self) -> str:
         # How many cells are primary or decoys is not for the public.
         return f"Defended({self.guarantee.suppressed} cells suppressed)"
+
+    def facts(self, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
+        """Facts about the pattern as plain data, ready for JSON.
+
+        Parameters
+        ----------
+        problem : Problem
+            Without the decoys.
+        reveal : bool
+            Add what the release does not tell: how many cells are primary, required as decoys, and
+            secondary, the cost of all cells that are not primary, and how the run went. (A run
+            that has nothing to search for tells that all cells were required.)
+        """
+        told = self.suppression.facts(problem, reveal=reveal)
+        if not reveal:
+            return {name: told[name] for name in ("cells", "relations", "published", "suppressed")}
+        others = self.pattern & ~problem.primary
+        return told | {
+            "decoys": int((others & self.required).sum()),
+            "secondary": int((others & ~self.required).sum()),
+            "cost": in_measure(sum(problem.cost[others].tolist()), problem),
+        }
 
 
 def defend(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,6 +167,44 @@ class Suppression:
     def quality(self) -> str:
         """How good the pattern is, in words that may be published."""
         return _quality(self.gap_at_most)
+
+    def facts(self, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
+        """Facts about the pattern of a problem as plain data, ready for JSON.
+
+        Parameters
+        ----------
+        problem : Problem
+        reveal : bool
+            Add what depends on suppressed values: cost and bound may be sums of them, the gap is a
+            fraction of the two, and where no cell is secondary the counts mark all as sensitive.
+        """
+        facts: dict[str, Any] = {
+            "cells": problem.table.n_cells,
+            "relations": int(problem.table.relations.shape[0]),
+            "published": int((~self.pattern).sum()),
+            "suppressed": int(self.pattern.sum()),
+            "method": self.method,
+            "proven": self.proven,
+            "canonical": self.canonical,
+            "gap_at_most": self.gap_at_most,
+            "stopped": self.stopped,
+            "seconds": round(self.seconds, 3),
+        }
+        if reveal:
+            facts |= {
+                "primary": int(problem.primary.sum()),
+                "secondary": int((self.pattern & ~problem.primary).sum()),
+                "cost": in_measure(self.cost, problem),
+                "bound": in_measure(self.bound, problem),
+                "gap": self.gap,
+                "notes": list(self.notes),
+            }
+        return facts
+
+
+def in_measure(cost: int, problem: Problem) -> float:
+    """Cost as a number of the measure; whole where units are."""
+    return cost / 10**problem.cost_scale if problem.cost_scale else cost
 
 
 def cost_of(problem: Problem, pattern: NDArray[np.bool_]) -> int:

@@ -51,7 +51,6 @@ def suppress(
     from csp.clock import Clock
     from csp.decoys.suppress import defend
     from csp.problem.jj import read_jj, write_jj
-    from csp.protection import defended_facts, run_facts
     from csp.solve import suppress as solve
 
     to_jj = output is not None and is_jj(output)
@@ -73,10 +72,8 @@ def suppress(
             found = (
                 solve(posed, progress=meter, **limits) if defended is None else defended.suppression
             )
-    if defended is None:
-        facts = run_facts(found, posed, reveal=reveal)
-    else:
-        facts = defended_facts(defended, posed, reveal=reveal)
+    facts = (defended or found).facts(posed, reveal=reveal)
+    if defended is not None:
         facts |= {"guarantee": defended.guarantee.to_dict()}
     lines = [sizes(posed, found.pattern, reveal=reveal)]
     if defended is None:

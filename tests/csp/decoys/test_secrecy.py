@@ -30,7 +30,6 @@ from csp import (
     defend,
     write_jj,
 )
-from csp.protection import defended_facts
 from csp.release_file import read_release, write_release
 from tests.csp.decoys.test_published_examples import forced, listed
 
@@ -89,7 +88,7 @@ def test_no_text_form_shows_the_key(found):
 def test_no_plain_data_show_the_key(found, tmp_path: Path):
     for reveal in (False, True):
         assert not shows(json.dumps(found.summary(reveal=reveal)))
-        assert not shows(json.dumps(defended_facts(found.defended, found.problem, reveal=reveal)))
+        assert not shows(json.dumps(found.defended.facts(found.problem, reveal=reveal)))
         assert not shows(found.to_frame("pandas", reveal=reveal, intervals=True).to_csv())
     assert not shows(json.dumps(MECHANISM.to_dict()))
     assert not shows(json.dumps(found.guarantee.to_dict()))
