@@ -1,1 +1,5 @@
-"""Jobs: tables to protect, with all that is done to them, in one TOML file."""
+"""Jobs: tables to protect, with all that is done to them, in one TOML file.
+
+`keys` says what may stand in one, `job` is one as it was read, `run` runs it, `draft` writes one.
+`batch` makes jobs of the batch files of τ-ARGUS, whose lines are read by `batch_lines`.
+"""

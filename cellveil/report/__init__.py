@@ -1,1 +1,5 @@
-"""A protected table as one HTML file for people, and the same facts as JSON for programs."""
+"""A protected table as one HTML file for people, and the same facts as JSON for programs.
+
+`facts` is what a report says, `page` the report of a table or release, `microdata` that of a
+microaggregated file, `skeleton` what all pages share.
+"""

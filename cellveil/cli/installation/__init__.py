@@ -1,1 +1,1 @@
-"""Verbs about the program itself: demo, doctor, and compiling everything in advance."""
+"""Verbs about the program itself: `demo`, `doctor`, and compiling in advance (`warm`)."""

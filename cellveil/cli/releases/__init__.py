@@ -1,1 +1,4 @@
-"""Verbs that take a release as published: attack, report, diff."""
+"""Verbs that take a release as published: `attack`, `report`, `diff`.
+
+`release_attacks` has the attacks on one release beside the matching attack, and on several.
+"""

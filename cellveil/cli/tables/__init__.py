@@ -1,1 +1,5 @@
-"""Verbs that make and check tables: inspect, protect, suppress and audit, key."""
+"""Verbs that make and check tables: `inspect`, `protect`, suppress and audit, key.
+
+`several` protects many files by one command, `problems` has the two verbs for JJ files, `defence`
+the key and what it defends.
+"""
