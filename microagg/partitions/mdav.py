@@ -24,22 +24,10 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.errors import InputError
-from microagg.partitions import kdtree
+from microagg.partitions import kdtree_search
 from microagg.partitions.exact_means import MOST_RECORDS, Sums, add, empty_sums, means, ratio, whole
-from microagg.partitions.kdtree import (
-    Groups,
-    Search,
-    Tree,
-    build,
-    empty_search,
-    empty_tree,
-    farthest_from,
-    groups_of,
-    k_nearest,
-    leave,
-    squared,
-)
-from microagg.records import check_k
+from microagg.partitions.kdtree import Groups, Tree, build, empty_tree, groups_of, leave, squared
+from microagg.partitions.kdtree_search import Search, empty_search, farthest_from, k_nearest
 
 __all__ = ["COMPILED_FROM", "KERNELS", "Unassigned", "checked_points", "mdav_labels"]
 
@@ -66,7 +54,7 @@ KERNELS = Kernels(
     *("measure_all", "move", "farthest_from_centre", "margin", "sink", "rise"),
     *("begin", "rounds"),
     beside=("microagg.partitions.exact_means",),
-    given=kdtree.KERNELS,
+    given=kdtree_search.KERNELS,
 )
 
 
@@ -77,35 +65,21 @@ def mdav_labels(
     progress: Callable[[int, int], None] | None = None,
     clock: Clock = UNLIMITED,
 ) -> NDArray[np.int64]:
-    """Cluster of each record by MDAV.
+    """Cluster of each record by MDAV, numbered as they are formed.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-        Records, already scaled.
-    k : int
-        Least size of a cluster, 1 to n.
-    progress : callable, optional
-        Called from time to time with the number of records that have a cluster, and n; the first
-        time before anything is compiled. An interrupt takes effect at the next call.
-    clock : Clock
-
-    Returns
-    -------
-    (n,) int64
-        Clusters are numbered as they are formed. All have k records but the last, which has
-        fewer than 2k.
+    All have k records but the last, which has fewer than 2k. `progress` is called from time to time
+    with the number of records that have a cluster, and n; the first time before anything is
+    compiled. An interrupt takes effect at the next call.
 
     Raises
     ------
     InputError
-        If k is not a whole number from 1 to n, or a coordinate is not finite or beyond 2**500.
+        If a coordinate is not finite or beyond 2**500.
     OutOfTime
         If the time runs out before every record has a cluster.
     """
     points = checked_points(points)
     n = len(points)
-    k = check_k(k, n)
     labels = np.full(n, -1, np.int64)
     label = 0
 
@@ -136,15 +110,7 @@ def mdav_labels(
 
 
 class Unassigned:
-    """Records without a cluster, in order of their rows.
-
-    Attributes
-    ----------
-    rows : (m,) int64
-        Ascending.
-    points : (d, m) float64
-        One record per column.
-    """
+    """Records without a cluster: their rows, ascending, and their points, one a column."""
 
     def __init__(self, points: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
         self.rows = rows
@@ -226,13 +192,9 @@ def checked_points(points: NDArray[np.float64]) -> NDArray[np.float64]:
     Raises
     ------
     InputError
-        If there are not two axes, no records or no attributes, too many records, or a coordinate
-        is not finite or beyond 2**500.
+        If there are too many records, or a coordinate is not finite or beyond 2**500.
     """
     found = np.ascontiguousarray(points, dtype=np.float64)
-    if found.ndim != 2 or 0 in found.shape:
-        msg = f"points need two axes, records and attributes, at least one each; not {found.shape}"
-        raise InputError(msg)
     if len(found) > MOST_RECORDS:
         msg = f"{len(found)} records are more than the {MOST_RECORDS} that sums can hold"
         raise InputError(msg)
@@ -283,17 +245,7 @@ class Drift(NamedTuple):
 def begin(tree: Tree, drift: Drift, points: Any, members: Any, sums: Sums, count: int) -> None:
     """Fill the tree and the heap with groups; the tree's centre becomes the mean of the records.
 
-    Parameters
-    ----------
-    tree, drift
-        Empty ones of the right size.
-    points : (n, d) float64
-    members : (g,) int64
-        Groups with records that have no cluster; their order changes.
-    sums : Sums
-        Over these records.
-    count : int
-        How many records that is.
+    `sums` are over these `count` records; the order of `members`, the groups, changes.
     """
     means(sums, count, tree.centre)
     measure_all(drift, points, members, tree.centre)
@@ -306,22 +258,9 @@ def rounds(
 ) -> None:  # fmt: skip
     """Form two clusters a round while 3k records are left, for at most `most` rounds.
 
-    Parameters
-    ----------
-    tree, drift, groups, search
-        As `begin` left them; brought up to date.
-    points : (n, d) float64
-    sums : Sums
-        Over the records without a cluster.
-    k : int
-    state : (3,) int64
-        Records left, the next label, and groups left; brought up to date.
-    labels : (n,) int64
-        Filled.
-    most : int
-        Rounds.
-    half : int
-        The tree is worth building anew when no more groups are left.
+    Everything is brought up to date: tree, heap and groups, as `begin` left them, the sums over the
+    records without a cluster, the state and the labels. At `half` of the groups it ends, since then
+    the tree is worth building anew.
     """
     d = points.shape[1]
     centre, low, high = np.empty(d), np.empty(d), np.empty(d)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from csp.calls import check_choice
 from csp.clock import Clock
 from csp.errors import OutOfTime
 from microagg.partitions.partition import Partition, Ranked
@@ -164,13 +165,14 @@ def mondrian(
     InputError
         As for `mdav`, or if the cut is unknown.
     """
-    from microagg.partitions.mondrian import mondrian_labels
+    from microagg.partitions.mondrian import CUTS, mondrian_labels
 
+    check_choice("cut", cut, (*CUTS, "paper"))
     records = read_records(X, attributes, decimals=decimals)
     check_k(k, records.n, 2)
     points = scaled(records, scale, constant=constant)
-    how, width = ("relaxed", "absolute") if cut == "paper" else (cut, "relative")
-    labels = mondrian_labels(points, k, cut=how, width=width)
+    how = "relaxed" if cut == "paper" else cut
+    labels = mondrian_labels(points, k, cut=how, relative=cut != "paper")
     return Partition.of(records, labels, k, f"Mondrian({cut})")
 
 

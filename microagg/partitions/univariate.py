@@ -30,7 +30,6 @@ from csp.calls import check_choice
 from csp.compiled import Kernels
 from microagg.partitions import mdav
 from microagg.partitions.exact_means import whole
-from microagg.records import check_k
 
 __all__ = ["METHODS", "optimal_ends", "ranking_labels"]
 
@@ -52,31 +51,18 @@ TINY = 1e-290
 def ranking_labels(column: NDArray[Any], k: int, *, method: str) -> NDArray[np.int64]:
     """Group of each record by one attribute.
 
-    Parameters
-    ----------
-    column : (n,) float64
-    k : int
-        Least size of a group, 1 to n.
-    method : {"mdav", "optimal"}
-        "mdav" gives the labels of `microagg.partitions.mdav.mdav_labels` for this attribute
-        alone. "optimal" gives the groups of k to 2k - 1 records with the least sum of squared
-        errors (Hansen and Mukherjee 2003), numbered from the smallest values to the largest. Equal
-        values are in order of their rows. Of several optima it takes the one whose last group is
-        the smallest, then the group before it, and so on.
-
-    Returns
-    -------
-    (n,) int64
+    "mdav" gives the labels of `mdav_labels` for this attribute alone. "optimal" gives the groups of
+    k to 2k - 1 records with the least sum of squared errors, numbered from the smallest values to
+    the largest, equal values in order of their rows. Of several optima it takes the one whose last
+    group is the smallest, then the group before it, and so on.
 
     Raises
     ------
     InputError
-        If the method is unknown, k is not a whole number from 1 to n, or a number is not finite or
-        beyond 2**500.
+        If the method is unknown, or a number is not finite or beyond 2**500.
     """
     check_choice("method", method, METHODS)
     points = mdav.checked_points(np.asarray(column, np.float64)[:, None])
-    k = check_k(k, len(points))
     if method == "mdav":
         return mdav.mdav_labels(points, k)
     order = np.argsort(points[:, 0], kind="stable")
@@ -88,15 +74,7 @@ def ranking_labels(column: NDArray[Any], k: int, *, method: str) -> NDArray[np.i
 
 
 def optimal_ends(values: NDArray[np.float64], k: int) -> list[int]:
-    """Where the optimal groups of ascending values end; of several optima, the last is smallest.
-
-    Parameters
-    ----------
-    values : (n,) float64
-        Ascending.
-    k : int
-        Least size of a group, 1 to n.
-    """
+    """Where the optimal groups of ascending values end; of several optima, the last is smallest."""
     n = len(values)
     if n < 2 * k:
         return [n]
@@ -131,11 +109,7 @@ def _decide_compiled(
     run = KERNELS.compiled
     least, most = np.empty(n + 1), np.empty(n + 1)
     run["bound"](values, k, least, most)
-    begin = np.zeros(n + 2, np.int64)
-    sizes = np.empty(0, np.int64)
-    run["candidates"](values, k, least, most, begin, sizes)
-    sizes = np.empty(begin[-1], np.int64)
-    run["candidates"](values, k, least, most, begin, sizes)
+    begin, sizes = run["candidates"](values, k, least, most)
     # A sum of squared errors is at least half the squared range of its values, so products in
     # `decide` are below 8 k**2 times the cost.
     highest = Fraction(float(most[np.isfinite(most)].max())) / Fraction(4) ** unit
@@ -164,15 +138,7 @@ def _decide_exactly(
 
 
 def bound(values: Any, k: int, least: Any, most: Any) -> None:
-    """Bounds of the cost of the first i values, infinite where no groups make them up.
-
-    Parameters
-    ----------
-    values : (n,) float64
-    k : int
-    least, most : (n + 1,) float64
-        Filled.
-    """
+    """Bounds of the cost of the first i values, infinite where no groups make them up."""
     least[:] = np.inf
     most[:] = np.inf
     least[0] = most[0] = 0.0
@@ -201,21 +167,18 @@ def errors(first: float, total: float, g: int) -> tuple[float, float]:
     return max(middle - slack, 0.0), middle + slack
 
 
-def candidates(values: Any, k: int, least: Any, most: Any, begin: Any, sizes: Any) -> None:
-    """Sizes of the last group of the first i values that may be optimal.
+def candidates(values: Any, k: int, least: Any, most: Any) -> tuple[Any, Any]:
+    """Sizes of the last group of the first i values that may be optimal, by the bounds of costs.
 
-    Parameters
-    ----------
-    values, k, least, most
-        As in `bound`.
+    Returns
+    -------
     begin : (n + 2,) int64
-        Where the sizes for i begin in ``sizes``; filled.
+        Where the sizes for i begin in the others.
     sizes : (s,) int64
-        Filled, unless it is empty.
     """
-    count = 0
+    begin = np.zeros(len(values) + 2, np.int64)
+    sizes = [0 for _ in range(0)]
     for i in range(len(values) + 1):
-        begin[i] = count
         first = total = 0.0
         for g in range(1, min(2 * k - 1, i) + 1):
             t = values[i - 1] - values[i - g]
@@ -224,25 +187,16 @@ def candidates(values: Any, k: int, least: Any, most: Any, begin: Any, sizes: An
             if g >= k and most[i - g] < np.inf:
                 low = errors(first, total, g)[0]
                 if (least[i - g] + low) * DOWN <= most[i]:
-                    if len(sizes) > 0:
-                        sizes[count] = g
-                    count += 1
-    begin[len(values) + 1] = count
+                    sizes.append(g)
+        begin[i + 1] = len(sizes)
+    return begin, np.array(sizes)
 
 
 def decide(whole: Any, common: int, begin: Any, sizes: Any, last: Any) -> None:
     """Size of the last group of the first i values, by 64-bit integers.
 
-    Parameters
-    ----------
-    whole : (n,) int64
-        Values as multiples of a common unit.
-    common : int
-        Common multiple of all sizes.
-    begin, sizes
-        As `candidates` made them.
-    last : (n + 1,) int64
-        Filled; 0 where no groups make up the first i values.
+    The values, (n,) int64, are multiples of one unit, and `common` is a common multiple of all
+    sizes. Fills `last`, (n + 1,) int64; 0 where no groups make up the first i values.
     """
     cost = np.zeros(len(last), np.int64)
     for i in range(1, len(last)):

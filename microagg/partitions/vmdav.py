@@ -21,20 +21,11 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.errors import InputError
-from microagg.partitions import kdtree, mdav
+from microagg.partitions import kdtree_search, mdav
 from microagg.partitions.exact_means import exact_mean
-from microagg.partitions.kdtree import (
-    Groups,
-    Search,
-    Tree,
-    empty_search,
-    empty_tree,
-    groups_of,
-    k_nearest,
-    leave,
-)
+from microagg.partitions.kdtree import Groups, Tree, empty_tree, groups_of, leave, squared
+from microagg.partitions.kdtree_search import Search, empty_search, k_nearest
 from microagg.partitions.mdav import LABEL, LEFT, Unassigned
-from microagg.records import check_k
 
 __all__ = ["COMPILED_FROM", "vmdav_labels"]
 
@@ -56,37 +47,20 @@ def vmdav_labels(
     progress: Callable[[int, int], None] | None = None,
     clock: Clock = UNLIMITED,
 ) -> NDArray[np.int64]:
-    """Cluster of each record by V-MDAV.
+    """Cluster of each record by V-MDAV, numbered as they are formed.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-        Records, already scaled.
-    k : int
-        Least size of a cluster, 1 to n.
-    gamma : float
-        0 lets no cluster grow; the larger, the more do. The authors suggest 0.2 for scattered
-        data and 1.1 for clustered data.
-    progress : callable, optional
-        Called from time to time with the number of records that have a cluster, and n.
-    clock : Clock
-
-    Returns
-    -------
-    (n,) int64
-        Clusters are numbered as they are formed.
+    Gamma 0 lets no cluster grow; the larger, the more do. The authors suggest 0.2 for scattered
+    data and 1.1 for clustered data. `progress` is as for MDAV.
 
     Raises
     ------
     InputError
-        If k is not a whole number from 1 to n, gamma is negative or not finite, or a coordinate is
-        not finite or beyond 2**500.
+        If gamma is negative or not finite, or a coordinate is not finite or beyond 2**500.
     OutOfTime
         If the time runs out before every record has a cluster.
     """
     points = mdav.checked_points(points)
     n, d = points.shape
-    k = check_k(k, n)
     if not (math.isfinite(gamma) and gamma >= 0):
         msg = f"gamma must be finite and at least 0, got {gamma}"
         raise InputError(msg)
@@ -172,21 +146,9 @@ def grow(
 ) -> None:  # fmt: skip
     """Form clusters while k records are left, at most a number of them; as `_grow_one`.
 
-    Parameters
-    ----------
-    tree, groups, scratch
-        Tree of the records without a cluster; brought up to date.
-    points : (n, d) float64
-    k : int
-    gamma : float
-    order : (n,) int64
-        Rows from the farthest from the mean of the file to the nearest.
-    state : (3,) int64
-        Records left, the next label, and the next place in the order; brought up to date.
-    labels : (n,) int64
-        Filled.
-    most : int
-        Most clusters.
+    Tree and groups, of the records without a cluster, state and labels are brought up to date. The
+    state holds the records left, the next label, and the next place in the order, (n,) int64: rows
+    from the farthest from the mean of the file to the nearest.
     """
     low, high = np.empty(points.shape[1]), np.empty(points.shape[1])
     rows = np.empty(2 * k, np.int64)
@@ -255,9 +217,9 @@ def _join_rest(points: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
             if label not in exact:
                 begin = starts[label]
                 exact[label] = exact_mean(points[order[begin : begin + sizes[label]]])
-            distance = kdtree.squared(points[row], exact[label])
+            distance = squared(points[row], exact[label])
             if distance < best:
                 best, labels[row] = distance, label
 
 
-KERNELS = Kernels(__name__, "grow", given=kdtree.KERNELS)
+KERNELS = Kernels(__name__, "grow", given=kdtree_search.KERNELS)
