@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import whole_number
 from csp.errors import InputError
 from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.units import NotUnits, to_units
@@ -80,6 +81,11 @@ class Records:
         units.flags.writeable = False
         return units, scale
 
+    @cached_property
+    def constant(self) -> NDArray[np.bool_]:
+        """Which attributes have one value only, shape (d,)."""
+        return np.asarray(self.values.min(axis=0) == self.values.max(axis=0))
+
     @property
     def units(self) -> NDArray[np.int64]:
         """Attributes in units of ``10**-scale``, shape (n, d); see `exact`."""
@@ -135,33 +141,34 @@ def read_records(
     names = _checked_names(column_names(data) if attributes is None else attributes)
     found = read_columns(data, names, names)
     records = Records(names, found.arrays, decimals, found.library, found.note)
-    _check(records, named=attributes is not None)
+    if records.n == 0:
+        msg = "the data has no records; give at least one"
+        raise InputError(msg)
+    try:
+        _ = records.values
+    except InputError as error:
+        if attributes is not None:
+            raise
+        msg = f"{error.template}; or name the numerical attributes to use"
+        raise InputError(msg) from None
     return records
 
 
 def check_k(k: int, n: int, least: int = 1) -> int:
-    """Return k as an int.
+    """Return k, the least size of a group among n records, as an int.
 
-    Parameters
-    ----------
-    k, n : int
-        Least size of a group, and number of records.
-    least : int
-        2 where groups are to hide their members: records in groups of 1 are published as they are.
+    It is at least 2 where groups are to hide their members.
 
     Raises
     ------
     InputError
         If it is not a whole number from `least` to n.
     """
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < least:
-        why = "; a group of 1 publishes its record as it is" if k == 1 else ""
-        msg = f"k must be a whole number of at least {least}, not {k!r}{why}"
-        raise InputError(msg)
-    if k > n:
+    found = whole_number("k", k, least, "; a group of 1 publishes its record as it is" * (k == 1))
+    if found > n:
         msg = f"k = {k} is more than the {n} records; give at most {n}"
         raise InputError(msg)
-    return int(k)
+    return found
 
 
 def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -175,19 +182,6 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
         msg = f"{what}; name each attribute once"
         raise InputError(msg)
     return chosen
-
-
-def _check(records: Records, *, named: bool) -> None:
-    if records.n == 0:
-        msg = "the data has no records; give at least one"
-        raise InputError(msg)
-    try:
-        _ = records.values
-    except InputError as error:
-        if named:
-            raise
-        msg = f"{error.template}; or name the numerical attributes to use"
-        raise InputError(msg) from None
 
 
 def _floats(column: NDArray[Any], name: str) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import whole_number
 from csp.errors import InputError, Unprotectable, argument
 from csp.tables.columns import column_names, named_columns, numbered_codes, read_columns
 from microagg.records import Records
@@ -72,11 +73,7 @@ def read_varieties(
             msg = f"{argument('diverse')} names {name!r}; there are {', '.join(known)}"
             raise InputError(msg)
         top = n if most is None else most
-        if isinstance(least, bool) or not isinstance(least, (int, np.integer)) or least < 2:
-            msg = (
-                f"{argument('diverse')}: {name!r} needs a whole number of at least 2, not {least!r}"
-            )
-            raise InputError(msg)
+        whole_number(f"{argument('diverse')} of {name!r}", least, 2)
         if least > top:
             msg = (
                 f"{argument('diverse')}: a group of at most {top} records cannot have {least} "

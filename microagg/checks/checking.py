@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice
+from csp.calls import check_choice, whole_number
 from csp.errors import InputError
 from microagg.checks.closeness import equal_distances, ordered_distances
-from microagg.checks.diversity import Profiles
+from microagg.checks.diversity import counts_of, effective, entropy_diverse, largest_l
 from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
-from microagg.checks.result import Anonymity, Diversity, whole_number
+from microagg.checks.result import Anonymity, Diversity
 
 __all__ = [
     "DISTANCES",
@@ -158,7 +158,7 @@ def is_k_anonymous(
     InputError
         As for `anonymity`, or if k is not a whole number from 1 on.
     """
-    least = whole_number(k, "k")
+    least = whole_number("k", k)
     return anonymity(data, quasi_identifiers, missing=missing).k >= least
 
 
@@ -172,7 +172,7 @@ def is_p_sensitive(
     InputError
         As for `anonymity`, or if p is not a whole number from 1 on, or nothing is confidential.
     """
-    least = whole_number(p, "p")
+    least = whole_number("p", p)
     found = anonymity(data, quasi_identifiers, _some(confidential)).p
     return found is not None and found >= least
 
@@ -213,7 +213,8 @@ def is_l_diverse(
     if kind == "entropy":
         keys, hidden = read_roles(data, quasi_identifiers, _some(confidential))
         classes = classes_of(keys)
-        return all(Profiles(classes, a.codes).entropy_diverse(least).all() for a in hidden)
+        seen = {counts for a in hidden for counts in counts_of(classes, a.codes)}
+        return all(entropy_diverse(counts, least) for counts in seen)
     found = anonymity(data, quasi_identifiers, _some(confidential), c=c).confidential
     return all((part.p if kind == "distinct" else part.recursive) >= least for part in found)
 
@@ -256,8 +257,9 @@ def _diversity(
     if kind == "ordered" and not attribute.numeric:
         msg = f"{attribute.name!r} holds text, which has no order; take the equal distance"
         raise InputError(msg)
-    profiles = Profiles(classes, attribute.codes)
-    distinct, entropy, recursive = profiles.distinct, profiles.entropy, profiles.recursive(c)
+    known = counts_of(classes, attribute.codes)
+    distinct, entropy = list(map(len, known)), list(map(effective, known))
+    recursive = [largest_l(counts, c) for counts in known]
     t, far = None, np.empty(0, np.int64)
     if not attribute.gaps:
         measure = ordered_distances if kind == "ordered" else equal_distances
@@ -270,7 +272,7 @@ def _diversity(
     for array in (few, flat, skew, far):
         array.flags.writeable = False
     return Diversity(
-        attribute.name, int(distinct.min()), float(entropy.min()), int(recursive.min()), c, t,
+        attribute.name, min(distinct), min(entropy), min(recursive), c, t,
         kind, attribute.gaps, few, flat, skew, far,
     )  # fmt: skip
 

@@ -59,14 +59,7 @@ class Attribute:
 def read_roles(
     data: Any, quasi_identifiers: Sequence[str] | None, confidential: Sequence[str] | str
 ) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...]]:
-    """Read quasi-identifiers and confidential attributes of a published file.
-
-    Parameters
-    ----------
-    data : (n, d) array, data frame, mapping of columns, or path
-    quasi_identifiers : sequence of str, optional
-        All that are not confidential, by default.
-    confidential : sequence of str, or str
+    """Read quasi-identifiers, by default all others, and confidential attributes.
 
     Raises
     ------
@@ -96,14 +89,8 @@ def read_attributes(
 ) -> tuple[Attribute, ...]:
     """Read attributes of a published file.
 
-    Parameters
-    ----------
-    data : (n, d) array, data frame, mapping of columns, or path
-        An array names its attributes a1, a2, ...
-    names : sequence of str
-    numbers : sequence of str
-        Attributes in which text that is a number counts as the number. Elsewhere two texts are
-        two published values, also if they write the same number.
+    In those named as numbers, text that is a number counts as the number. Elsewhere two texts are
+    two published values, also if they write the same number.
 
     Raises
     ------

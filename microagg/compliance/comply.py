@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice
+from csp.calls import check_choice, whole_number
 from csp.clock import Clock
 from csp.errors import InputError, Unprotectable, argument
 from csp.exact import Number
@@ -231,9 +231,7 @@ def _check_most(most: int | None, k: int, n: int) -> None:
     """Refuse a cap below k, or one that n records cannot be cut by."""
     if most is None:
         return
-    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < k:
-        msg = f"{argument('most')} must be a whole number of at least k = {k}, not {most!r}"
-        raise InputError(msg)
+    whole_number(argument("most"), most, k, f"; clusters have at least k = {k} records")
     if n > n // k * most:
         msg = (
             f"{n} records cannot be cut into clusters of {k} to {most}: at most {n // k} clusters "

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import whole_number
 from csp.errors import InputError
 from csp.exact import Number, exact, number_text
 from microagg.partitions.mdav import mdav_labels
@@ -83,9 +84,7 @@ def lie_bound(rule: Rule | str, owned: int = 1) -> Fraction:
     >>> microagg.lie_bound("P(10)", owned=2), microagg.lie_bound("P(10,2)", owned=2)
     (Fraction(0, 1), Fraction(1, 10))
     """
-    if isinstance(owned, bool) or not isinstance(owned, (int, np.integer)) or owned < 1:
-        msg = f"owned must be a whole number of at least 1, not {owned!r}"
-        raise InputError(msg)
+    whole_number("owned", owned)
     lines = []  # value at 0 and at 1, and slope beyond 1, of each rule's g
     for form in forms_of(rule).forms:
         a = [Fraction(w, form.unit) - 1 for w in form.weights[: owned + 1]]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.calls import check_choice
+from csp.calls import check_choice, whole_number
 from csp.errors import InputError
 from csp.tables.columns import column_names, named_columns
 from microagg.records import Records, read_records
-from microagg.scaling import SCALES
+from microagg.scaling import SCALES, refuse_constant, spreads
 
 __all__ = [
     "RecordLinkage",
@@ -22,7 +22,6 @@ __all__ = [
     "nearest_records",
     "published_records",
     "record_rows",
-    "spreads",
 ]
 
 CLOSE = 1e-9
@@ -113,12 +112,9 @@ class RecordLinkage:
 
     def simulate(self, runs: int = 100, seed: int = 0) -> NDArray[np.float64]:
         """Share of right links in runs whose ties are broken at random, shape (runs,)."""
-        if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or runs < 1:
-            msg = f"runs must be a whole number of at least 1, not {runs!r}"
-            raise InputError(msg)
         random = np.random.default_rng(seed)
         within = self.nearest[self.right]
-        hits = [(random.integers(0, within) == 0).sum() for _ in range(runs)]
+        hits = [(random.integers(0, within) == 0).sum() for _ in range(whole_number("runs", runs))]
         return np.array(hits, np.float64) / len(self.right)
 
     def to_frame(self, library: str | None = None) -> Any:
@@ -208,6 +204,9 @@ def link_records(
     known = read_records(original, attributes)
     found = published_records(masked, known.names, original)
     behind = record_rows(rows, known.n, found.n)
+    check_choice("scale", scale, SCALES)
+    if scale != "none":
+        refuse_constant(known, "so it does not tell records apart", "leave it out")
     spread = spreads(known, scale)
     published, which = np.unique(found.values, axis=0, return_inverse=True)
     which = np.asarray(which, np.int64).ravel()
@@ -220,28 +219,6 @@ def link_records(
     for array in (nearest, right, which, own):
         array.flags.writeable = False
     return RecordLinkage(known.names, scale, nearest, right, which, pools, own, known.library)
-
-
-def spreads(records: Records, scale: str) -> NDArray[np.float64]:
-    """Spread of each attribute, by which it is divided, shape (d,).
-
-    Raises
-    ------
-    InputError
-        If the scale is unknown, or an attribute is constant and that is not allowed.
-    """
-    check_choice("scale", scale, SCALES)
-    values = records.values
-    if scale == "none":
-        return np.ones(values.shape[1])
-    flat = values.min(axis=0) == values.max(axis=0)
-    if flat.any():
-        name = records.names[int(np.argmax(flat))]
-        msg = f"attribute {name!r} is constant, so it does not tell records apart; leave it out"
-        raise InputError(msg)
-    if scale == "range":
-        return np.asarray(np.ptp(values, axis=0))
-    return np.asarray(values.std(axis=0) if scale == "standardise" else values.var(axis=0))
 
 
 def nearest_records(

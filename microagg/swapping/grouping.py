@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice
+from csp.calls import check_choice, whole_number
 from csp.errors import InputError
 from csp.exact import exact
 from microagg.partitions.mdav import mdav_labels
@@ -65,14 +65,11 @@ class Grouping:
             If a word is unknown, l is not a whole number from 1 on, or t is not from 0 to 1.
         """
         check_choice("groups", groups, GROUPS)
-        if l is not None and (isinstance(l, bool) or not isinstance(l, (int, np.integer)) or l < 1):
-            msg = f"l must be a whole number of at least 1, not {l!r}"
-            raise InputError(msg)
         most = None if t is None else exact(t)
         if most is not None and not 0 <= most <= 1:
             msg = f"t must be from 0 to 1, not {t!r}"
             raise InputError(msg)
-        return cls(k, groups, gamma, None if l is None else int(l), most)
+        return cls(k, groups, gamma, None if l is None else whole_number("l", l), most)
 
     @property
     def name(self) -> str:

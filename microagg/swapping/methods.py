@@ -14,7 +14,7 @@ from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
 from microagg.partitions.univariate import METHODS as RANKINGS
 from microagg.records import Records, check_k
-from microagg.scaling import scaled
+from microagg.scaling import OR_KEEP, refuse_constant, scaled
 from microagg.swapping.grouping import GROUPS, Grouping
 from microagg.swapping.linkage import value_codes
 from microagg.swapping.moves import (
@@ -25,7 +25,7 @@ from microagg.swapping.moves import (
     joint_move,
     ranking_moves,
 )
-from microagg.swapping.roles import Roles, refuse_constant
+from microagg.swapping.roles import Roles
 from microagg.swapping.swapped import Swapped
 
 __all__ = ["INTRUDERS", "ir_swap", "mdav_id", "mdav_swap"]
@@ -244,7 +244,7 @@ def ir_swap(
     check_choice("constant", constant, ("error", "keep"))
     chosen = roles.records.only(roles.confidential)
     if constant == "error":
-        refuse_constant(chosen)
+        refuse_constant(chosen, "so swapping hides nothing", OR_KEEP)
     seed = checked_seed(seed)
     moves = ranking_moves(chosen.values, k, groups, seed)
     places = roles.places(roles.confidential)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError, argument
+from csp.errors import InputError
 from csp.tables.columns import column_names, named_columns, read_columns
 from microagg.records import Records, read_records
 
-__all__ = ["Roles", "refuse_constant"]
+__all__ = ["Roles"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,22 +105,3 @@ def whole(data: Any) -> tuple[tuple[str, ...], tuple[NDArray[Any], ...], str]:
     names = column_names(data)
     found = read_columns(data, names)
     return names, found.arrays, found.library
-
-
-def refuse_constant(records: Records) -> None:
-    """Refuse attributes of one value, which no permutation hides.
-
-    Raises
-    ------
-    InputError
-        Naming the first.
-    """
-    values = records.values
-    flat = values.min(axis=0) == values.max(axis=0)
-    if flat.any():
-        name = records.names[int(np.argmax(flat))]
-        msg = (
-            f"attribute {name!r} is constant ({int(flat.sum())} such), so swapping hides nothing; "
-            f"leave it out, or keep it with {argument('constant', 'keep')}"
-        )
-        raise InputError(msg)
