@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import CertificateError
-from microagg.partitions.partition import Partition, information_loss
+from csp.tables.cross.html import notebook_list
+from microagg.partitions.partition import MaskedFile, Partition, information_loss
 from microagg.records import Records
 from microagg.tables.risk import disclosure
 from microagg.variety import Variety, fewest_values
@@ -39,7 +40,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Compliant:
+class Compliant(MaskedFile):
     """Microaggregated records in which no published cell is sensitive.
 
     What may be published is `masked` and `to_frame`. The partition holds all means, suppressed
@@ -110,8 +111,6 @@ class Compliant:
         )
 
     def _repr_html_(self) -> str:
-        from csp.tables.cross.html import notebook_list
-
         shown = len(self.partition.sizes) - self.hidden.sum(axis=0)
         rows = [
             (name, f"{count:,}")
@@ -130,23 +129,11 @@ class Compliant:
         means = np.where(self.hidden, np.nan, self.partition.centroids)
         return means[self.partition.labels]
 
-    def to_frame(self, library: str | None = None) -> Any:
-        """Masked file in the caller's kind of frame, missing where a cell is suppressed.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            That of the caller's data by default, or the first that is installed.
-        """
-        from csp.tables.frames import columns_to_frame
-
+    def to_columns(self) -> dict[str, Any]:
+        """Masked file as columns by name, None where a cell is suppressed."""
         gone = self.hidden[self.partition.labels]
-        means = self.partition.masked
-        columns = {
-            name: [None if g else m for m, g in zip(means[:, j].tolist(), gone[:, j], strict=True)]
-            for j, name in enumerate(self.partition.names)
-        }
-        return columns_to_frame(columns, self.library if library is None else library)
+        columns = np.where(gone, None, self.partition.masked.astype(object))  # type: ignore[call-overload]
+        return dict(zip(self.partition.names, columns.T.tolist(), strict=True))
 
     def summary(self) -> dict[str, Any]:
         """Plain data for JSON; holds no value of any record."""

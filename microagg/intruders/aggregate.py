@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import Number, exact
+from csp.tables.frames import columns_to_frame
 from microagg.aggregates.functions import (
     RANGE,
     VARIANCE,
@@ -84,8 +85,6 @@ class AggregateAttack:
         reveal : bool
             Whether to add the sums that follow, as floats.
         """
-        from csp.tables.frames import columns_to_frame
-
         columns: dict[str, Any] = {
             "row": np.arange(len(self.candidates)),
             "candidates": self.candidates,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact, number_text
+from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Records
 from microagg.tables.contributions import largest
@@ -106,8 +107,6 @@ class Insiders:
         reveal : bool
             Whether to add the relative error of the best estimate.
         """
-        from csp.tables.frames import columns_to_frame
-
         c, d = self.excess.shape
         columns: dict[str, Any] = {
             "cluster": np.repeat(np.arange(c), d),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import Number, number_text
+from csp.tables.frames import columns_to_frame
 from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
 
 __all__ = ["Homogeneity", "homogeneity"]
@@ -85,8 +86,6 @@ class Homogeneity:
         reveal : bool
             Whether to add the least and largest value that the intruder is left with, as text.
         """
-        from csp.tables.frames import columns_to_frame
-
         rows, places = np.nonzero(self.disclosed)
         columns: dict[str, Any] = {
             "row": rows,

@@ -13,6 +13,7 @@ from csp.clock import Clock
 from csp.errors import InputError
 from csp.exact import Number, exact, number_text
 from csp.release.release import Release
+from csp.tables.frames import columns_to_frame
 from csp.tables.patterns import as_flags
 
 if TYPE_CHECKING:
@@ -107,8 +108,6 @@ class IdentityAttack:
         reveal : bool
             Whether to add the ends of the intervals; for exact cells they are the value.
         """
-        from csp.tables.frames import columns_to_frame
-
         columns: dict[str, Any] = {
             "cluster": [label[0] for label in self.labels],
             "attribute": [label[1] for label in self.labels],

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from csp.calls import check_choice, whole_number
 from csp.errors import InputError
 from csp.tables.columns import column_names, named_columns
+from csp.tables.frames import columns_to_frame
 from microagg.records import Records, read_records
 from microagg.scaling import SCALES, refuse_constant, spreads
 
@@ -119,8 +120,6 @@ class RecordLinkage:
 
     def to_frame(self, library: str | None = None) -> Any:
         """One row per person: row, nearest, right, chance. For internal files only."""
-        from csp.tables.frames import columns_to_frame
-
         columns = {
             "row": np.arange(len(self.right)),
             "nearest": self.nearest,

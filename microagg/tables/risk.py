@@ -14,6 +14,7 @@ from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact
 from csp.rules import Dominance
 from csp.rules.base import AnyOf, as_rule
+from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Records
 from microagg.tables.contributions import NEGATIVE, contributions, largest
@@ -87,8 +88,6 @@ class Disclosure:
 
     def to_frame(self, library: str | None = None) -> Any:
         """One row per cell: cluster, attribute, sensitive. For internal files only."""
-        from csp.tables.frames import columns_to_frame
-
         c, d = self.sensitive.shape
         columns = {
             "cluster": np.repeat(np.arange(c), d),

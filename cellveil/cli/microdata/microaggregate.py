@@ -191,23 +191,16 @@ def microaggregate(
     result: Partition | Compliant
     if rule is None or comply is None:
         result, judged = work.judged(rule)
-        partition = result
-        facts = plain_facts(partition, judged)
-        columns = dict(zip(partition.names, partition.masked.T.tolist(), strict=True))
+        facts = plain_facts(result, judged)
         rows: Sequence[int] | None = None
         safe = judged is None or judged.count == 0
-        lines = plain_words(partition, judged)
+        lines = plain_words(result, judged)
     else:
         result = found = work.compliant(rule, comply)
         facts, safe = found.summary(), True
-        shown = found.partition.masked
-        gone = found.hidden[found.partition.labels]
-        columns = {
-            name: [None if g else v for v, g in zip(shown[:, j].tolist(), gone[:, j], strict=True)]
-            for j, name in enumerate(found.partition.names)
-        }
         rows = found.rows.tolist() if found.dropped else None
         lines = compliant_words(found)
+    columns = result.to_columns()
     beside = {
         name: codes if rows is None else [codes[i] for i in rows] for name, codes in whole.items()
     }
