@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from csp.compiled import Kernels
 from csp.errors import SolverError
-from microagg.compliance.search import Task, shared_error
+from microagg.compliance.search import Task, squared_errors
+from microagg.partitions.partition import in_clusters
 
 __all__ = ["CLOSE", "Columns", "Pricing", "generate"]
 
@@ -39,16 +40,8 @@ FIRST_NODES = 500
 
 KERNELS = Kernels(
     "microagg.compliance.pricing",
-    *(
-        "offer",
-        "meet",
-        "take_in",
-        "unsafe",
-        "distances",
-        "root_bounds",
-        "greedy_group",
-        "cheap_groups",
-    ),
+    *("offer", "meet", "take_in", "unsafe"),
+    *("distances", "root_bounds", "greedy_group", "cheap_groups"),
     beside=("microagg.compliance.sensitivity",),
 )
 
@@ -86,27 +79,21 @@ class Columns:
 
     def add_partition(self, labels: NDArray[np.int64]) -> None:
         """Add all groups of a partition."""
-        order = np.argsort(labels, kind="stable")
-        for group in np.split(order, np.cumsum(np.bincount(labels))[:-1]):
+        order, starts = in_clusters(labels)
+        for group in np.split(order, starts[1:]):
             self.add(group)
 
 
 def generate(
     task: Task, columns: Columns, labels: NDArray[np.int64]
 ) -> tuple[float, NDArray[np.float64], Pricing]:
-    """Add groups until none is missing or the time is over.
-
-    Returns
-    -------
-    bound : float
-    prices : (n,) float64
-        Those that gave it.
-    pricing : Pricing
-    """
+    """Add groups until none is missing or the time is over: a bound, and prices that gave it."""
     master, pricing = Master(task), Pricing(task)
     pricing.neighbours(columns)
     master.take(columns)
-    best, best_prices, nodes, pull = 0.0, shared_error(task, labels), 0, PULL
+    # At first, records share the squared error of their cluster equally.
+    shared = np.bincount(labels, squared_errors(task.points, labels)) / np.bincount(labels)
+    best, best_prices, nodes, pull = 0.0, shared[labels], 0, PULL
     solved = master.solve()
     while True:
         if solved is None or task.late:
@@ -267,14 +254,9 @@ class Pricing:
         return added, bound - slack, complete
 
     def search(
-        self,
-        root: int,
-        t: int,
-        prices: NDArray[np.float64],
-        ceiling: float,
-        nodes: int,
+        self, root: int, t: int, prices: NDArray[np.float64], ceiling: float, nodes: int,
         room: NDArray[np.int64],
-    ) -> tuple[float, int, bool]:
+    ) -> tuple[float, int, bool]:  # fmt: skip
         """Search groups of one root and size; see `pricing.cheap_groups`."""
         task = self.task
         found: tuple[float, int, bool] = KERNELS.compiled["cheap_groups"](
@@ -286,15 +268,9 @@ class Pricing:
     def enumerate(
         self, prices: NDArray[np.float64], columns: Columns, ceiling: float, most: int
     ) -> bool:
-        """Add every safe group whose reduced cost is below a ceiling; say whether all were added.
+        """Add every safe group with a reduced cost below a ceiling, if there are at most so many.
 
-        Parameters
-        ----------
-        prices : (n,) float64
-        columns : Columns
-        ceiling : float
-        most : int
-            Groups added at most.
+        Says whether all were added.
         """
         task, bounds, left = self.task, np.empty(len(self.spans)), most
         run = KERNELS.compiled["root_bounds"]

@@ -15,10 +15,9 @@ from csp.errors import InputError, Unprotectable, argument
 from csp.exact import Number
 from csp.rules import Rule
 from csp.rules.base import AnyOf, as_rule
-from microagg.compliance.result import Compliant, certified
+from microagg.compliance.result import Asked, Compliant, certified
 from microagg.compliance.search import (
     Interrupted,
-    Progress,
     Task,
     faults_of,
     grown,
@@ -26,6 +25,7 @@ from microagg.compliance.search import (
     made_safe,
     renumbered,
 )
+from microagg.compliance.suppress import suppress_clusters
 from microagg.partitions.partition import Partition
 from microagg.records import Records, check_k, read_records
 from microagg.scaling import scaled
@@ -164,10 +164,11 @@ def comply(
         raise InputError(msg)
     points = scaled(records, scale, constant=constant)
     if method != "suppress" and (identities not in ("detect", None) or share is not None):
-        asked = argument("identities", option="--identity")
-        msg = f"method {method!r} does not suppress means; leave out {asked} and share="
+        named = argument("identities", option="--identity")
+        msg = f"method {method!r} does not suppress means; leave out {named} and share="
         raise InputError(msg)
     _check_passable(whole, k)
+    asked = Asked(method, whole, negative, varieties, most)
     codes = [variety.codes[:, None] for variety in varieties]
     # What clusters must have whatever the rule: a size, and different values.
     nothing = np.zeros((records.n, 1), np.int64)
@@ -177,10 +178,16 @@ def comply(
     )  # fmt: skip
     if method == "suppress":
         start = partition or _mdav(records, bare)
-        return _suppress(
-            records, start, whole, negative, clock, varieties, most,
-            {"identities": identities, "share": share}, {"cost": cost, "unions": unions}, progress,
+        _check_diverse(start, varieties)
+        built = cluster_table(
+            records, start, negative=negative, top=largest_read(whole), identities=identities,
+            share=share,
         )  # fmt: skip
+        safe = suppress_clusters(
+            built, whole, cost=cost, unions=unions, time_limit=clock.seconds, progress=progress
+        )
+        facts = start.information_loss, int(safe.problem.primary.sum())
+        return certified(asked, records, start, facts, safe.hidden, suppressed=safe)
     forms = forms_of(whole)
     sides = sides_of_units(records.units, records.names, negative)
     shares = np.ascontiguousarray(np.hstack(sides))
@@ -199,24 +206,16 @@ def comply(
     unsafe = disclosure(records, start, whole, negative=negative).count
     facts = start.information_loss, unsafe
     if method == "drop":
-        return _drop(task, records, start, negative, facts, varieties)
+        return _drop(asked, task, records, start, facts)
     if method == "optimise":
         from microagg.compliance.optimise import optimised
 
         labels, bound = optimised(task, start.labels)
         made = Partition.of(records, labels, k, method)
-        return certified(
-            method, records, made, whole, negative, facts, varieties, most, bound=bound
-        )
+        return certified(asked, records, made, facts, bound=bound)
     labels = renumbered(grown(task)) if method == "grow" else start.labels
-    labels = _safe(task, labels)
-    if moves:
-        try:
-            labels = improved(task, labels)
-        except Interrupted as stop:
-            labels = stop.labels
-    made = Partition.of(records, labels, k, method)
-    return certified(method, records, made, whole, negative, facts, varieties, most)
+    labels = _finished(task, labels, moves=moves)
+    return certified(asked, records, Partition.of(records, labels, k, method), facts)
 
 
 def _method(name: str) -> str:
@@ -285,11 +284,7 @@ def _mdav(records: Records, bare: Task) -> Partition:
     labels = mdav_labels(bare.points, bare.k, clock=bare.clock)
     if not faults_of(bare, labels).any():
         return Partition.of(records, labels, bare.k, "MDAV")
-    labels = _safe(bare, labels)
-    try:
-        labels = improved(bare, labels)
-    except Interrupted as stop:
-        labels = stop.labels
+    labels = _finished(bare, labels)
     return Partition.of(records, labels, bare.k, "MDAV, then moves")
 
 
@@ -306,22 +301,21 @@ def _check_possible(task: Task, records: Records) -> None:
         raise Unprotectable(msg, cell=("Total", next(iter(names))))
 
 
-def _safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    found = made_safe(task, labels)
-    if faults_of(task, found).any():
+def _finished(task: Task, labels: NDArray[np.int64], *, moves: bool = True) -> NDArray[np.int64]:
+    """Make clusters safe, then better, if records may move."""
+    labels = made_safe(task, labels)
+    if faults_of(task, labels).any():
         from microagg.compliance.optimise import listed
 
-        return listed(task)
-    return found
+        labels = listed(task)
+    try:
+        return improved(task, labels) if moves else labels
+    except Interrupted as stop:
+        return stop.labels
 
 
 def _drop(
-    task: Task,
-    records: Records,
-    start: Partition,
-    negative: str,
-    facts: tuple[float, int],
-    varieties: tuple[Variety, ...],
+    asked: Asked, task: Task, records: Records, start: Partition, facts: tuple[float, int]
 ) -> Compliant:
     from microagg.compliance.drop import drop_records
 
@@ -337,46 +331,17 @@ def _drop(
         records.names, tuple(c[rows] for c in records.columns), records.scale, records.library
     )
     made = Partition.of(kept, renumbered(labels[rows]), task.k, "drop")
-    varieties = tuple(replace(variety, codes=variety.codes[rows]) for variety in varieties)
-    return certified(
-        "drop", kept, made, task.forms.rule, negative, facts, varieties, task.cap, rows=rows,
-        dropped=dropped,
-    )  # fmt: skip
+    varieties = tuple(replace(variety, codes=variety.codes[rows]) for variety in asked.varieties)
+    asked = replace(asked, varieties=varieties)
+    return certified(asked, kept, made, facts, rows=rows, dropped=dropped)
 
 
-def _suppress(
-    records: Records,
-    start: Partition,
-    rule: Rule,
-    negative: str,
-    clock: Clock,
-    varieties: tuple[Variety, ...],
-    most: int | None,
-    relations: dict[str, Any],
-    choices: dict[str, Any],
-    progress: Progress | None,
-) -> Compliant:
-    from microagg.compliance.suppress import suppress_clusters
-
-    for variety in varieties:  # suppressing means cannot make a given cluster diverse
-        if (found := fewest_values(variety, start.labels)) < variety.least:
+def _check_diverse(partition: Partition, varieties: tuple[Variety, ...]) -> None:
+    """Refuse clusters that suppressing means cannot make diverse."""
+    for variety in varieties:
+        if (found := fewest_values(variety, partition.labels)) < variety.least:
             msg = (
                 f"the partition has a cluster with {found} values of {variety.name!r}, fewer than "
                 f"{variety.least}; leave the partition out, or choose {_method('merge')}"
             )
             raise InputError(msg)
-    built = cluster_table(records, start, negative=negative, top=largest_read(rule), **relations)
-    safe = suppress_clusters(built, rule, time_limit=clock.seconds, progress=progress, **choices)
-    facts = start.information_loss, int(safe.problem.primary.sum())
-    return certified(
-        "suppress",
-        records,
-        start,
-        rule,
-        negative,
-        facts,
-        varieties,
-        most,
-        safe.hidden,
-        suppressed=safe,
-    )

@@ -24,19 +24,7 @@ def drop_records(
     growth among themselves; a record that is still without a safe cluster joins the nearest one
     that stays safe with it, and is dropped if there is none.
 
-    Parameters
-    ----------
-    task : Task
-    labels : (n,) int64
-    names : tuple of str
-        Attributes.
-
-    Returns
-    -------
-    labels : (n,) int64
-        -1 for dropped records.
-    dropped : tuple of Dropped
-        In the order of the records.
+    Labels are -1 for dropped records, which come in the order of their rows.
     """
     found = labels.copy()
     dropped: list[Dropped] = []
@@ -75,11 +63,8 @@ def fewest(task: Task, members: NDArray[np.int64]) -> list[tuple[int, int]] | No
     the weighted sum stays, while the total can only fall. So it is enough to branch on those, to
     a depth that is raised until a part is safe.
 
-    Returns
-    -------
-    list of (int, int), or None
-        Records and the columns in which they made a cell sensitive; None if no part of k records
-        is safe.
+    They come with the columns in which they made a cell sensitive; None if no part of k records is
+    safe.
 
     Raises
     ------

@@ -20,15 +20,8 @@ def grow(points: Floats, labels: Ints, state: Ints, demand: Demand, rounds: int)
     round the one farthest from that; each takes k records and then the next nearest until it has
     no sensitive cell, or `most` records. Fewer than k records that remain stay without a cluster.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-    labels : (n,) int64
-        -1 for records without a cluster; filled in.
-    state : (2,) int64
-        Records without a cluster, and the next number of a cluster.
-    demand : Demand
-    rounds : int
+    Labels are -1 for records without a cluster; the state holds how many these are, and the next
+    number of a cluster.
     """
     n, d = points.shape
     distance = np.empty(n)

@@ -297,17 +297,7 @@ def missing(size: int, top: Ints, total: Ints, demand: Demand) -> float:
 
 
 def mend(g: int, clusters: Clusters, demand: Demand, near: Ints) -> bool:
-    """Take the step that mends cluster g most; say whether there was one.
-
-    Parameters
-    ----------
-    g : int
-    clusters : Clusters
-        Changed.
-    demand : Demand
-    near : (b,) int64
-        Clusters that g may deal with.
-    """
+    """Take the step that mends cluster g most, with a near one; say whether there was one."""
     _, _, first, after, _, _, sizes = clusters
     columns = demand.shares.shape[1]
     shape = (columns, demand.weights.shape[1])

@@ -26,22 +26,10 @@ def join(
     """Join at most `steps` clusters; return how many were joined.
 
     The cluster with most sensitive cells joins the one for which the squared error grows least
-    for each sensitive cell that disappears (or grows least, if none does). All arrays are changed.
-
-    Parameters
-    ----------
-    top, total : (g, c, m), (g, c) int64
-        Largest contributions and totals of each cluster.
-    sums : (g, d) float64
-        Sums of the points of each cluster.
-    sizes : (g,) int64
-        Records of each cluster; 0 if it has joined another.
-    faults : (g,) int64
-        Sensitive cells of each cluster.
-    into : (g,) int64
-        The cluster that each joined; itself if none.
-    demand : Demand
-    steps : int
+    for each sensitive cell that disappears (or grows least, if none does). All arrays are changed:
+    the largest contributions (g, c, m) and totals (g, c) of clusters, the sums of their points
+    (g, d), their sizes (0 if one has joined another), how many of their cells are sensitive, and
+    into which each has gone (itself if none).
     """
     groups, d = sums.shape
     trial_top, trial_total = np.empty_like(top[0]), np.empty_like(total[0])

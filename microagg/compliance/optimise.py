@@ -24,6 +24,7 @@ from microagg.compliance.search import (
     grown,
     improved,
     made_safe,
+    means_of,
     renumbered,
     squared_error,
 )
@@ -60,14 +61,9 @@ SHAKES = 30
 
 
 def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
-    """Search the best safe partition.
+    """Search the best safe partition, from one with clusters of at least k, safe or not.
 
-    Parameters
-    ----------
-    task : Task
-        Its clock is kept; without a limit, pricing ends when it is complete.
-    start : (n,) int64
-        A partition with clusters of at least k, safe or not.
+    The task's clock is kept; without a limit, pricing ends when it is complete.
 
     Returns
     -------
@@ -120,13 +116,7 @@ def _first_partition(
 ) -> NDArray[np.int64]:
     """Find a good safe partition by the other methods and by shaking the best.
 
-    Parameters
-    ----------
-    task : Task
-    start : (n,) int64
-        Clusters of at least k records, safe or not.
-    seen : callable
-        Called with every safe partition on the way.
+    `seen` is called with every safe partition on the way.
 
     Raises
     ------
@@ -209,11 +199,8 @@ def _shaken(
 ) -> NDArray[np.int64]:
     """Join a tenth of the clusters with one near to them, so that other cuts can be found."""
     found = labels.copy()
-    sizes = np.bincount(labels)
-    sums = np.zeros((len(sizes), task.points.shape[1]))
-    np.add.at(sums, labels, task.points)
-    means = sums / sizes[:, None]
-    for g in random.choice(len(sizes), max(1, len(sizes) // 10), replace=False):
+    means = means_of(task.points, labels)
+    for g in random.choice(len(means), max(1, len(means) // 10), replace=False):
         far = ((means - means[g]) ** 2).sum(axis=1)
         near = np.argsort(far, kind="stable")[1:4]
         if len(near):
@@ -241,13 +228,9 @@ def _free_bound(task: Task, labels: NDArray[np.int64]) -> float:
 
 
 def _closed(
-    task: Task,
-    columns: Columns,
-    pricing: Pricing,
-    prices: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    bound: float,
-) -> tuple[NDArray[np.int64], float]:
+    task: Task, columns: Columns, pricing: Pricing, prices: NDArray[np.float64],
+    labels: NDArray[np.int64], bound: float,
+) -> tuple[NDArray[np.int64], float]:  # fmt: skip
     """Close the gap between the relaxation and the best partition as far as groups can be listed.
 
     A partition that is better than the best has no group whose reduced cost is above their
@@ -277,14 +260,10 @@ def _closed(
 def _whole(
     task: Task, columns: Columns, labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], float | None]:
-    """Best partition into the groups at hand.
+    """Best partition into the groups at hand, moved on; or the labels given, if they are better.
 
-    Returns
-    -------
-    labels : (n,) int64
-        It, moved on where that saves; or the labels given, if they are better.
-    least : float or None
-        What every partition into these groups costs, by the solver; None if it ran out of time.
+    Beside it, what every partition into these groups costs, by the solver; None if it ran out of
+    time.
     """
     found, least = _set_partition(task, columns, np.array(columns.costs))
     if found is None:

@@ -42,13 +42,10 @@ def root_bounds(
 
     Parameters
     ----------
-    root : int
     rank : (n,) int64
         Place of each record in the order; a group's root comes first.
-    points : (n, d) float64
     near : (s, n) float64
         For each span from size a: sums of the squared distances to the a - 2 nearest records.
-    prices : (n,) float64
     spans : (s, 2) int64
         Least and largest size.
     bounds : (s,) float64
@@ -80,14 +77,8 @@ def root_bounds(
 def greedy_group(root: int, points: Floats, prices: Floats, demand: Demand, group: Ints) -> Any:
     """Grow a group from a record, by the record that raises the reduced cost least each time.
 
-    It may fill `group`.
-
-    Returns
-    -------
-    least : float
-        Least reduced cost of a safe group of k records or more on the way; 0 if none is below.
-    size : int
-        Its size; its records are the first of `group`.
+    Returns the least reduced cost of a safe group of k records or more on the way, 0 if none is
+    below, and its size; its records are the first of `group`, which it may fill.
     """
     n, d = points.shape
     top = np.zeros((demand.shares.shape[1], demand.weights.shape[1]), np.int64)
@@ -133,13 +124,8 @@ def cheap_groups(
 
     Parameters
     ----------
-    root, t : int
-    rank, points, prices
-        As for `root_bounds`.
     near : (t - 1, n) float64
         Sums of the squared distances of each record to its 0, 1, .. t - 2 nearest.
-    demand : Demand
-    ceiling : float
     nodes : int
         Parts of groups to be looked at, at most.
     groups : (g, t) int64

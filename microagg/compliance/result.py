@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from csp.rules import Rule
     from microagg.compliance.suppress import Suppressed
 
-__all__ = ["Compliant", "Dropped", "certified"]
+__all__ = ["Asked", "Compliant", "Dropped", "certified"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +171,30 @@ class Compliant(MaskedFile):
         return facts
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a masked file has to comply with, and how it is made to.
+
+    Attributes
+    ----------
+    varieties : tuple of Variety
+        Different values that each cluster must have.
+    most : int or None
+        Largest size of a cluster.
+    """
+
+    method: str
+    rule: Rule
+    negative: str = "error"
+    varieties: tuple[Variety, ...] = ()
+    most: int | None = None
+
+
 def certified(
-    method: str,
+    asked: Asked,
     records: Records,
     partition: Partition,
-    rule: Rule,
-    negative: str,
     start: tuple[float, int],
-    varieties: tuple[Variety, ...] = (),
-    most: int | None = None,
     hidden: NDArray[np.bool_] | None = None,
     **rest: Any,
 ) -> Compliant:
@@ -190,19 +205,10 @@ def certified(
 
     Parameters
     ----------
-    method : str
     records : Records
-        Those that are kept.
-    partition : Partition
-        Of them.
-    rule : Rule
-    negative : str
+        Those that are kept; the partition is of them.
     start : (float, int)
         Information loss and sensitive cells before.
-    varieties : tuple of Variety
-        Different values that each cluster must have.
-    most : int, optional
-        Largest size of a cluster.
     hidden : (c, d) bool, optional
         Cells that are not published.
     **rest
@@ -213,29 +219,28 @@ def certified(
     CertificateError
         If a published cell is sensitive after all, or a cluster is too large or not diverse.
     """
-    found = disclosure(records, partition, rule, negative=negative)
+    found = disclosure(records, partition, asked.rule, negative=asked.negative)
     gone = np.zeros(found.sensitive.shape, dtype=bool) if hidden is None else hidden
     unsafe = int((found.sensitive & ~gone).sum())
-    if unsafe:
-        msg = (
-            f"{unsafe} published cells are sensitive to {found.rule} after method {method!r}; this "
-            "is a fault of the search, and nothing is returned"
-        )
-        raise CertificateError(msg)
-    largest = int(np.bincount(partition.labels).max())
-    values = tuple((v.name, v.least, fewest_values(v, partition.labels)) for v in varieties)
+    values = tuple((v.name, v.least, fewest_values(v, partition.labels)) for v in asked.varieties)
     lacking = [name for name, least, fewest in values if fewest < least]
-    if lacking or (most is not None and largest > most):
-        what = f"lacks different values of {lacking[0]!r}" if lacking else f"exceeds {most} records"
+    wrong = ""
+    if unsafe:
+        wrong = f"{unsafe} published cells are sensitive to {found.rule}"
+    elif lacking:
+        wrong = f"a cluster lacks different values of {lacking[0]!r}"
+    elif asked.most is not None and int(np.bincount(partition.labels).max()) > asked.most:
+        wrong = f"a cluster exceeds {asked.most} records"
+    if wrong:
         msg = (
-            f"a cluster {what} after method {method!r}; this is a fault of the search, and "
-            "nothing is returned"
+            f"{wrong} after method {asked.method!r}; this is a fault of the search, and nothing is "
+            "returned"
         )
         raise CertificateError(msg)
     options: dict[str, Any] = {"rows": np.arange(records.n), "dropped": ()} | rest
     return Compliant(
-        method=method, rule=str(rule), partition=partition, hidden=gone, start_loss=start[0],
-        start_unsafe=start[1], unsafe=unsafe, most=most, diverse=values,
+        method=asked.method, rule=str(asked.rule), partition=partition, hidden=gone,
+        start_loss=start[0], start_unsafe=start[1], unsafe=unsafe, most=asked.most, diverse=values,
         published_loss=information_loss(records, partition.labels, gone),
         library=records.library, **options,
     )  # fmt: skip

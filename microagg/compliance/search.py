@@ -25,17 +25,18 @@ __all__ = [
     "improved",
     "joined",
     "made_safe",
+    "means_of",
     "renumbered",
-    "shared_error",
     "squared_error",
+    "squared_errors",
 ]
 
 Progress = Callable[[str, float], None]
 
 KERNELS = Kernels(
     "microagg.compliance.grow",
-    *("unsafe", "offer", "meet", "take_in", "absorb", "gather", "join", "farthest_member"),
-    *("insert", "remove", "replaced_fits", "relocate", "exchange", "split"),
+    *("unsafe", "offer", "meet", "take_in", "tally", "count_unsafe", "absorb", "gather", "join"),
+    *("insert", "remove", "replaced_fits", "relocate", "exchange", "farthest_member", "split"),
     *("measure", "take", "grow", "shortfall", "missing", "mend"),
     beside=(
         "microagg.compliance.sensitivity",
@@ -46,6 +47,9 @@ KERNELS = Kernels(
 
 NEAR = 16
 """Clusters that a record is tried with: those with the nearest means."""
+
+SMALL = 2_000
+"""Contributions that plain Python judges in less than a tenth of a second."""
 
 STEPS = 20_000_000
 """Elementary steps between two looks at the clock, about a tenth of a second."""
@@ -125,14 +129,6 @@ class Task:
         """Largest size of a cluster, all records if there is no cap."""
         return len(self.points) if self.cap is None else self.cap
 
-    def failing(self, top: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Columns in which groups fail, by their largest entries (.., c, m) and totals (.., c)."""
-        found = self.forms.sensitive(top, total)
-        for j, need in enumerate(self.needs.tolist()):
-            if need:
-                found[..., j] = top[..., j, need - 1] == 0
-        return found
-
     def fails(self, group: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Columns in which a group of records fails, shape (c,)."""
         shares = self.shares[group]
@@ -164,46 +160,54 @@ def renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def faults_of(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Columns in which each cluster fails, one more if it is too large or too small."""
-    top, total = _tops(task, labels)
     sizes = np.bincount(labels)
-    return np.asarray(
-        task.failing(top, total).sum(axis=1) + (sizes < task.k) + (sizes > task.most), np.int64
-    )
+    return _tallied(task, labels)[2] + (sizes < task.k) + (sizes > task.most)
+
+
+def _tallied(
+    task: Task, labels: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Largest entries (g, c, m), totals (g, c) and columns that fail (g,) of all clusters."""
+    groups, columns = int(labels.max()) + 1, task.shares.shape[1]
+    top, total = np.zeros((groups, columns, task.reads), np.int64), np.zeros((groups, columns), int)
+    faults = np.empty(groups, np.int64)
+    small = task.shares.size <= SMALL
+    KERNELS.run("tally", labels, task.demand, top, total, small=small)
+    KERNELS.run("count_unsafe", top, total, task.demand, faults, small=small)
+    return top, total, faults
+
+
+def sums_of(points: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sum up the points of each cluster, shape (g, d)."""
+    sums = np.zeros((int(labels.max()) + 1, points.shape[1]))
+    np.add.at(sums, labels, points)
+    return sums
+
+
+def means_of(points: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Means of the points of each cluster, shape (g, d)."""
+    return np.asarray(sums_of(points, labels) / np.bincount(labels)[:, None])
+
+
+def squared_errors(points: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Squared distance of each record from the mean of its cluster, shape (n,)."""
+    return np.asarray(((points - means_of(points, labels)[labels]) ** 2).sum(axis=1))
 
 
 def squared_error(task: Task, labels: NDArray[np.int64]) -> float:
     """Compute the squared error of a partition."""
-    sizes = np.bincount(labels)
-    sums = np.zeros((len(sizes), task.points.shape[1]))
-    np.add.at(sums, labels, task.points)
-    means = sums / sizes[:, None]
-    return float(((task.points - means[labels]) ** 2).sum())
-
-
-def shared_error(task: Task, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Share out the squared error of each cluster equally among its records."""
-    sizes = np.bincount(labels)
-    sums = np.zeros((len(sizes), task.points.shape[1]))
-    np.add.at(sums, labels, task.points)
-    off = ((task.points - (sums / sizes[:, None])[labels]) ** 2).sum(axis=1)
-    shares: NDArray[np.float64] = (np.bincount(labels, off) / sizes)[labels]
-    return shares
+    return float(squared_errors(task.points, labels).sum())
 
 
 def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Join clusters until none fails, as far as sizes and the time allow.
 
-    Returns
-    -------
-    (n,) int64
-        Safe unless sizes are capped, the time was over, or the whole file as one cluster is not.
+    The result is safe unless sizes are capped, the time was over, or the whole file as one cluster
+    is not.
     """
-    top, total = _tops(task, labels)
+    top, total, faults = _tallied(task, labels)
     sizes = np.bincount(labels).astype(np.int64)
-    sums = np.zeros((len(sizes), task.points.shape[1]))
-    np.add.at(sums, labels, task.points)
-    demand = task.demand
-    faults = np.asarray(task.failing(top, total).sum(axis=1), dtype=np.int64)
+    sums, demand = sums_of(task.points, labels), task.demand
     into = np.arange(len(sizes))
     steps = max(1, STEPS // (len(sizes) * (task.points.shape[1] + task.shares.shape[1])))
     run, start = KERNELS.compiled["join"], int((faults > 0).sum())
@@ -222,10 +226,7 @@ def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
 def made_safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Join clusters, and where that is not enough mend them by single records.
 
-    Returns
-    -------
-    (n,) int64
-        Without a cap safe unless the time was over; with one, `faults_of` tells.
+    Without a cap the result is safe unless the time was over; with one, `faults_of` tells.
     """
     labels = joined(task, labels)
     faults = faults_of(task, labels)
@@ -291,11 +292,9 @@ def grown(task: Task) -> NDArray[np.int64]:
     elif len(rest):
         # Too few for a cluster: each joins the cluster with the nearest mean that has room; if
         # none has, they are left as a cluster that is too small, to be mended.
-        count = int(state[1])
-        sums = np.zeros((count, d))
         kept = labels >= 0
-        np.add.at(sums, labels[kept], task.points[kept])
-        means = sums / np.bincount(labels[kept])[:, None]
+        means = means_of(task.points[kept], labels[kept])
+        count = len(means)
         for i in rest:
             full = np.bincount(labels[labels >= 0], minlength=count)[:count] >= task.most
             far = np.where(full, np.inf, ((means - task.points[i]) ** 2).sum(axis=1))
@@ -361,20 +360,3 @@ class _State:
             free = int(np.argmin(self.sizes))
             changed += run(g, free, self.clusters, self.demand, self.tiny)
         return changed
-
-
-def _tops(task: Task, labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Largest entries (g, c, m) and totals (g, c) of all clusters."""
-    from microagg.partitions.partition import cluster_sums
-    from microagg.tables.contributions import largest
-
-    shares, needs = task.shares, task.needs
-    total = np.where(needs > 0, 0, cluster_sums(shares, labels))
-    top = largest(shares, labels, task.reads)[0].reshape(*total.shape, -1).copy()
-    for j in np.flatnonzero(needs):
-        top[:, j] = 0
-        pairs = np.unique(np.column_stack([labels, -shares[:, j]]), axis=0)
-        rank = np.arange(len(pairs)) - np.searchsorted(pairs[:, 0], pairs[:, 0])
-        kept = rank < top.shape[2]
-        top[pairs[kept, 0], j, rank[kept]] = -pairs[kept, 1]
-    return top, total

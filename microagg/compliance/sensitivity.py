@@ -13,7 +13,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Demand", "absorb", "gather", "meet", "offer", "shortfall", "take_in", "unsafe"]
+__all__ = [
+    "Demand",
+    "absorb",
+    "count_unsafe",
+    "gather",
+    "meet",
+    "offer",
+    "shortfall",
+    "take_in",
+    "tally",
+    "unsafe",
+]
 
 Ints = NDArray[np.int64]
 
@@ -44,12 +55,8 @@ class Demand(NamedTuple):
 def unsafe(top: Ints, total: Ints, demand: Demand) -> int:
     """Count the columns in which a group fails.
 
-    Parameters
-    ----------
-    top : (c, m) int64
-        Largest contributions, or largest different codes, descending; 0 beyond.
-    total : (c,) int64
-    demand : Demand
+    `top`, (c, m), holds the largest contributions, or the largest different codes, descending, and
+    0 beyond; `total` is (c,).
     """
     weights, units, needs = demand.weights, demand.units, demand.needs
     count = 0
@@ -134,6 +141,18 @@ def absorb(top: Ints, total: Ints, other_top: Ints, other_total: Ints, demand: D
             if other_top[j, i] <= top[j, -1]:
                 break
             offer(top[j], other_top[j, i])
+
+
+def tally(labels: Ints, demand: Demand, top: Ints, total: Ints) -> None:
+    """Add every record to its group, all groups empty at first: (g, c, m) and (g, c)."""
+    for i in range(len(labels)):
+        take_in(i, demand, top[labels[i]], total[labels[i]])
+
+
+def count_unsafe(top: Ints, total: Ints, demand: Demand, found: Ints) -> None:
+    """Count the columns in which each group fails."""
+    for g in range(len(found)):
+        found[g] = unsafe(top[g], total[g], demand)
 
 
 def gather(first: int, after: Ints, without: int, demand: Demand, top: Ints, total: Ints) -> None:

@@ -18,7 +18,7 @@ from csp import UNBOUNDED, InputError, OutOfTime
 from csp.release.release import Release
 from csp.rules import as_rule
 from microagg.aggregates import Generalised, aggregate_anonymise, candidate_counts
-from microagg.compliance.result import certified
+from microagg.compliance.result import Asked, certified
 from microagg.compliance.suppress import cluster_problem, suppress_clusters
 from microagg.intruders import (
     aggregate_attack,
@@ -413,7 +413,7 @@ def test_attacks_on_nothing_are_refused():
     total[built.public] = True
     records = microagg.read_records({"x": [4, 5, 7]})
     one = microagg.Partition.of(records, np.zeros(3, int), 3, "by hand")
-    grown = certified("merge", records, one, as_rule("P(1)"), "error", (0.0, 0))
+    grown = certified(Asked("merge", as_rule("P(1)")), records, one, (0.0, 0))
     for call, words in (
         (lambda: identity_attack(built), "needs the pattern"),
         (lambda: identity_attack(built, ~hidden & hidden), "no cell is suppressed"),
