@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
 from csp.exact import exact
-from microagg.aggregates.functions import Aggregate, Linear, read_aggregates
+from microagg.aggregates.functions import Aggregate, Linear, read_aggregates, read_tolerance
 from microagg.aggregates.generalise import generalise, generalise_fully
 from microagg.aggregates.generalised import Domains, Generalised, width_sums
 from microagg.aggregates.grouping import (
@@ -126,21 +127,13 @@ def aggregate_anonymise(
     records = read_records(X, attributes, decimals=decimals)
     units = records.units
     k = check_k(k, len(units), 2)
-    tolerance = exact(d)
-    if not 0 <= tolerance < 1:
-        msg = f"d must be at least 0 and below 1, not {d}"
-        raise InputError(msg)
-    for name, value, known in (("method", method, METHODS), ("domain", domain, _DOMAINS)):
-        if value not in known:
-            msg = f"{name} must be one of {', '.join(known)}, not {value!r}"
-            raise InputError(msg)
-    aggregates = read_aggregates(f, records.names)
+    tolerance = read_tolerance(d)
+    check_choice("method", method, METHODS)
+    check_choice("domain", domain, _DOMAINS)
+    aggregates = read_aggregates(f, records.names, diverse)
     for aggregate in aggregates:
         aggregate.check(units)
     varieties = read_varieties(X, diverse or {}, len(units), None)
-    if varieties and len(aggregates) > 1:
-        msg = f"{argument('diverse')} is for one aggregate; f names {len(aggregates)}"
-        raise InputError(msg)
     weights = _importance(importance, records.names)
     domains = Domains.of(units, weights)
     task = _Task(units, aggregates, k, tolerance, _DOMAINS.index(domain), domains, varieties, clock)
@@ -163,7 +156,8 @@ def aggregate_anonymise(
             )
             raise CertificateError(msg)
     together, apart = domains.penalties(width_sums(lower, upper))
-    classes = _renumbered(best.labels)
+    # From 0 without gaps, in their order; -1 stays.
+    classes = np.unique(np.append(best.labels, -1), return_inverse=True)[1].ravel()[:-1] - 1
     for array in (lower, upper, classes):
         array.flags.writeable = False
     return Generalised(
@@ -324,9 +318,3 @@ class _Task:
 
     def loss(self, widths: tuple[int, ...]) -> Fraction:
         return self.domains.penalties(widths)[self.domain]
-
-
-def _renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give classes numbers from 0 without gaps, in their order; -1 stays."""
-    _, classes = np.unique(np.append(labels, -1), return_inverse=True)
-    return np.asarray(classes.ravel()[:-1] - 1, np.int64)

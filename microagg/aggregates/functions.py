@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, exact
 from microagg.aggregates.spreads import (
     LARGEST,
@@ -32,6 +32,7 @@ __all__ = [
     "Monotone",
     "reach",
     "read_aggregates",
+    "read_tolerance",
 ]
 
 
@@ -231,26 +232,38 @@ def _whole_values(returned: Any, n: int, name: str) -> NDArray[np.int64]:
     return np.asarray(found, np.int64)
 
 
-def read_aggregates(f: Any, names: Sequence[str]) -> tuple[Aggregate, ...]:
-    """Read which aggregates a caller names.
-
-    Parameters
-    ----------
-    f : str, mapping, sequence, callable, Monotone, or Continuous
-        "sum", "average", "range", "variance"; weights by attribute (0 where left out) or in the
-        order of the attributes; a function as `Monotone` or `Continuous` describes it; or a list
-        of several of these, the most important first.
-    names : sequence of str
-        The attributes.
+def read_aggregates(
+    f: Any, names: Sequence[str], diverse: Mapping[str, int] | None = None
+) -> tuple[Aggregate, ...]:
+    """Read which aggregates a caller names, the most important first; see `aggregate_anonymise`.
 
     Raises
     ------
     InputError
-        If f is none of this, names an unknown attribute, or has no weight but 0.
+        If f cannot be understood, names an unknown attribute, or has no weight but 0; or there
+        are several, and values have to be `diverse`.
     """
-    if isinstance(f, (list, tuple)) and f and not all(_is_number(part) for part in f):
-        return tuple(_read(part, names) for part in f)
-    return (_read(f, names),)
+    several = isinstance(f, (list, tuple)) and f and not all(_is_number(part) for part in f)
+    found = tuple(_read(part, names) for part in (f if several else [f]))
+    if diverse and len(found) > 1:
+        msg = f"{argument('diverse')} is for one aggregate; f names {len(found)}"
+        raise InputError(msg)
+    return found
+
+
+def read_tolerance(d: Any) -> Fraction:
+    """Share of its size within which an aggregate is known.
+
+    Raises
+    ------
+    InputError
+        If it is not at least 0 and below 1.
+    """
+    share = exact(d)
+    if not 0 <= share < 1:
+        msg = f"d must be at least 0 and below 1, not {d!r}"
+        raise InputError(msg)
+    return share
 
 
 def reach(values: NDArray[np.int64], d: Fraction) -> NDArray[np.int64]:

@@ -38,24 +38,10 @@ def generalise(
     exact parts are equal too), or when d > 0 and no two values possible in the class differ by
     more than d times either of them.
 
-    Parameters
-    ----------
-    units : (n, a) int64
-    labels : (n,) int64
-        Class of each record; negative for records that stay as they are.
-    aggregates : sequence of Aggregate
-    d : Fraction
-        Relative tolerance, at least 0.
-    costs : (a,) int64, optional
-        What it costs to generalise each attribute, in whole numbers; the same by default.
-    hopeless : callable, optional
-        Asked after every step with the sums of the widths so far, one an attribute, which only
-        grow: if True, the work ends.
-
-    Returns
-    -------
-    (lower, upper) : (n, a) int64
-        Published ranges; equal where nothing is generalised. None if it was hopeless.
+    Labels are negative for records that stay as they are. `costs`, (a,), says what it costs to
+    generalise each attribute, in whole numbers; the same by default. `hopeless` is asked after
+    every step with the sums of the widths so far, one an attribute, which only grow: if True, the
+    work ends, and nothing is returned. Otherwise the published ranges, lower and upper ends.
 
     Notes
     -----
@@ -81,14 +67,9 @@ def generalise(
 
 
 def _all_together(
-    step: _Step,
-    rows: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
-    d: Fraction,
-    costs: NDArray[np.int64],
-    hopeless: Callable[[tuple[int, ...]], bool] | None,
-) -> Ranges | None:
+    step: _Step, rows: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64],
+    d: Fraction, costs: NDArray[np.int64], hopeless: Callable[[tuple[int, ...]], bool] | None,
+) -> Ranges | None:  # fmt: skip
     """Take every step in all classes at once, so that a function is asked for many rows each time.
 
     Also for sums beyond the range of the compiled way, whose oracle it is in the tests.
@@ -115,14 +96,7 @@ def _all_together(
 
 
 def generalise_fully(units: NDArray[np.int64], labels: NDArray[np.int64]) -> Ranges:
-    """Give all records of a class the same ranges: plain k-anonymity.
-
-    Parameters
-    ----------
-    units : (n, a) int64
-    labels : (n,) int64
-        Class of each record; negative for records that stay as they are.
-    """
+    """Give all records of a class the same ranges: plain k-anonymity; negative labels stay."""
     lower, upper = units.copy(), units.copy()
     rows = np.flatnonzero(labels >= 0)
     if len(rows):

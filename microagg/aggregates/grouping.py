@@ -57,10 +57,6 @@ def exposed(
 
     The others are safe whatever is published: a range contains its own value of f, so that every
     record within reach, in all aggregates, stays a candidate.
-
-    Returns
-    -------
-    (n,) bool
     """
     values = np.column_stack([aggregate.values(units) for aggregate in aggregates])
     far = np.column_stack([reach(v, d) for v in values.T])
@@ -93,12 +89,7 @@ def lonely(values: Any, far: Any, k: int) -> Any:
 def unvaried(
     units: NDArray[np.int64], aggregate: Aggregate, varieties: Sequence[Variety], d: Fraction
 ) -> NDArray[np.bool_]:
-    """Find the records within whose reach of f there are too few different values.
-
-    Returns
-    -------
-    (n,) bool
-    """
+    """Find the records within whose reach of f there are too few different values."""
     v = aggregate.values(units)
     far = reach(v, d)
     found = np.zeros(len(units), bool)
@@ -117,14 +108,8 @@ def mixed(
 ) -> NDArray[np.int64]:
     """Join classes with neighbours by f until each has the different values that it must have.
 
-    Parameters
-    ----------
-    labels : (n,) int64
-        Class of each record; negative for records that stay as they are.
-    values : (n,) int64
-        Of f. Classes are neighbours by their means.
-    varieties : sequence of Variety
-        All records with a class must have enough values together.
+    Negative labels stay; `values` are those of f, and classes neighbours by their means. All
+    records with a class must have enough different values together.
     """
     if not varieties:
         return labels
@@ -202,10 +187,6 @@ def free_runs(
     """For each place in a sorted order, where a run from there stops sharing its f (exclusive).
 
     With several aggregates all of them must be equal.
-
-    Returns
-    -------
-    (m,) int64
     """
     values = np.column_stack([aggregate.values(units[order]) for aggregate in aggregates])
     if len(aggregates) > 1:
@@ -230,26 +211,9 @@ def cheapest_runs(
 ) -> NDArray[np.int64]:
     """Cut sorted rows into runs of k to 2k - 1 whose full generalisation is narrowest in sum.
 
-    Dynamic programming over the sorted order. A run costs its size times the sum of its ranges,
-    or nothing if its last row comes before `free` of its first one: then it needs no
-    generalisation.
-
-    Parameters
-    ----------
-    units : (n, a) int64
-    order : (m,) int64
-        At least k sorted rows.
-    k : int
-    free : (m,) int64
-        For each place in the order, how far a run from there may extend (as an end, exclusive)
-        without any need to generalise.
-    costs : (a,) int64, optional
-        What a unit of width costs in each attribute; the same by default.
-
-    Returns
-    -------
-    (n,) int64
-        Run of each row; -1 for rows not in the order.
+    Dynamic programming over the sorted order, of at least k rows. A run costs its size times the
+    sum of its ranges, each times what its attribute costs, or nothing if its last row comes before
+    `free` of its first one: then it needs no generalisation. Rows not in the order get -1.
     """
     labels = np.full(len(units), -1)
     # Floats: only which cut is chosen depends on their rounding, never what is safe.

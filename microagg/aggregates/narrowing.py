@@ -46,23 +46,7 @@ def narrow_classes(
     costs: NDArray[np.int64],
     hopeless: Callable[[tuple[int, ...]], bool] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Generalise classes as `generalise` does, for numbers that `fits` accepts.
-
-    Parameters
-    ----------
-    units : (m, a) int64
-        Records, those of a class side by side.
-    starts : (c,) int64
-        First record of each class.
-    aggregates : sequence of Linear
-    d : Fraction
-    costs : (a,) int64
-    hopeless : callable, optional
-
-    Returns
-    -------
-    (lower, upper) : (m, a) int64, or None
-    """
+    """Generalise classes, given their starts, as `generalise` does, for what `fits` accepts."""
     lower, upper = units.copy(), units.copy()
     bounds = np.append(starts, len(units))
     weights = np.array([aggregate.whole for aggregate in aggregates])

@@ -27,21 +27,11 @@ def residual_disclosure(
     Inside a class all exact parts are equal to one c, so that an attacker who knows f(t) learns the
     weighted sum f(t) - c of t's generalised attributes, unless records outside the class are
     candidates too. With one generalised attribute the sum is its value; with several aggregates
-    the sums form linear equations that may determine values.
+    the sums form linear equations that may determine values. Records whose f the attacker knows
+    only within a tolerance of a unit or more are left out.
 
-    Parameters
-    ----------
-    units, lower, upper : (n, a) int64
-    classes : (n,) int64
-    aggregates : sequence of Aggregate
-    d : Fraction
-        Records whose f the attacker knows only within a tolerance of a unit or more are left out.
-
-    Returns
-    -------
-    Residual or None
-        None if an aggregate is a function of the user. With several aggregates, the counts are
-        at least what is disclosed: candidates are counted for one aggregate at a time.
+    None if an aggregate is a function of the user. With several aggregates, the counts are at least
+    what is disclosed: candidates are counted for one aggregate at a time.
     """
     linear = [aggregate for aggregate in aggregates if isinstance(aggregate, Linear)]
     if len(linear) < len(aggregates):
@@ -91,17 +81,9 @@ def _uniform(
 
 def _determines(weights: Sequence[Sequence[Fraction]], mask: NDArray[np.bool_]) -> bool:
     """Whether weighted sums of the marked attributes fix the value of one of them."""
-    rows = [[w for w, m in zip(ws, mask, strict=True) if m] for ws in weights]
-    width = int(mask.sum())
-    done = 0
-    for j in range(width):  # to reduced echelon form
-        pivot = next((i for i in range(done, len(rows)) if rows[i][j]), None)
-        if pivot is None:
-            continue
-        rows[done], rows[pivot] = rows[pivot], rows[done]
-        rows[done] = [x / rows[done][j] for x in rows[done]]
-        for i in range(len(rows)):
-            if i != done:
-                rows[i] = [x - rows[i][j] * y for x, y in zip(rows[i], rows[done], strict=True)]
-        done += 1
-    return any(sum(x != 0 for x in row) == 1 for row in rows)
+    from flint import fmpq, fmpq_mat
+
+    marked = [[w for w, m in zip(ws, mask, strict=True) if m] for ws in weights]
+    table = [[fmpq(w.numerator, w.denominator) for w in ws] for ws in marked]
+    reduced, rank = fmpq_mat(table).rref()
+    return any(sum(reduced[i, j] != 0 for j in range(reduced.ncols())) == 1 for i in range(rank))

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
-from csp.errors import InputError, argument
-from csp.exact import exact
+from csp.errors import InputError
 from microagg.aggregates.functions import (
     RANGE,
     VARIANCE,
@@ -24,6 +23,7 @@ from microagg.aggregates.functions import (
     Continuous,
     Linear,
     read_aggregates,
+    read_tolerance,
 )
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.spreads import check_corners
@@ -74,21 +74,13 @@ def is_aggregate_anonymous(
     """
     if diverse and attributes is None and not isinstance(published, Generalised):
         attributes = other_attributes(X, diverse)
-    counts = candidate_counts(X, published, f, d, k=k, attributes=attributes, decimals=decimals)
-    if counts.min() < k or not diverse:
-        return bool(counts.min() >= k)
-    names = published.names if isinstance(published, Generalised) else attributes
-    decimals = published.scale if isinstance(published, Generalised) else decimals
-    lower, upper = _ends(published)
-    records = read_records(X, names, decimals=decimals)
-    varieties = read_varieties(X, diverse, len(counts), None)
-    aggregates = read_aggregates(f, records.names)
-    if len(aggregates) > 1:
-        msg = f"{argument('diverse')} is for one aggregate; f names {len(aggregates)}"
-        raise InputError(msg)
-    found = count_values(records.units, lower, upper, aggregates, exact(d), varieties)
-    pairs = zip(found, varieties, strict=True)
-    return all(bool(values.min() >= variety.least) for values, variety in pairs)
+    units, lower, upper, known = _read(X, published, f, d, attributes, decimals, diverse)
+    least = check_k(k, len(units))
+    if count_candidates(units, lower, upper, *known, least).min() < least:
+        return False
+    varieties = read_varieties(X, diverse or {}, len(units), None)
+    found = zip(count_values(units, lower, upper, *known, varieties), varieties, strict=True)
+    return all(bool(values.min() >= variety.least) for values, variety in found)
 
 
 def candidate_counts(
@@ -122,36 +114,42 @@ def candidate_counts(
     values fit, and those with the ranges of t's own and, for every aggregate, the same sum of the
     exact part or an interval that fits as a whole.
     """
+    units, lower, upper, known = _read(X, published, f, d, attributes, decimals)
+    n = len(units)
+    return count_candidates(units, lower, upper, *known, n if k is None else check_k(k, n))
+
+
+def _read(
+    X: Any,
+    published: Generalised | tuple[NDArray[np.int64], NDArray[np.int64]],
+    f: Any,
+    d: Any,
+    attributes: Sequence[str] | None,
+    decimals: int | None,
+    diverse: Mapping[str, int] | None = None,
+) -> tuple[
+    NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], tuple[tuple[Aggregate, ...], Fraction]
+]:
+    """Read records and the ends of their ranges, all (n, a), and what the attacker knows."""
     if isinstance(published, Generalised):
         attributes = published.names if attributes is None else attributes
         decimals = published.scale if decimals is None else decimals
-    lower, upper = _ends(published)
+        published = published.lower, published.upper
+    lower, upper = map(np.asarray, published)
     records = read_records(X, attributes, decimals=decimals)
-    n = len(records.units)
-    least = n if k is None else check_k(k, n)
     if lower.shape != records.units.shape or upper.shape != records.units.shape:
         msg = f"the ranges have shape {lower.shape}, the records {records.units.shape}"
         raise InputError(msg)
     if lower.dtype.kind not in "iu" or upper.dtype.kind not in "iu":
         msg = "ends of ranges must be whole units; multiply them by 10**scale"
         raise InputError(msg)
-    aggregates = read_aggregates(f, records.names)
-    found = count_candidates(records.units, lower, upper, aggregates, exact(d), least)
     outside = (records.units < lower) | (records.units > upper)
     if outside.any():
         row, j = (int(x[0]) for x in np.nonzero(outside))
         msg = f"row {row + 1}, attribute {records.names[j]!r}: the value is outside its range"
         raise InputError(msg)
-    return found
-
-
-def _ends(
-    published: Generalised | tuple[NDArray[np.int64], NDArray[np.int64]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    if isinstance(published, Generalised):
-        return published.lower, published.upper
-    lower, upper = (np.asarray(end) for end in published)
-    return lower, upper
+    known = read_aggregates(f, records.names, diverse), read_tolerance(d)
+    return records.units, lower, upper, known
 
 
 def count_values(

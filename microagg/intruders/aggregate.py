@@ -18,6 +18,7 @@ from microagg.aggregates.functions import (
     Aggregate,
     Linear,
     read_aggregates,
+    read_tolerance,
 )
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.verify import candidate_counts
@@ -158,10 +159,7 @@ def aggregate_attack(
     >>> aggregate_attack(rows, aggregate_anonymise(rows, 2, method="aggranon"))
     AggregateAttack(4 records, at least 2 candidates, 4 sums and 4 values disclosed)
     """
-    share = exact(d)
-    if not 0 <= share < 1:
-        msg = f"d must be at least 0 and below 1, not {d!r}"
-        raise InputError(msg)
+    share = read_tolerance(d)
     named = _by_place(X, published)
     counts = candidate_counts(named, published, f, share)
     records = read_records(named, published.names, decimals=published.scale)
