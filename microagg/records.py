@@ -15,9 +15,13 @@ from csp.errors import InputError
 from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.units import NotUnits, to_units
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
 _PLAIN = frozenset("0123456789+-.eEinfaINFA \t")
 
-__all__ = ["Records", "check_k", "read_records"]
+__all__ = ["Bools", "Floats", "Ints", "Records", "check_k", "read_records"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

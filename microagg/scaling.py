@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.calls import check_choice
 from csp.errors import InputError, argument
-from microagg.records import Records
+from microagg.records import Floats, Records
 
 __all__ = ["OR_KEEP", "SCALES", "refuse_constant", "scaled", "spreads"]
 
@@ -37,7 +36,7 @@ def refuse_constant(records: Records, why: str, mend: str) -> None:
         raise InputError(msg)
 
 
-def spreads(records: Records, scale: str) -> NDArray[np.float64]:
+def spreads(records: Records, scale: str) -> Floats:
     """Spread of each attribute, by which it is divided, shape (d,)."""
     values = records.values
     if scale == "none":
@@ -47,7 +46,7 @@ def spreads(records: Records, scale: str) -> NDArray[np.float64]:
     return np.asarray(values.std(axis=0) if scale == "standardise" else values.std(axis=0) ** 2)
 
 
-def scaled(records: Records, scale: str, *, constant: str = "error") -> NDArray[np.float64]:
+def scaled(records: Records, scale: str, *, constant: str = "error") -> Floats:
     """Points between which distances are taken, shape (n, d), C-contiguous.
 
     Attributes are also moved to mean 0 (or minimum 0 for "range"), which changes no distance,
@@ -68,6 +67,6 @@ def scaled(records: Records, scale: str, *, constant: str = "error") -> NDArray[
         return np.ascontiguousarray(values)
     origin = values.min(axis=0) if scale == "range" else values.mean(axis=0)
     # What rounding leaves of the deviations of a constant must not be blown up to size one.
-    points: NDArray[np.float64] = (values - origin) / np.where(flat, 1.0, spreads(records, scale))
+    points: Floats = (values - origin) / np.where(flat, 1.0, spreads(records, scale))
     points[:, flat] = 0.0
     return np.ascontiguousarray(points)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.calls import whole_number
 from csp.errors import InputError, Unprotectable, argument
 from csp.tables.columns import column_names, named_columns, numbered_codes, read_columns
-from microagg.records import Records
+from microagg.records import Ints, Records
 
 __all__ = ["Variety", "fewest_values", "other_attributes", "read_varieties"]
 
@@ -33,7 +32,7 @@ class Variety:
 
     name: str
     least: int
-    codes: NDArray[np.int64]
+    codes: Ints
 
     def __repr__(self) -> str:
         return f"Variety(at least {self.least} values of {self.name})"
@@ -93,7 +92,7 @@ def read_varieties(
     return tuple(found)
 
 
-def fewest_values(variety: Variety, labels: NDArray[np.int64]) -> int:
+def fewest_values(variety: Variety, labels: Ints) -> int:
     """Count with sets, apart from the searches, the fewest different values that a group has."""
     values: dict[int, set[int]] = {}
     for label, code in zip(labels.tolist(), variety.codes.tolist(), strict=True):

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.calls import check_choice
 from csp.clock import UNLIMITED, Clock
@@ -31,7 +30,7 @@ from microagg.aggregates.grouping import (
 )
 from microagg.aggregates.residual import residual_disclosure
 from microagg.aggregates.verify import count_candidates, count_values
-from microagg.records import check_k, read_records
+from microagg.records import Ints, check_k, read_records
 from microagg.variety import Variety, other_attributes, read_varieties
 
 __all__ = ["METHODS", "aggregate_anonymise"]
@@ -214,16 +213,16 @@ class _Attempt:
     """Ranges that satisfy the guarantee, and how they came about."""
 
     name: str
-    labels: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    labels: Ints
+    lower: Ints
+    upper: Ints
 
 
 @dataclass
 class _Task:
     """Records, what is asked for, and the smallest loss so far."""
 
-    units: NDArray[np.int64]
+    units: Ints
     aggregates: tuple[Aggregate, ...]
     k: int
     d: Fraction
@@ -234,7 +233,7 @@ class _Task:
     least: Fraction | None = None
 
     @cached_property
-    def costs(self) -> NDArray[np.int64]:
+    def costs(self) -> Ints:
         """What generalising each attribute costs, in whole numbers."""
         weights = self.domains.importance
         if not weights:
@@ -286,29 +285,29 @@ class _Task:
         order = sorted_by(self.units, self.aggregates, np.arange(len(self.units)))
         return self.narrowed("consecutive groups", consecutive(order, self.k, len(order)))
 
-    def runs(self, name: str, rows: NDArray[np.int64]) -> _Attempt | None:
+    def runs(self, name: str, rows: Ints) -> _Attempt | None:
         if not len(rows) or len(rows) * self.k * self.units.shape[1] > _AFFORDABLE:
             return None
         order = sorted_by(self.units, self.aggregates, rows)
         free = free_runs(self.units, self.aggregates, order, self.d)
         return self.narrowed(name, cheapest_runs(self.units, order, self.k, free, self.costs))
 
-    def narrowed_mondrian(self, name: str, rows: NDArray[np.int64], cut: str) -> _Attempt | None:
+    def narrowed_mondrian(self, name: str, rows: Ints, cut: str) -> _Attempt | None:
         labels = mondrian_groups(self.units, rows, self.k, cut)
         return self.narrowed(f"{name} ({cut}), narrowed", labels)
 
-    def narrowed(self, name: str, labels: NDArray[np.int64]) -> _Attempt | None:
+    def narrowed(self, name: str, labels: Ints) -> _Attempt | None:
         labels = self.mixed(labels)
         ranges = generalise(
             self.units, labels, self.aggregates, self.d, costs=self.costs, hopeless=self.hopeless
         )
         return ranges and _Attempt(name, labels, *ranges)
 
-    def full(self, name: str, rows: NDArray[np.int64], cut: str) -> _Attempt:
+    def full(self, name: str, rows: Ints, cut: str) -> _Attempt:
         labels = self.mixed(mondrian_groups(self.units, rows, self.k, cut))
         return _Attempt(f"{name} ({cut})", labels, *generalise_fully(self.units, labels))
 
-    def mixed(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def mixed(self, labels: Ints) -> Ints:
         return mixed(labels, self.aggregates[0].values(self.units), self.varieties)
 
     def hopeless(self, widths: tuple[int, ...]) -> bool:

@@ -21,6 +21,7 @@ from microagg.aggregates.spreads import (
     variance_ends,
     variance_of,
 )
+from microagg.records import Ints
 
 __all__ = [
     "LARGEST",
@@ -211,7 +212,7 @@ VARIANCE = Continuous(variance_of, variance_ends, "variance")
 Aggregate = Linear | Monotone | Continuous
 
 
-def _whole_values(returned: Any, n: int, name: str) -> NDArray[np.int64]:
+def _whole_values(returned: Any, n: int, name: str) -> Ints:
     given = np.asarray(returned)
     if given.shape != (n,) or given.dtype.kind not in "biufO":
         msg = (
@@ -266,7 +267,7 @@ def read_tolerance(d: Any) -> Fraction:
     return share
 
 
-def reach(values: NDArray[np.int64], d: Fraction) -> NDArray[np.int64]:
+def reach(values: Ints, d: Fraction) -> Ints:
     """How far whole values may lie from each given one: the floor of d times its size."""
     size = np.abs(values)
     if int(size.max(initial=0)) * d.numerator < LARGEST:

@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from microagg.aggregates.functions import LARGEST, Aggregate, Linear, reach
 from microagg.aggregates.narrowing import fits, narrow_classes
+from microagg.records import Bools, Ints
 
 __all__ = ["generalise", "generalise_fully"]
 
-Ranges = tuple[NDArray[np.int64], NDArray[np.int64]]
+Ranges = tuple[Ints, Ints]
 
 
 def generalise(
-    units: NDArray[np.int64],
-    labels: NDArray[np.int64],
+    units: Ints,
+    labels: Ints,
     aggregates: Sequence[Aggregate],
     d: Fraction,
     *,
-    costs: NDArray[np.int64] | None = None,
+    costs: Ints | None = None,
     hopeless: Callable[[tuple[int, ...]], bool] | None = None,
 ) -> Ranges | None:
     """Generalise attribute after attribute in each class until its records share their f.
@@ -67,8 +68,8 @@ def generalise(
 
 
 def _all_together(
-    step: _Step, rows: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64],
-    d: Fraction, costs: NDArray[np.int64], hopeless: Callable[[tuple[int, ...]], bool] | None,
+    step: _Step, rows: Ints, lower: Ints, upper: Ints,
+    d: Fraction, costs: Ints, hopeless: Callable[[tuple[int, ...]], bool] | None,
 ) -> Ranges | None:  # fmt: skip
     """Take every step in all classes at once, so that a function is asked for many rows each time.
 
@@ -95,7 +96,7 @@ def _all_together(
     return lower, upper
 
 
-def generalise_fully(units: NDArray[np.int64], labels: NDArray[np.int64]) -> Ranges:
+def generalise_fully(units: Ints, labels: Ints) -> Ranges:
     """Give all records of a class the same ranges: plain k-anonymity; negative labels stay."""
     lower, upper = units.copy(), units.copy()
     rows = np.flatnonzero(labels >= 0)
@@ -107,7 +108,7 @@ def generalise_fully(units: NDArray[np.int64], labels: NDArray[np.int64]) -> Ran
     return lower, upper
 
 
-def _runs(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _runs(labels: Ints) -> tuple[Ints, Ints]:
     """Start of every run of equal labels, and for each place the number of its run."""
     begins = np.ones(len(labels), bool)
     begins[1:] = labels[1:] != labels[:-1]
@@ -122,12 +123,12 @@ class _Step:
 
     def __init__(
         self,
-        units: NDArray[np.int64],
-        labels: NDArray[np.int64],
+        units: Ints,
+        labels: Ints,
         aggregates: Sequence[Aggregate],
-        lower: NDArray[np.int64] | None = None,
-        upper: NDArray[np.int64] | None = None,
-        frozen: NDArray[np.int64] | None = None,
+        lower: Ints | None = None,
+        upper: Ints | None = None,
+        frozen: Ints | None = None,
     ) -> None:
         self.units, self.labels, self.aggregates = units, labels, aggregates
         # Nothing is generalised before `only` has copied what remains, so sharing is safe.
@@ -141,11 +142,11 @@ class _Step:
         rank = np.arange(len(labels)) - self.starts[self.member]
         self.factor = 2 * rank + 1 - self.sizes[self.member]
 
-    def only(self, kept: NDArray[np.bool_]) -> _Step:
+    def only(self, kept: Bools) -> _Step:
         parts = (self.lower[kept], self.upper[kept], self.frozen[kept])
         return _Step(self.units[kept], self.labels[kept], self.aggregates, *parts)
 
-    def open_up(self, attribute: NDArray[np.int64]) -> None:
+    def open_up(self, attribute: Ints) -> None:
         """Generalise one attribute in each class."""
         place = np.arange(len(self.units))
         column = attribute[self.member]
@@ -154,7 +155,7 @@ class _Step:
         self.lower[place, column] = self.frozen[place, column] = low
         self.upper[place, column] = np.maximum.reduceat(values, self.starts)[self.member]
 
-    def added(self, attribute: NDArray[np.int64]) -> list[int]:
+    def added(self, attribute: Ints) -> list[int]:
         """Sum of the widths that one more attribute in each class has brought, by attribute."""
         width = (self.upper - self.lower)[self.starts, attribute]
         if int(width.max(initial=0)) * len(self.units) >= LARGEST:
@@ -163,7 +164,7 @@ class _Step:
         return [int(total[attribute == j].sum()) for j in range(self.units.shape[1])]
 
 
-def _done(step: _Step, aggregates: Sequence[Aggregate], d: Fraction) -> NDArray[np.bool_]:
+def _done(step: _Step, aggregates: Sequence[Aggregate], d: Fraction) -> Bools:
     """For each class, whether its records can no longer be told apart by f."""
     done = np.ones(len(step.starts), bool)
     for aggregate in aggregates:
@@ -184,11 +185,8 @@ def _done(step: _Step, aggregates: Sequence[Aggregate], d: Fraction) -> NDArray[
 
 
 def _most_similar_without(
-    step: _Step,
-    open_: NDArray[np.bool_],
-    aggregates: Sequence[Aggregate],
-    costs: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    step: _Step, open_: Bools, aggregates: Sequence[Aggregate], costs: Ints
+) -> Ints:
     """Attribute to generalise next in each class."""
     best = np.full(len(step.starts), -1)
     least = np.zeros(len(step.starts), np.int64)
@@ -212,13 +210,7 @@ def _most_similar_without(
     return best
 
 
-def _with_common(
-    step: _Step,
-    aggregate: Aggregate,
-    values: NDArray[np.int64],
-    j: int,
-    low: NDArray[np.int64],
-) -> NDArray[np.int64]:
+def _with_common(step: _Step, aggregate: Aggregate, values: Ints, j: int, low: Ints) -> Ints:
     """Values of f where attribute j, too, has one common value in each class."""
     if isinstance(aggregate, Linear):
         return np.asarray(values - aggregate.whole[j] * (step.frozen[:, j] - low))
@@ -227,7 +219,7 @@ def _with_common(
     return aggregate.values(rows)
 
 
-def _differences(step: _Step, values: NDArray[np.int64]) -> NDArray[Any]:
+def _differences(step: _Step, values: Ints) -> NDArray[Any]:
     """Sum of the absolute differences over all pairs of each class, exactly."""
     values = values - np.minimum.reduceat(values, step.starts)[step.member]
     top = int(values.max(initial=0)) + 1

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.exact import units_text, units_to_numbers
 from csp.tables.frames import columns_to_frame
+from microagg.records import Ints
 
 __all__ = ["Domains", "Generalised", "Residual", "width_sums"]
 
@@ -181,7 +182,7 @@ class Generalised:
         return f"[{first}{dash}{units_text(int(high), self.scale)}]"
 
 
-def width_sums(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> tuple[int, ...]:
+def width_sums(lower: Ints, upper: Ints) -> tuple[int, ...]:
     """Sum of the widths of the ranges of each attribute, exactly."""
     width = upper - lower
     if int(width.max(initial=0)) * len(width) >= 2**62:
@@ -207,7 +208,7 @@ class Domains:
     importance: tuple[Fraction, ...] = ()
 
     @classmethod
-    def of(cls, units: NDArray[np.int64], importance: tuple[Fraction, ...] = ()) -> Domains:
+    def of(cls, units: Ints, importance: tuple[Fraction, ...] = ()) -> Domains:
         """Domains from the records themselves."""
         least, most = units.min(axis=0).tolist(), units.max(axis=0).tolist()
         return cls(tuple(least), tuple(most), len(units), importance)

@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.compiled import Kernels
 from microagg.aggregates.functions import Aggregate, reach
 from microagg.partitions.mondrian import mondrian_labels
+from microagg.records import Bools, Ints
 from microagg.variety import Variety
 
 __all__ = [
@@ -32,15 +32,13 @@ _SMALL = 2_000
 """Values up to which plain Python takes about a tenth of a second."""
 
 
-def sorted_by(
-    units: NDArray[np.int64], aggregates: Sequence[Aggregate], rows: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def sorted_by(units: Ints, aggregates: Sequence[Aggregate], rows: Ints) -> Ints:
     """Rows in ascending order of the aggregates, the first one first; ties by row."""
     keys = [aggregate.values(units[rows]) for aggregate in aggregates]
     return rows[np.lexsort([rows, *keys[::-1]])]
 
 
-def consecutive(order: NDArray[np.int64], k: int, n: int) -> NDArray[np.int64]:
+def consecutive(order: Ints, k: int, n: int) -> Ints:
     """Label runs of k sorted rows; what remains joins the last one. Rows left out get -1.
 
     This is the plain reading of line 4, with sizes from k to 2k - 1.
@@ -50,9 +48,7 @@ def consecutive(order: NDArray[np.int64], k: int, n: int) -> NDArray[np.int64]:
     return labels
 
 
-def exposed(
-    units: NDArray[np.int64], aggregates: Sequence[Aggregate], k: int, d: Fraction
-) -> NDArray[np.bool_]:
+def exposed(units: Ints, aggregates: Sequence[Aggregate], k: int, d: Fraction) -> Bools:
     """Find the records with fewer than k, themselves included, within their reach of f.
 
     The others are safe whatever is published: a range contains its own value of f, so that every
@@ -86,9 +82,7 @@ def lonely(values: Any, far: Any, k: int) -> Any:
     return found
 
 
-def unvaried(
-    units: NDArray[np.int64], aggregate: Aggregate, varieties: Sequence[Variety], d: Fraction
-) -> NDArray[np.bool_]:
+def unvaried(units: Ints, aggregate: Aggregate, varieties: Sequence[Variety], d: Fraction) -> Bools:
     """Find the records within whose reach of f there are too few different values."""
     v = aggregate.values(units)
     far = reach(v, d)
@@ -103,9 +97,7 @@ def unvaried(
     return found
 
 
-def mixed(
-    labels: NDArray[np.int64], values: NDArray[np.int64], varieties: Sequence[Variety]
-) -> NDArray[np.int64]:
+def mixed(labels: Ints, values: Ints, varieties: Sequence[Variety]) -> Ints:
     """Join classes with neighbours by f until each has the different values that it must have.
 
     Negative labels stay; `values` are those of f, and classes neighbours by their means. All
@@ -138,12 +130,7 @@ def mixed(
     return found
 
 
-def with_helpers(
-    units: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
-    k: int,
-    varieties: Sequence[Variety] = (),
-) -> NDArray[np.bool_]:
+def with_helpers(units: Ints, chosen: Bools, k: int, varieties: Sequence[Variety] = ()) -> Bools:
     """Fill up fewer than k chosen records to k with those that widen their ranges least.
 
     Nearness is the sum, over the attributes, of the distance to the range of the chosen; ties by
@@ -168,9 +155,7 @@ def with_helpers(
     return filled
 
 
-def mondrian_groups(
-    units: NDArray[np.int64], rows: NDArray[np.int64], k: int, cut: str
-) -> NDArray[np.int64]:
+def mondrian_groups(units: Ints, rows: Ints, k: int, cut: str) -> Ints:
     """Clusters of Mondrian among some rows; the others get -1."""
     labels = np.full(len(units), -1)
     if len(rows):
@@ -178,12 +163,7 @@ def mondrian_groups(
     return labels
 
 
-def free_runs(
-    units: NDArray[np.int64],
-    aggregates: Sequence[Aggregate],
-    order: NDArray[np.int64],
-    d: Fraction,
-) -> NDArray[np.int64]:
+def free_runs(units: Ints, aggregates: Sequence[Aggregate], order: Ints, d: Fraction) -> Ints:
     """For each place in a sorted order, where a run from there stops sharing its f (exclusive).
 
     With several aggregates all of them must be equal.
@@ -202,13 +182,7 @@ def free_runs(
     return np.searchsorted(v, most, side="right").astype(np.int64)
 
 
-def cheapest_runs(
-    units: NDArray[np.int64],
-    order: NDArray[np.int64],
-    k: int,
-    free: NDArray[np.int64],
-    costs: NDArray[np.int64] | None = None,
-) -> NDArray[np.int64]:
+def cheapest_runs(units: Ints, order: Ints, k: int, free: Ints, costs: Ints | None = None) -> Ints:
     """Cut sorted rows into runs of k to 2k - 1 whose full generalisation is narrowest in sum.
 
     Dynamic programming over the sorted order, of at least k rows. A run costs its size times the

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.compiled import Kernels
 from microagg.aggregates.functions import LARGEST, Linear
+from microagg.records import Ints
 
 __all__ = ["fits", "narrow_classes"]
 
@@ -23,13 +23,7 @@ _SMALL = 2_000
 _CHUNK = 4096
 
 
-def fits(
-    units: NDArray[np.int64],
-    aggregates: Sequence[Linear],
-    sizes: NDArray[np.int64],
-    d: Fraction,
-    costs: NDArray[np.int64],
-) -> bool:
+def fits(units: Ints, aggregates: Sequence[Linear], sizes: Ints, d: Fraction, costs: Ints) -> bool:
     """Whether everything that is summed up on the way stays inside int64."""
     top = 2 * int(np.abs(units).max(initial=0))
     biggest = max(top * sum(abs(int(w)) for w in aggregate.whole) for aggregate in aggregates)
@@ -39,13 +33,13 @@ def fits(
 
 
 def narrow_classes(
-    units: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    units: Ints,
+    starts: Ints,
     aggregates: Sequence[Linear],
     d: Fraction,
-    costs: NDArray[np.int64],
+    costs: Ints,
     hopeless: Callable[[tuple[int, ...]], bool] | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+) -> tuple[Ints, Ints] | None:
     """Generalise classes, given their starts, as `generalise` does, for what `fits` accepts."""
     lower, upper = units.copy(), units.copy()
     bounds = np.append(starts, len(units))

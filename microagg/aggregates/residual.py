@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from microagg.aggregates.functions import Aggregate, Linear, reach
 from microagg.aggregates.generalised import Residual
+from microagg.records import Bools, Ints
 
 __all__ = ["residual_disclosure"]
 
 
 def residual_disclosure(
-    units: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
-    classes: NDArray[np.int64],
+    units: Ints,
+    lower: Ints,
+    upper: Ints,
+    classes: Ints,
     aggregates: Sequence[Aggregate],
     d: Fraction,
 ) -> Residual | None:
@@ -67,9 +67,7 @@ def residual_disclosure(
     return Residual(len(rows), single, sums, values)
 
 
-def _uniform(
-    numbers: NDArray[np.int64], classes: NDArray[np.int64], count: int
-) -> NDArray[np.bool_]:
+def _uniform(numbers: Ints, classes: Ints, count: int) -> Bools:
     """For each class, whether all its records have the same number."""
     rows = np.flatnonzero(classes >= 0)
     first = np.zeros(count, np.int64)
@@ -79,7 +77,7 @@ def _uniform(
     return uniform
 
 
-def _determines(weights: Sequence[Sequence[Fraction]], mask: NDArray[np.bool_]) -> bool:
+def _determines(weights: Sequence[Sequence[Fraction]], mask: Bools) -> bool:
     """Whether weighted sums of the marked attributes fix the value of one of them."""
     from flint import fmpq, fmpq_mat
 

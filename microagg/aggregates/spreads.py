@@ -7,9 +7,9 @@ continuous, and ranges are connected: what they take is an interval, whose ends 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
+from microagg.records import Ints
 
 __all__ = [
     "LARGEST",
@@ -26,8 +26,6 @@ LARGEST = 2**61
 CORNERS = 12
 """Most generalised attributes for which all corners are tried: the largest variance over ranges is
 NP-hard to find (Ferson et al. 2002)."""
-
-Ints = NDArray[np.int64]
 
 
 def range_of(rows: Ints) -> Ints:

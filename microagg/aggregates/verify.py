@@ -27,7 +27,7 @@ from microagg.aggregates.functions import (
 )
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.spreads import check_corners
-from microagg.records import check_k, read_records
+from microagg.records import Bools, Ints, check_k, read_records
 from microagg.variety import Variety, other_attributes, read_varieties
 
 __all__ = ["candidate_counts", "count_candidates", "count_values", "is_aggregate_anonymous"]
@@ -121,15 +121,13 @@ def candidate_counts(
 
 def _read(
     X: Any,
-    published: Generalised | tuple[NDArray[np.int64], NDArray[np.int64]],
+    published: Generalised | tuple[Ints, Ints],
     f: Any,
     d: Any,
     attributes: Sequence[str] | None,
     decimals: int | None,
     diverse: Mapping[str, int] | None = None,
-) -> tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], tuple[tuple[Aggregate, ...], Fraction]
-]:
+) -> tuple[Ints, Ints, Ints, tuple[tuple[Aggregate, ...], Fraction]]:
     """Read records and the ends of their ranges, all (n, a), and what the attacker knows."""
     if isinstance(published, Generalised):
         attributes = published.names if attributes is None else attributes
@@ -153,13 +151,13 @@ def _read(
 
 
 def count_values(
-    units: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
+    units: Ints,
+    lower: Ints,
+    upper: Ints,
     aggregates: Sequence[Aggregate],
     d: Fraction,
     varieties: Sequence[Variety],
-) -> tuple[NDArray[np.int64], ...]:
+) -> tuple[Ints, ...]:
     """Count the different values that the candidates of every record have, of one aggregate.
 
     A value is among them if more intervals of its records have begun than have ended.
@@ -179,13 +177,8 @@ def count_values(
 
 
 def count_candidates(
-    units: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
-    aggregates: Sequence[Aggregate],
-    d: Fraction,
-    k: int,
-) -> NDArray[np.int64]:
+    units: Ints, lower: Ints, upper: Ints, aggregates: Sequence[Aggregate], d: Fraction, k: int
+) -> Ints:
     """Count candidates as `candidate_counts` does, on whole units."""
     known = [_known(aggregate, units, lower, upper, d) for aggregate in aggregates]
     if len(known) > 1:
@@ -197,13 +190,7 @@ def count_candidates(
     return np.asarray(begun - np.searchsorted(np.sort(high), a, side="left"), np.int64)
 
 
-def _known(
-    aggregate: Aggregate,
-    units: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
-    d: Fraction,
-) -> _Known:
+def _known(aggregate: Aggregate, units: Ints, lower: Ints, upper: Ints, d: Fraction) -> _Known:
     """Aggregate of every record, its known and its published interval, all in one unit."""
     if isinstance(aggregate, Linear):
         size = prod(w.denominator for w in aggregate.weights)
@@ -243,7 +230,7 @@ def _known(
 
 
 def _spread_ends(
-    aggregate: Continuous, lower: NDArray[np.int64], upper: NDArray[np.int64]
+    aggregate: Continuous, lower: Ints, upper: Ints
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Bound a function that is not monotone: the user's as it says, the others anew."""
     if aggregate is not RANGE and aggregate is not VARIANCE:
@@ -298,9 +285,7 @@ def _times(numbers: NDArray[Any], factor: int) -> NDArray[Any]:
     return np.asarray(numbers * factor)
 
 
-def _looks(
-    aggregates: Sequence[Aggregate], lower: NDArray[np.int64], upper: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _looks(aggregates: Sequence[Aggregate], lower: Ints, upper: Ints) -> tuple[Ints, Ints]:
     """Give each look a number: the ranges of a record; its ranges and f of its exact part."""
     wide = lower < upper
     spans: list[NDArray[Any]] = [np.where(wide, lower, 0), np.where(wide, upper, 0), wide]
@@ -317,7 +302,7 @@ def _looks(
     return _numbers(spans), _numbers(spans + parts)
 
 
-def _numbers(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+def _numbers(columns: Sequence[NDArray[Any]]) -> Ints:
     """Give each distinct row of some columns a number."""
     table = np.column_stack(columns)
     if table.dtype == object:
@@ -330,10 +315,10 @@ def _numbers(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
 def _certain(
     aggregates: Sequence[Aggregate],
     known: Sequence[_Known],
-    looks: tuple[NDArray[np.int64], NDArray[np.int64]],
-    wide: NDArray[np.bool_],
+    looks: tuple[Ints, Ints],
+    wide: Bools,
     k: int,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Count the records that are candidates for certain, up to k or beyond."""
     spans, whole = looks
     counts = np.bincount(whole)[whole].astype(np.int64)

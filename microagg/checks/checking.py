@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.calls import check_choice, whole_number
 from csp.errors import InputError
@@ -15,6 +14,7 @@ from microagg.checks.closeness import equal_distances, ordered_distances
 from microagg.checks.diversity import counts_of, effective, entropy_diverse, largest_l
 from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
 from microagg.checks.result import Anonymity, Diversity
+from microagg.records import Ints
 
 __all__ = [
     "DISTANCES",
@@ -249,9 +249,7 @@ def is_t_close(
     return found.t is not None and found.t <= most
 
 
-def _diversity(
-    attribute: Attribute, classes: NDArray[np.int64], c: Fraction, distance: str | None
-) -> Diversity:
+def _diversity(attribute: Attribute, classes: Ints, c: Fraction, distance: str | None) -> Diversity:
     kind = distance or ("ordered" if attribute.numeric else "equal")
     check_choice("distance", kind, DISTANCES)
     if kind == "ordered" and not attribute.numeric:
@@ -277,9 +275,7 @@ def _diversity(
     )  # fmt: skip
 
 
-def _open_candidates(
-    keys: Sequence[Attribute], classes: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _open_candidates(keys: Sequence[Attribute], classes: Ints, sizes: Ints) -> Ints:
     """Fewest candidates of a person of each class, where a missing value may be any value.
 
     A record is one if it shows the person's value or none wherever the person's is published,

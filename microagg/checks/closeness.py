@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.records import Ints
+
 __all__ = ["equal_distances", "ordered_distances"]
 
 
-def ordered_distances(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> list[Fraction]:
+def ordered_distances(classes: Ints, codes: Ints) -> list[Fraction]:
     """Earth mover's distance of every class, neighbouring values 1 / (m - 1) apart.
 
     Classes, (n,), are 0, 1, ... without gaps; codes, (n,), are the ranks of the values among the m
@@ -59,7 +61,7 @@ def ordered_distances(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> l
     ]
 
 
-def equal_distances(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> list[Fraction]:
+def equal_distances(classes: Ints, codes: Ints) -> list[Fraction]:
     """Distance of every class, any two values 1 apart: half the sum of differences of shares."""
     n = len(codes)
     sizes = np.bincount(classes)
@@ -75,7 +77,7 @@ def equal_distances(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> lis
     ]
 
 
-def _entries(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+def _entries(classes: Ints, codes: Ints) -> tuple[NDArray[Any], ...]:
     """Classes, codes and counts of the values that occur, sorted."""
     pairs, counts = np.unique(np.column_stack([classes, codes]), axis=0, return_counts=True)
     return pairs[:, 0], pairs[:, 1], counts.astype(np.int64)

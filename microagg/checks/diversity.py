@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
+
+from microagg.records import Ints
 
 __all__ = ["counts_of", "effective", "entropy_diverse", "largest_l"]
 
@@ -21,7 +22,7 @@ NEAR = 1e-9
 """Relative distance below which floats do not decide."""
 
 
-def counts_of(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> list[tuple[int, ...]]:
+def counts_of(classes: Ints, codes: Ints) -> list[tuple[int, ...]]:
     """Count the values of each class, in descending order, missing ones put to the first.
 
     Classes, (n,), are 0, 1, ... without gaps, and codes, (n,), are -1 where a value is missing.

@@ -18,6 +18,7 @@ from csp.errors import InputError
 from csp.exact import exact
 from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.units import is_missing
+from microagg.records import Ints
 
 __all__ = ["Attribute", "classes_of", "fraction_of", "read_attributes", "read_roles"]
 
@@ -42,7 +43,7 @@ class Attribute:
     """
 
     name: str
-    codes: NDArray[np.int64]
+    codes: Ints
     values: tuple[Any, ...]
     numeric: bool
 
@@ -105,7 +106,7 @@ def read_attributes(
     return tuple(_attribute(name, column, parse=name in numbers) for name, column in pairs)
 
 
-def classes_of(attributes: Sequence[Attribute]) -> NDArray[np.int64]:
+def classes_of(attributes: Sequence[Attribute]) -> Ints:
     """Class of each record, shape (n,): equal published values, missing equal to missing.
 
     Classes are numbered in the order of their first records.
@@ -173,9 +174,7 @@ def _infinite(row: int, name: str) -> InputError:
     return InputError(f"row {row + 1}, column {name!r}: the number is infinite; correct the file")
 
 
-def _frozen(
-    name: str, codes: NDArray[np.int64], values: tuple[Any, ...], *, numeric: bool
-) -> Attribute:
+def _frozen(name: str, codes: Ints, values: tuple[Any, ...], *, numeric: bool) -> Attribute:
     codes.flags.writeable = False
     return Attribute(name, codes, values, numeric)
 

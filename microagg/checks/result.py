@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.calls import whole_number
+from microagg.records import Ints
 
 __all__ = ["Anonymity", "Diversity"]
 
@@ -151,6 +152,6 @@ class Anonymity:
         }
 
 
-def _rows(rows: NDArray[np.int64], most: int = 20) -> list[int]:
+def _rows(rows: Ints, most: int = 20) -> list[int]:
     """Row numbers for a summary; no more than a reader can use."""
     return [int(row) for row in rows[:most]]

@@ -17,6 +17,7 @@ from csp.compiled import Kernels
 from csp.errors import SolverError
 from microagg.compliance.search import Task, squared_errors
 from microagg.partitions.partition import in_clusters
+from microagg.records import Floats, Ints
 
 __all__ = ["CLOSE", "Columns", "Pricing", "generate"]
 
@@ -61,10 +62,10 @@ class Columns:
     task: Task
     most: float = np.inf
     place: dict[tuple[int, ...], int] = field(default_factory=dict)
-    groups: list[NDArray[np.int64]] = field(default_factory=list)
+    groups: list[Ints] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
 
-    def add(self, group: NDArray[np.int64]) -> bool:
+    def add(self, group: Ints) -> bool:
         """Add a group; say whether it is new."""
         members = np.sort(group)
         key = tuple(members.tolist())
@@ -77,16 +78,14 @@ class Columns:
         self.costs.append(cost)
         return True
 
-    def add_partition(self, labels: NDArray[np.int64]) -> None:
+    def add_partition(self, labels: Ints) -> None:
         """Add all groups of a partition."""
         order, starts = in_clusters(labels)
         for group in np.split(order, starts[1:]):
             self.add(group)
 
 
-def generate(
-    task: Task, columns: Columns, labels: NDArray[np.int64]
-) -> tuple[float, NDArray[np.float64], Pricing]:
+def generate(task: Task, columns: Columns, labels: Ints) -> tuple[float, Floats, Pricing]:
     """Add groups until none is missing or the time is over: a bound, and prices that gave it."""
     master, pricing = Master(task), Pricing(task)
     pricing.neighbours(columns)
@@ -150,7 +149,7 @@ class Master:
         self.model.add_columns(members, cost, np.zeros(len(groups)), np.full(len(groups), np.inf))
         self.taken = len(columns.groups)
 
-    def solve(self) -> tuple[float, NDArray[np.float64]] | None:
+    def solve(self) -> tuple[float, Floats] | None:
         """Return the least cost and the prices of the records; None if the time is over."""
         from csp.highs import Status
 
@@ -207,9 +206,7 @@ class Pricing:
                 if not task.fails(group).any():
                     columns.add(group)
 
-    def round(
-        self, prices: NDArray[np.float64], columns: Columns, nodes: int
-    ) -> tuple[int, float, bool]:
+    def round(self, prices: Floats, columns: Columns, nodes: int) -> tuple[int, float, bool]:
         """Price once: groups added, a lower bound, and whether the searches were complete.
 
         Sizes beyond `exact`, which only rules can make worth while, are bounded but not searched.
@@ -254,8 +251,8 @@ class Pricing:
         return added, bound - slack, complete
 
     def search(
-        self, root: int, t: int, prices: NDArray[np.float64], ceiling: float, nodes: int,
-        room: NDArray[np.int64],
+        self, root: int, t: int, prices: Floats, ceiling: float, nodes: int,
+        room: Ints,
     ) -> tuple[float, int, bool]:  # fmt: skip
         """Search groups of one root and size; see `pricing.cheap_groups`."""
         task = self.task
@@ -265,9 +262,7 @@ class Pricing:
         )  # fmt: skip
         return found
 
-    def enumerate(
-        self, prices: NDArray[np.float64], columns: Columns, ceiling: float, most: int
-    ) -> bool:
+    def enumerate(self, prices: Floats, columns: Columns, ceiling: float, most: int) -> bool:
         """Add every safe group with a reduced cost below a ceiling, if there are at most so many.
 
         Says whether all were added.
@@ -291,7 +286,7 @@ class Pricing:
         return True
 
 
-def _nearest_sums(points: NDArray[np.float64], depths: NDArray[Any]) -> list[NDArray[np.float64]]:
+def _nearest_sums(points: Floats, depths: NDArray[Any]) -> list[Floats]:
     """Sum squared distances of each record to its nearest others, for several numbers of those."""
     n = len(points)
     most = int(depths.max())

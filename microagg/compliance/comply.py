@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.calls import check_choice, whole_number
 from csp.clock import Clock
@@ -27,7 +26,7 @@ from microagg.compliance.search import (
 )
 from microagg.compliance.suppress import suppress_clusters
 from microagg.partitions.partition import Partition
-from microagg.records import Records, check_k, read_records
+from microagg.records import Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.clusters import cluster_table
 from microagg.tables.contributions import sides_of_units
@@ -301,7 +300,7 @@ def _check_possible(task: Task, records: Records) -> None:
         raise Unprotectable(msg, cell=("Total", next(iter(names))))
 
 
-def _finished(task: Task, labels: NDArray[np.int64], *, moves: bool = True) -> NDArray[np.int64]:
+def _finished(task: Task, labels: Ints, *, moves: bool = True) -> Ints:
     """Make clusters safe, then better, if records may move."""
     labels = made_safe(task, labels)
     if faults_of(task, labels).any():

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import OutOfTime
 from microagg.compliance.result import Dropped
 from microagg.compliance.search import Task, faults_of, grown, renumbered
+from microagg.records import Ints
 from microagg.tables.forms import Form
 
 __all__ = ["drop_records", "fewest"]
 
 
 def drop_records(
-    task: Task, labels: NDArray[np.int64], names: tuple[str, ...]
-) -> tuple[NDArray[np.int64], tuple[Dropped, ...]]:
+    task: Task, labels: Ints, names: tuple[str, ...]
+) -> tuple[Ints, tuple[Dropped, ...]]:
     """Make each cluster safe by leaving out as few of its records as possible.
 
     Clusters that cannot keep k records that way are given up. Their records form new clusters by
@@ -55,7 +55,7 @@ def drop_records(
     return found, tuple(sorted(dropped, key=lambda d: d.row))
 
 
-def fewest(task: Task, members: NDArray[np.int64]) -> list[tuple[int, int]] | None:
+def fewest(task: Task, members: Ints) -> list[tuple[int, int]] | None:
     """Find the fewest records without which a cluster is safe and still has k.
 
     If a cell is sensitive, every safe part of the cluster lacks one of the records behind its
@@ -81,7 +81,7 @@ def fewest(task: Task, members: NDArray[np.int64]) -> list[tuple[int, int]] | No
 
 def _search(
     task: Task,
-    members: NDArray[np.int64],
+    members: Ints,
     gone: tuple[tuple[int, int], ...],
     depth: int,
     seen: set[frozenset[int]],
@@ -109,7 +109,7 @@ def _search(
     return None
 
 
-def _first_sensitive(task: Task, members: NDArray[np.int64]) -> tuple[int, Form] | None:
+def _first_sensitive(task: Task, members: Ints) -> tuple[int, Form] | None:
     shares = -np.sort(-task.shares[members][:, task.needs == 0], axis=0).T
     total = shares.sum(axis=1)
     for form in task.forms.forms:
@@ -119,7 +119,7 @@ def _first_sensitive(task: Task, members: NDArray[np.int64]) -> tuple[int, Form]
     return None
 
 
-def _regrown(task: Task, found: NDArray[np.int64], loose: NDArray[np.int64]) -> NDArray[np.int64]:
+def _regrown(task: Task, found: Ints, loose: Ints) -> Ints:
     """Give loose records new clusters, as far as those are safe; return the others."""
     if len(loose) < task.k:
         return loose
@@ -127,14 +127,14 @@ def _regrown(task: Task, found: NDArray[np.int64], loose: NDArray[np.int64]) -> 
     labels = renumbered(grown(part))
     safe = (faults_of(part, labels) == 0)[labels]
     found[loose[safe]] = labels[safe] + int(found.max(initial=-1)) + 1
-    rest: NDArray[np.int64] = loose[~safe]
+    rest: Ints = loose[~safe]
     return rest
 
 
 class _Homes:
     """Clusters that may take in records."""
 
-    def __init__(self, task: Task, labels: NDArray[np.int64]) -> None:
+    def __init__(self, task: Task, labels: Ints) -> None:
         self.task = task
         self.groups = np.unique(labels[labels >= 0])
         self.members = {int(g): np.flatnonzero(labels == g) for g in self.groups}

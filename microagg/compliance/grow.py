@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from microagg.compliance.sensitivity import Demand, take_in, unsafe
+from microagg.records import Floats, Ints
 
 __all__ = ["grow"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def grow(points: Floats, labels: Ints, state: Ints, demand: Demand, rounds: int) -> None:

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from microagg.compliance.sensitivity import Demand, gather, shortfall, take_in, unsafe
+from microagg.records import Floats, Ints
 
 __all__ = [
     "Clusters",
@@ -30,8 +30,6 @@ __all__ = [
     "split",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 GAIN = 1e-9
 """Least relative gain that counts: rounding must not let two states follow one another forever."""

@@ -9,14 +9,11 @@ clusters that fit no other.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from microagg.compliance.sensitivity import Demand, absorb, unsafe
+from microagg.records import Floats, Ints
 
 __all__ = ["join"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def join(

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError, Unprotectable, argument
@@ -28,6 +27,7 @@ from microagg.compliance.search import (
     renumbered,
     squared_error,
 )
+from microagg.records import Floats, Ints
 from microagg.tables.forms import Forms
 
 __all__ = ["MOST", "listed", "optimised"]
@@ -60,7 +60,7 @@ SHAKES = 30
 """Times that the best partition is shaken for other groups."""
 
 
-def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
+def optimised(task: Task, start: Ints) -> tuple[Ints, float]:
     """Search the best safe partition, from one with clusters of at least k, safe or not.
 
     The task's clock is kept; without a limit, pricing ends when it is complete.
@@ -83,7 +83,7 @@ def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
     if n > MOST:
         msg = f"method 'optimise' takes at most {MOST} records, not {n}; use 'merge'"
         raise InputError(msg)
-    seen: list[NDArray[np.int64]] = []
+    seen: list[Ints] = []
     try:
         labels = _first_partition(task, start, seen.append)
     except Interrupted as stop:
@@ -111,9 +111,7 @@ def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
     return labels, percent
 
 
-def _first_partition(
-    task: Task, start: NDArray[np.int64], seen: Callable[[NDArray[np.int64]], None]
-) -> NDArray[np.int64]:
+def _first_partition(task: Task, start: Ints, seen: Callable[[Ints], None]) -> Ints:
     """Find a good safe partition by the other methods and by shaking the best.
 
     `seen` is called with every safe partition on the way.
@@ -125,7 +123,7 @@ def _first_partition(
     Interrupted
         On Ctrl-C after there was one.
     """
-    best: NDArray[np.int64] | None = None
+    best: Ints | None = None
     for labels in (start, renumbered(grown(task))):
         safe = made_safe(task, labels)
         if faults_of(task, safe).any():
@@ -154,7 +152,7 @@ def _first_partition(
     return best
 
 
-def listed(task: Task) -> NDArray[np.int64]:
+def listed(task: Task) -> Ints:
     """Find a safe partition among all safe groups, for when the searches found none.
 
     Raises
@@ -194,9 +192,7 @@ def listed(task: Task) -> NDArray[np.int64]:
     raise SolverError(msg)
 
 
-def _shaken(
-    task: Task, labels: NDArray[np.int64], random: np.random.Generator
-) -> NDArray[np.int64]:
+def _shaken(task: Task, labels: Ints, random: np.random.Generator) -> Ints:
     """Join a tenth of the clusters with one near to them, so that other cuts can be found."""
     found = labels.copy()
     means = means_of(task.points, labels)
@@ -208,7 +204,7 @@ def _shaken(
     return renumbered(found)
 
 
-def _free_bound(task: Task, labels: NDArray[np.int64]) -> float:
+def _free_bound(task: Task, labels: Ints) -> float:
     """Bound of all partitions, safe or not.
 
     Without rules a group of 2k records can be cut in two at no cost, so that small groups are all
@@ -228,9 +224,9 @@ def _free_bound(task: Task, labels: NDArray[np.int64]) -> float:
 
 
 def _closed(
-    task: Task, columns: Columns, pricing: Pricing, prices: NDArray[np.float64],
-    labels: NDArray[np.int64], bound: float,
-) -> tuple[NDArray[np.int64], float]:  # fmt: skip
+    task: Task, columns: Columns, pricing: Pricing, prices: Floats,
+    labels: Ints, bound: float,
+) -> tuple[Ints, float]:  # fmt: skip
     """Close the gap between the relaxation and the best partition as far as groups can be listed.
 
     A partition that is better than the best has no group whose reduced cost is above their
@@ -257,9 +253,7 @@ def _closed(
     return labels, bound
 
 
-def _whole(
-    task: Task, columns: Columns, labels: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], float | None]:
+def _whole(task: Task, columns: Columns, labels: Ints) -> tuple[Ints, float | None]:
     """Best partition into the groups at hand, moved on; or the labels given, if they are better.
 
     Beside it, what every partition into these groups costs, by the solver; None if it ran out of
@@ -273,7 +267,7 @@ def _whole(
     return min((labels, moved), key=lambda x: squared_error(task, x)), least
 
 
-def _covering(task: Task, columns: Columns) -> tuple[NDArray[np.int64] | None, float]:
+def _covering(task: Task, columns: Columns) -> tuple[Ints | None, float]:
     """Find a partition into the groups at hand, or how many records every choice leaves over.
 
     Records by themselves at price 1 beside groups at price 0: so there always is a solution, and
@@ -287,9 +281,7 @@ def _covering(task: Task, columns: Columns) -> tuple[NDArray[np.int64] | None, f
     return found if whole else None, 0.0 if least is None else least
 
 
-def _set_partition(
-    task: Task, columns: Columns, costs: NDArray[np.float64]
-) -> tuple[NDArray[np.int64] | None, float | None]:
+def _set_partition(task: Task, columns: Columns, costs: Floats) -> tuple[Ints | None, float | None]:
     """Cheapest choice of groups that covers every record once, and the solver's bound of its cost.
 
     The bound is None if the solver ran out of time, the partition if it has none.

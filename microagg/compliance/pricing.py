@@ -15,14 +15,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from microagg.compliance.sensitivity import Demand, take_in, unsafe
+from microagg.records import Floats, Ints
 
 __all__ = ["cheap_groups", "distances", "greedy_group", "root_bounds"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def distances(root: int, points: Floats, found: Floats) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from csp.errors import CertificateError
 from csp.tables.cross.html import notebook_list
 from microagg.partitions.partition import MaskedFile, Partition, information_loss
-from microagg.records import Records
+from microagg.records import Bools, Records
 from microagg.tables.risk import disclosure
 from microagg.variety import Variety, fewest_values
 
@@ -195,7 +195,7 @@ def certified(
     records: Records,
     partition: Partition,
     start: tuple[float, int],
-    hidden: NDArray[np.bool_] | None = None,
+    hidden: Bools | None = None,
     **rest: Any,
 ) -> Compliant:
     """Return a compliant result, after the rules of tables have judged what it publishes.

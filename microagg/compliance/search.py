@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from microagg.compliance.local_search import Clusters
 from microagg.compliance.sensitivity import Demand
+from microagg.records import Bools, Floats, Ints
 from microagg.tables.forms import Forms
 
 __all__ = [
@@ -64,7 +64,7 @@ class Interrupted(Exception):
         As safe as the partition that was to be improved.
     """
 
-    def __init__(self, labels: NDArray[np.int64]) -> None:
+    def __init__(self, labels: Ints) -> None:
         super().__init__("interrupted")
         self.labels = labels
 
@@ -94,8 +94,8 @@ class Task:
         Called with what is done now and the share of it that is done.
     """
 
-    points: NDArray[np.float64]
-    shares: NDArray[np.int64]
+    points: Floats
+    shares: Ints
     forms: Forms
     k: int
     cap: int | None = None
@@ -109,7 +109,7 @@ class Task:
         return max(self.forms.reads, *self.diverse, 1)
 
     @property
-    def needs(self) -> NDArray[np.int64]:
+    def needs(self) -> Ints:
         """Different codes needed in each column, shape (c,); 0 for contributions."""
         plain = self.shares.shape[1] - len(self.diverse)
         return np.array([0] * plain + list(self.diverse), np.int64)
@@ -129,7 +129,7 @@ class Task:
         """Largest size of a cluster, all records if there is no cap."""
         return len(self.points) if self.cap is None else self.cap
 
-    def fails(self, group: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def fails(self, group: Ints) -> Bools:
         """Columns in which a group of records fails, shape (c,)."""
         shares = self.shares[group]
         found = self.forms.sensitive(-np.sort(-shares, axis=0).T, shares.sum(axis=0))
@@ -149,24 +149,22 @@ class Task:
         return self.clock.over
 
 
-def renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def renumbered(labels: Ints) -> Ints:
     """Clusters numbered 0, 1, ... in the order of their first record."""
     _, first, place = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    found: NDArray[np.int64] = rank[place.ravel()]
+    found: Ints = rank[place.ravel()]
     return found
 
 
-def faults_of(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def faults_of(task: Task, labels: Ints) -> Ints:
     """Columns in which each cluster fails, one more if it is too large or too small."""
     sizes = np.bincount(labels)
     return _tallied(task, labels)[2] + (sizes < task.k) + (sizes > task.most)
 
 
-def _tallied(
-    task: Task, labels: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _tallied(task: Task, labels: Ints) -> tuple[Ints, Ints, Ints]:
     """Largest entries (g, c, m), totals (g, c) and columns that fail (g,) of all clusters."""
     groups, columns = int(labels.max()) + 1, task.shares.shape[1]
     top, total = np.zeros((groups, columns, task.reads), np.int64), np.zeros((groups, columns), int)
@@ -177,29 +175,29 @@ def _tallied(
     return top, total, faults
 
 
-def sums_of(points: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def sums_of(points: Floats, labels: Ints) -> Floats:
     """Sum up the points of each cluster, shape (g, d)."""
     sums = np.zeros((int(labels.max()) + 1, points.shape[1]))
     np.add.at(sums, labels, points)
     return sums
 
 
-def means_of(points: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def means_of(points: Floats, labels: Ints) -> Floats:
     """Means of the points of each cluster, shape (g, d)."""
     return np.asarray(sums_of(points, labels) / np.bincount(labels)[:, None])
 
 
-def squared_errors(points: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def squared_errors(points: Floats, labels: Ints) -> Floats:
     """Squared distance of each record from the mean of its cluster, shape (n,)."""
     return np.asarray(((points - means_of(points, labels)[labels]) ** 2).sum(axis=1))
 
 
-def squared_error(task: Task, labels: NDArray[np.int64]) -> float:
+def squared_error(task: Task, labels: Ints) -> float:
     """Compute the squared error of a partition."""
     return float(squared_errors(task.points, labels).sum())
 
 
-def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def joined(task: Task, labels: Ints) -> Ints:
     """Join clusters until none fails, as far as sizes and the time allow.
 
     The result is safe unless sizes are capped, the time was over, or the whole file as one cluster
@@ -223,7 +221,7 @@ def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     return renumbered(into[labels])
 
 
-def made_safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def made_safe(task: Task, labels: Ints) -> Ints:
     """Join clusters, and where that is not enough mend them by single records.
 
     Without a cap the result is safe unless the time was over; with one, `faults_of` tells.
@@ -254,7 +252,7 @@ def made_safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     return renumbered(state.labels)
 
 
-def improved(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def improved(task: Task, labels: Ints) -> Ints:
     """Move, exchange and split while the squared error shrinks; safe clusters stay safe.
 
     Raises
@@ -276,7 +274,7 @@ def improved(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     return renumbered(state.labels)
 
 
-def grown(task: Task) -> NDArray[np.int64]:
+def grown(task: Task) -> Ints:
     """Clusters by growth, what is left beside them as a cluster of its own; not all may be safe."""
     n, d = task.points.shape
     labels = np.full(n, -1, np.int64)
@@ -305,7 +303,7 @@ def grown(task: Task) -> NDArray[np.int64]:
 class _State:
     """Clusters while they are improved or mended."""
 
-    def __init__(self, task: Task, labels: NDArray[np.int64]) -> None:
+    def __init__(self, task: Task, labels: Ints) -> None:
         n, d = task.points.shape
         room = max(int(labels.max()) + 1, n // task.k) + 1  # each split needs a free number
         self.task, self.demand = task, task.demand
@@ -326,7 +324,7 @@ class _State:
         """Squared error that is none: far below that of a record, far above rounding."""
         return 1e-10 * float((self.task.points**2).sum(axis=1).mean())
 
-    def sweep(self, name: str, near: NDArray[np.int64], rounds: int) -> int:
+    def sweep(self, name: str, near: Ints, rounds: int) -> int:
         """Try every record once with the clusters near to it, some at a time."""
         task, run = self.task, KERNELS.compiled[name]
         n, d = task.points.shape
@@ -340,14 +338,14 @@ class _State:
                 break
         return changed
 
-    def nearest(self) -> NDArray[np.int64]:
+    def nearest(self) -> Ints:
         """Clusters with the nearest means for each record, shape (n, m)."""
         from scipy.spatial import cKDTree
 
         alive = np.flatnonzero(self.sizes > 0)
         means = self.sums[alive] / self.sizes[alive, None]
         _, places = cKDTree(means).query(self.task.points, k=min(NEAR, len(alive)))
-        found: NDArray[np.int64] = alive[places.reshape(len(self.labels), -1)]
+        found: Ints = alive[places.reshape(len(self.labels), -1)]
         return np.ascontiguousarray(found)
 
     def split(self) -> int:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from microagg.records import Ints
 
 __all__ = [
     "Demand",
@@ -25,8 +24,6 @@ __all__ = [
     "tally",
     "unsafe",
 ]
-
-Ints = NDArray[np.int64]
 
 
 class Demand(NamedTuple):

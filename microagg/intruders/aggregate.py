@@ -22,7 +22,7 @@ from microagg.aggregates.functions import (
 )
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.verify import candidate_counts
-from microagg.records import Records, read_records
+from microagg.records import Ints, Records, read_records
 
 __all__ = ["AggregateAttack", "aggregate_attack", "candidates_of"]
 
@@ -210,9 +210,7 @@ def candidates_of(
     return np.flatnonzero((low <= int(most)) & (high >= int(least)))
 
 
-def _published_ends(
-    published: Generalised, aggregate: Aggregate
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Fraction]:
+def _published_ends(published: Generalised, aggregate: Aggregate) -> tuple[Ints, Ints, Fraction]:
     """Bound f over the published ranges, in whole numbers, and say what 1 of f is in them."""
     low, high = aggregate.ends(published.lower, published.upper)
     unit = Fraction(10**published.scale)
@@ -264,9 +262,7 @@ def _disclose(
             attribute[told] = int(np.argmax(wide[rows[0]]))
 
 
-def _meeting(
-    lows: NDArray[np.int64], highs: NDArray[np.int64], values: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _meeting(lows: Ints, highs: Ints, values: Ints) -> Ints:
     """Count the intervals that hold each value, their sorted ends given."""
     begun = np.searchsorted(lows, values, side="right")
     return np.asarray(begun - np.searchsorted(highs, values, side="left"), np.int64)

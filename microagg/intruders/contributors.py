@@ -14,7 +14,7 @@ from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact, number_text
 from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Records
+from microagg.records import Bools, Ints, Records
 from microagg.tables.contributions import largest
 
 __all__ = ["Insiders", "insiders"]
@@ -225,9 +225,7 @@ def insiders(
     return found
 
 
-def _within(
-    excess: NDArray[np.int64], size: NDArray[np.int64], percent: Number
-) -> NDArray[np.bool_]:
+def _within(excess: Ints, size: Ints, percent: Number) -> Bools:
     """Whether an excess is less than p percent of a size."""
     p = exact(percent)
     if p <= 0:
@@ -243,12 +241,7 @@ def _within(
     )
 
 
-def _ends(
-    left: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    least: NDArray[np.int64],
-    most: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ends(left: Ints, sizes: Ints, least: Ints, most: Ints) -> tuple[Ints, Ints]:
     """Lower and upper end of other values for every person, in units, shape (n, d) each."""
     open_end = most >= UNBOUNDED
     room = np.where(open_end, 0, most - least)
@@ -263,7 +256,7 @@ def _ends(
 
 def _bounds(
     records: Records, given: Mapping[str, tuple[Number | None, Number | None]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Ints, Ints]:
     """Known least and largest values in units."""
     d = len(records.names)
     least, most = np.zeros(d, np.int64), np.full(d, UNBOUNDED, np.int64)

@@ -25,7 +25,7 @@ from csp.errors import InputError
 from csp.exact import Number, exact, number_text
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import cluster_sums
-from microagg.records import Records, check_k, read_records
+from microagg.records import Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Form, Forms, forms_of
@@ -374,7 +374,7 @@ def crafted_clusters(
     tried = [i for i in range(len(told)) if lies is not None or i not in mine]
     forms = None if rule is None else forms_of(rule)
 
-    def excess(reported: NDArray[np.int64]) -> NDArray[np.int64]:
+    def excess(reported: Ints) -> Ints:
         """Sum what the others in each record's cluster put in; -1 where that is suppressed."""
         columns = tuple(np.ascontiguousarray(c) for c in reported.T)
         points = scaled(Records(records.names, columns), scale, constant="keep")

@@ -14,6 +14,7 @@ from csp.errors import InputError
 from csp.exact import Number, number_text
 from csp.tables.frames import columns_to_frame
 from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
+from microagg.records import Ints
 
 __all__ = ["Homogeneity", "homogeneity"]
 
@@ -216,7 +217,7 @@ def _close(low: Any, high: Any, width: Fraction) -> bool:
     return bool(low == high if isinstance(low, str) else high - low <= width)
 
 
-def _neighbours(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _neighbours(codes: Ints) -> list[Ints]:
     """Other classes whose records may be of the same person: missing values may be any value."""
     gaps = np.flatnonzero((codes < 0).any(axis=1))
     found: list[list[int]] = [[] for _ in codes]
@@ -230,9 +231,7 @@ def _neighbours(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return [np.array(others, np.int64) for others in found]
 
 
-def _range_of(
-    attribute: Attribute, classes: NDArray[np.int64], near: Sequence[NDArray[np.int64]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _range_of(attribute: Attribute, classes: Ints, near: Sequence[Ints]) -> tuple[Ints, Ints]:
     """Least and largest code of the candidates of each class; -1 where one is missing.
 
     Codes of numbers ascend with the values; those of text only need to be equal.

@@ -15,6 +15,7 @@ from csp.exact import Number, exact, number_text
 from csp.release.release import Release
 from csp.tables.frames import columns_to_frame
 from csp.tables.patterns import as_flags
+from microagg.records import Bools
 
 if TYPE_CHECKING:
     from csp.audits.claims import Certificate, Claim
@@ -229,7 +230,7 @@ def identity_attack(
 
 def _release_of(
     target: Any, pattern: ArrayLike | None
-) -> tuple[Release, Table | None, NDArray[np.bool_], tuple[int, int] | None]:
+) -> tuple[Release, Table | None, Bools, tuple[int, int] | None]:
     """Release, its table if there is one, cells of interest, and clusters by attributes."""
     from microagg.compliance.result import Compliant
     from microagg.compliance.suppress import Suppressed
@@ -265,7 +266,7 @@ def _release_of(
     raise InputError(msg)
 
 
-def _flags(given: ArrayLike, n: int, shape: tuple[int, int] | None) -> NDArray[np.bool_]:
+def _flags(given: ArrayLike, n: int, shape: tuple[int, int] | None) -> Bools:
     if shape is not None and np.shape(given) == shape:
         full = np.zeros(n, dtype=bool)
         size = shape[0] * shape[1]

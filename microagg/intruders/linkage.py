@@ -14,7 +14,7 @@ from csp.calls import check_choice, whole_number
 from csp.errors import InputError
 from csp.tables.columns import column_names, named_columns
 from csp.tables.frames import columns_to_frame
-from microagg.records import Records, read_records
+from microagg.records import Floats, Ints, Records, read_records
 from microagg.scaling import SCALES, refuse_constant, spreads
 
 __all__ = [
@@ -221,7 +221,7 @@ def link_records(
 
 
 def nearest_records(
-    persons: NDArray[np.float64], published: NDArray[np.float64], spread: NDArray[np.float64]
+    persons: Floats, published: Floats, spread: Floats
 ) -> tuple[tuple[int, ...], ...]:
     """Find the published points at the least distance from each person, exactly.
 
@@ -260,7 +260,7 @@ def nearest_records(
 
 
 def _closest(
-    person: NDArray[np.float64], published: NDArray[np.float64], candidates: list[int],
+    person: Floats, published: Floats, candidates: list[int],
     divisors: list[Fraction],
 ) -> tuple[int, ...]:  # fmt: skip
     """Candidates at the least distance, in fractions."""
@@ -314,7 +314,7 @@ def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Rec
         raise InputError(msg) from None
 
 
-def record_rows(rows: ArrayLike | None, persons: int, records: int) -> NDArray[np.int64]:
+def record_rows(rows: ArrayLike | None, persons: int, records: int) -> Ints:
     """Original row behind each masked record, shape (records,).
 
     Raises

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
+from microagg.records import Bools, Floats, Ints
 
 __all__ = ["LinkagePosterior", "linkage_posterior"]
 
@@ -204,7 +205,7 @@ def _checked(given: ArrayLike) -> NDArray[Any]:
     return weights
 
 
-def _components(linked: NDArray[np.bool_]) -> list[tuple[list[int], list[int]]]:
+def _components(linked: Bools) -> list[tuple[list[int], list[int]]]:
     """Persons and records of each connected part; a person without a record is in none."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -281,7 +282,7 @@ def _counted(weights: NDArray[Any]) -> NDArray[Any] | None:
     return found
 
 
-def _nearby(linked: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _nearby(linked: Bools) -> Ints:
     """Order of persons in which neighbours share records, so that few counts can occur at once."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -323,9 +324,7 @@ def _listed(
     return LinkagePosterior(found, 0.0)
 
 
-def _drawn(
-    weights: NDArray[Any], draws: int, rng: np.random.Generator, clock: Clock
-) -> NDArray[np.float64]:
+def _drawn(weights: NDArray[Any], draws: int, rng: np.random.Generator, clock: Clock) -> Floats:
     """Shares of the links in matchings drawn from the posterior of one component.
 
     Persons who were not released are matched to records that all are equally likely for. Rows and
@@ -352,7 +351,7 @@ def _drawn(
     return seen[:, :records] / draws
 
 
-def _draw(square: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64] | None:
+def _draw(square: Floats, rng: np.random.Generator) -> Ints | None:
     """Draw the person of each record in turn; None if rejected.
 
     The probability of a person for a record is their likelihood times a bound on what is left,
@@ -381,7 +380,7 @@ def _draw(square: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.i
     return matching
 
 
-def _bound(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def _bound(sums: Floats) -> Floats:
     """Factor of a row in the bound on the permanent of numbers from 0 to 1 (times e)."""
     large = np.maximum(sums, 1.0)
     return np.where(

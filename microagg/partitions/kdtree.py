@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from microagg.records import Floats
 
 __all__ = [
     "KERNELS",
@@ -91,7 +91,7 @@ class Tree(NamedTuple):
     leaf: Any
 
 
-def groups_of(points: NDArray[np.float64]) -> Groups:
+def groups_of(points: Floats) -> Groups:
     """Find equal records.
 
     Records are sorted by a hash. Equal ones between which another with the same hash comes stay
@@ -117,7 +117,7 @@ def groups_of(points: NDArray[np.float64]) -> Groups:
     return Groups(of, head, after)
 
 
-def empty_tree(points: NDArray[np.float64], count: int) -> Tree:
+def empty_tree(points: Floats, count: int) -> Tree:
     """Allocate a tree for `count` groups among these points."""
     n, d = points.shape
     leaves = 1

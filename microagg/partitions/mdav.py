@@ -19,7 +19,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
@@ -28,6 +27,7 @@ from microagg.partitions import kdtree_search
 from microagg.partitions.exact_means import MOST_RECORDS, Sums, add, empty_sums, means, ratio, whole
 from microagg.partitions.kdtree import Groups, Tree, build, empty_tree, groups_of, leave, squared
 from microagg.partitions.kdtree_search import Search, empty_search, farthest_from, k_nearest
+from microagg.records import Floats, Ints
 
 __all__ = ["COMPILED_FROM", "KERNELS", "Unassigned", "checked_points", "mdav_labels"]
 
@@ -59,12 +59,12 @@ KERNELS = Kernels(
 
 
 def mdav_labels(
-    points: NDArray[np.float64],
+    points: Floats,
     k: int,
     *,
     progress: Callable[[int, int], None] | None = None,
     clock: Clock = UNLIMITED,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Cluster of each record by MDAV, numbered as they are formed.
 
     All have k records but the last, which has fewer than 2k. `progress` is called from time to time
@@ -112,7 +112,7 @@ def mdav_labels(
 class Unassigned:
     """Records without a cluster: their rows, ascending, and their points, one a column."""
 
-    def __init__(self, points: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
+    def __init__(self, points: Floats, rows: Ints) -> None:
         self.rows = rows
         self.points = np.array(points[rows].T, order="C")
         self._places = np.arange(len(rows))
@@ -124,23 +124,23 @@ class Unassigned:
         """Number of these records."""
         return len(self.rows)
 
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Floats:
         """Mean of these records, each attribute rounded once."""
         exact = zip(self._sums, self._exact, strict=True)
         return np.array([ratio(total, unit, self.n) for total, (_, unit) in exact])
 
-    def distances(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def distances(self, point: Floats) -> Floats:
         """Squared distances from a point, summed attribute by attribute."""
-        total: NDArray[np.float64] = np.square(self.points[0] - point[0])
+        total: Floats = np.square(self.points[0] - point[0])
         for column, here in zip(self.points[1:], point[1:], strict=True):
             total += np.square(column - here)
         return total
 
-    def farthest_from(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def farthest_from(self, point: Floats) -> Floats:
         """Record farthest from a point, the lowest row among equals."""
         return self.points[:, int(np.argmax(self.distances(point)))].copy()
 
-    def nearest(self, distances: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    def nearest(self, distances: Floats, k: int) -> Ints:
         """Places of the k smallest distances, the lowest rows among equals."""
         largest = np.partition(distances, k - 1)[k - 1]
         found = np.flatnonzero(distances <= largest)
@@ -149,7 +149,7 @@ class Unassigned:
             found = np.delete(found, ties[len(ties) - (len(found) - k) :])
         return found
 
-    def take(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def take(self, places: Ints) -> Ints:
         """Take records out and return their rows."""
         taken = self.rows[places]
         gone = self._places[places].tolist()
@@ -162,9 +162,7 @@ class Unassigned:
         return taken
 
 
-def _by_tree(
-    points: NDArray[np.float64], k: int, labels: NDArray[np.int64], report: Callable[[int], None]
-) -> int:
+def _by_tree(points: Floats, k: int, labels: Ints, report: Callable[[int], None]) -> int:
     """Form clusters while at least 3k records are left; return their number."""
     run = KERNELS.compiled
     sums = empty_sums(points)
@@ -186,7 +184,7 @@ def _by_tree(
     return int(state[LABEL])
 
 
-def checked_points(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def checked_points(points: Floats) -> Floats:
     """Points that distances can be taken of, C-contiguous, without negative zeros.
 
     Raises

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from microagg.records import Floats
 
 __all__ = ["CUTS", "mondrian_labels"]
 
@@ -21,7 +22,7 @@ _SMALL = 2_000
 
 
 def mondrian_labels(
-    points: NDArray[np.float64], k: int, *, cut: str = "nearest", relative: bool = True
+    points: Floats, k: int, *, cut: str = "nearest", relative: bool = True
 ) -> NDArray[Any]:
     """Cluster of each point by recursive cuts across one attribute, the lower side numbered first.
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.tables.cross.html import notebook_list
 from csp.tables.frames import columns_to_frame
-from microagg.records import Records, check_k, read_records
+from microagg.records import Floats, Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 
 __all__ = [
@@ -199,13 +199,13 @@ def records_of(X: Any, partition: Partition, decimals: int | None = None) -> Rec
     return records
 
 
-def in_clusters(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def in_clusters(labels: Ints) -> tuple[Ints, Ints]:
     """List the records cluster by cluster, and where the clusters start among them."""
     order = np.argsort(labels, kind="stable")
     return order, np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
 
 
-def cluster_sums(units: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def cluster_sums(units: Ints, labels: Ints) -> Ints:
     """Exact sums of whole numbers over each cluster, shape (c, d).
 
     Raises
@@ -220,13 +220,11 @@ def cluster_sums(units: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray
         )
         raise InputError(msg)
     order, starts = in_clusters(labels)
-    sums: NDArray[np.int64] = np.add.reduceat(units[order], starts, axis=0)
+    sums: Ints = np.add.reduceat(units[order], starts, axis=0)
     return sums
 
 
-def cluster_means(
-    records: Records, labels: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def cluster_means(records: Records, labels: Ints, sizes: Ints) -> Floats:
     """Means without error of summation: over whole units, or over floats summed exactly."""
     try:
         sums = cluster_sums(records.units, labels).astype(np.float64)

@@ -30,6 +30,7 @@ from csp.calls import check_choice
 from csp.compiled import Kernels
 from microagg.partitions import mdav
 from microagg.partitions.exact_means import whole
+from microagg.records import Floats, Ints
 
 __all__ = ["METHODS", "optimal_ends", "ranking_labels"]
 
@@ -48,7 +49,7 @@ TINY = 1e-290
 """More than all that is lost where squares underflow."""
 
 
-def ranking_labels(column: NDArray[Any], k: int, *, method: str) -> NDArray[np.int64]:
+def ranking_labels(column: NDArray[Any], k: int, *, method: str) -> Ints:
     """Group of each record by one attribute.
 
     "mdav" gives the labels of `mdav_labels` for this attribute alone. "optimal" gives the groups of
@@ -73,7 +74,7 @@ def ranking_labels(column: NDArray[Any], k: int, *, method: str) -> NDArray[np.i
     return labels
 
 
-def optimal_ends(values: NDArray[np.float64], k: int) -> list[int]:
+def optimal_ends(values: Floats, k: int) -> list[int]:
     """Where the optimal groups of ascending values end; of several optima, the last is smallest."""
     n = len(values)
     if n < 2 * k:
@@ -101,8 +102,8 @@ def _all_sizes(n: int, k: int) -> list[range]:
 
 
 def _decide_compiled(
-    values: NDArray[np.float64], k: int, numbers: list[int], unit: int, common: int,
-    last: NDArray[np.int64],
+    values: Floats, k: int, numbers: list[int], unit: int, common: int,
+    last: Ints,
 ) -> None:  # fmt: skip
     """Drop sizes by bounds, then compare the others as integers of 64 bits where they fit."""
     n = len(values)
@@ -121,7 +122,7 @@ def _decide_compiled(
 
 
 def _decide_exactly(
-    numbers: list[int], common: int, sizes: Sequence[Sequence[int]], last: NDArray[np.int64]
+    numbers: list[int], common: int, sizes: Sequence[Sequence[int]], last: Ints
 ) -> None:
     """Size of the last group of the first i values, by integers of any length; as `decide`."""
     first = list(accumulate(numbers, initial=0))

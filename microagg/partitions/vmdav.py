@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
@@ -26,6 +25,7 @@ from microagg.partitions.exact_means import exact_mean
 from microagg.partitions.kdtree import Groups, Tree, empty_tree, groups_of, leave, squared
 from microagg.partitions.kdtree_search import Search, empty_search, k_nearest
 from microagg.partitions.mdav import LABEL, LEFT, Unassigned
+from microagg.records import Floats, Ints
 
 __all__ = ["COMPILED_FROM", "vmdav_labels"]
 
@@ -40,13 +40,13 @@ SEED = 2
 
 
 def vmdav_labels(
-    points: NDArray[np.float64],
+    points: Floats,
     k: int,
     gamma: float,
     *,
     progress: Callable[[int, int], None] | None = None,
     clock: Clock = UNLIMITED,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Cluster of each record by V-MDAV, numbered as they are formed.
 
     Gamma 0 lets no cluster grow; the larger, the more do. The authors suggest 0.2 for scattered
@@ -97,8 +97,8 @@ def vmdav_labels(
 
 
 def _grow_one(
-    left: Unassigned, points: NDArray[np.float64], k: int, gamma: float, seed: int,
-    labels: NDArray[np.int64], label: int,
+    left: Unassigned, points: Floats, k: int, gamma: float, seed: int,
+    labels: Ints, label: int,
 ) -> None:  # fmt: skip
     """Form the cluster of a seed and take its records out."""
     members = left.take(left.nearest(left.distances(points[seed]), k)).tolist()
@@ -123,8 +123,8 @@ def _grow_one(
 
 
 def _by_tree(
-    points: NDArray[np.float64], k: int, gamma: float, centre: NDArray[np.float64],
-    order: NDArray[np.int64], labels: NDArray[np.int64], report: Callable[[int], None],
+    points: Floats, k: int, gamma: float, centre: Floats,
+    order: Ints, labels: Ints, report: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Form clusters while k records are left."""
     run = KERNELS.compiled
@@ -193,7 +193,7 @@ def grow(
         state[LABEL] += 1
 
 
-def _join_rest(points: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+def _join_rest(points: Floats, labels: Ints) -> None:
     """Put each record without a cluster into the one with the nearest mean, the first of equals.
 
     Means are those of the clusters without these records. Floating-point means tell which clusters
@@ -209,7 +209,7 @@ def _join_rest(points: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
     d = points.shape[1]
     # More than both distances can be off by rounding, with what is lost where squares underflow.
     slack = float(np.abs(points).max()) * (int(sizes.max()) + d + 16) * d * 2.0**-48 + 1e-145
-    exact: dict[int, NDArray[np.float64]] = {}
+    exact: dict[int, Floats] = {}
     for row in rest:
         apart = np.sqrt(np.square(rough - points[row]).sum(axis=1))
         best = np.inf

@@ -17,13 +17,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.calls import check_choice, whole_number
 from csp.errors import InputError
 from csp.exact import exact
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.vmdav import vmdav_labels
+from microagg.records import Bools, Floats, Ints
 
 __all__ = ["GROUPS", "Grouping"]
 
@@ -86,7 +86,7 @@ class Grouping:
         """Whether confidential values decide about groups."""
         return self.l is not None or self.t is not None
 
-    def labels(self, points: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.int64]:
+    def labels(self, points: Floats, random: np.random.Generator) -> Ints:
         """Group of each record, from scaled points or by chance; values are not looked at."""
         if self.groups == "vmdav":
             return vmdav_labels(points, self.k, self.gamma)
@@ -98,12 +98,8 @@ class Grouping:
         return labels
 
     def widened(
-        self,
-        labels: NDArray[np.int64],
-        points: NDArray[np.float64],
-        values: Sequence[NDArray[np.float64]],
-        names: Sequence[str],
-    ) -> NDArray[np.int64]:
+        self, labels: Ints, points: Floats, values: Sequence[Floats], names: Sequence[str]
+    ) -> Ints:
         """Join each group that is not diverse or close to the nearest, until all are.
 
         Parameters
@@ -143,9 +139,7 @@ class Grouping:
             labels = _joined(labels, points, bad)
         return labels
 
-    def _fails(
-        self, labels: NDArray[np.int64], codes: Sequence[NDArray[np.int64]]
-    ) -> NDArray[np.bool_]:
+    def _fails(self, labels: Ints, codes: Sequence[Ints]) -> Bools:
         """Say in which groups some attribute is not diverse, or not close, enough."""
         n, sizes = len(labels), np.bincount(labels)
         bad = np.zeros(len(sizes), bool)
@@ -166,9 +160,7 @@ class Grouping:
         return bad
 
 
-def _joined(
-    labels: NDArray[np.int64], points: NDArray[np.float64], bad: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _joined(labels: Ints, points: Floats, bad: Ints) -> Ints:
     """Join each of some groups to the one with the nearest mean."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

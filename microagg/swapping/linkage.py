@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.tables.columns import text_codes
+from microagg.records import Ints
 
 __all__ = ["Linkage", "Linkages", "group_linkage", "value_codes"]
 
@@ -161,7 +162,7 @@ def group_linkage(
     return Linkage(name, sizes[group].astype(np.int64), most[group], proved)
 
 
-def _mean(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Fraction:
+def _mean(counts: Ints, sizes: Ints) -> Fraction:
     """Exact mean of ratios."""
     total = Fraction(0)
     for size in np.unique(sizes):
@@ -169,7 +170,7 @@ def _mean(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Fraction:
     return total / len(sizes)
 
 
-def value_codes(column: NDArray[Any]) -> NDArray[np.int64]:
+def value_codes(column: NDArray[Any]) -> Ints:
     """Whole numbers from 0 that are equal where entries are: as numbers, or else as text."""
     if column.dtype.kind in "iuf":
         return np.unique(column, return_inverse=True)[1].astype(np.int64)

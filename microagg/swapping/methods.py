@@ -13,7 +13,7 @@ from csp.errors import InputError
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
 from microagg.partitions.univariate import METHODS as RANKINGS
-from microagg.records import Records, check_k
+from microagg.records import Ints, Records, check_k
 from microagg.scaling import OR_KEEP, refuse_constant, scaled
 from microagg.swapping.grouping import GROUPS, Grouping
 from microagg.swapping.linkage import value_codes
@@ -290,7 +290,7 @@ def _result(
     roles: Roles,
     new: dict[str, NDArray[Any]],
     partitions: dict[str, Partition],
-    sources: dict[str, NDArray[np.int64]],
+    sources: dict[str, Ints],
     k: int,
     how: tuple[str, str, str, int | None],
     proved: dict[str, bool],

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.calls import check_choice
 from csp.errors import InputError
 from microagg.partitions.univariate import ranking_labels
+from microagg.records import Floats, Ints
 from microagg.swapping.grouping import Grouping
 
 __all__ = [
@@ -58,8 +58,8 @@ class Move:
         Whether groups were joined because of the values that are permuted within them.
     """
 
-    labels: NDArray[np.int64]
-    source: NDArray[np.int64]
+    labels: Ints
+    source: Ints
     by: tuple[int, ...]
     unswapped: tuple[int, ...] = ()
     joined: bool = False
@@ -77,11 +77,11 @@ class Original:
         Labels by the attributes that they were made of.
     """
 
-    points: NDArray[np.float64]
+    points: Floats
     grouping: Grouping
-    known: dict[tuple[int, ...], NDArray[np.int64]]
+    known: dict[tuple[int, ...], Ints]
 
-    def labels(self, by: tuple[int, ...], random: np.random.Generator) -> NDArray[np.int64]:
+    def labels(self, by: tuple[int, ...], random: np.random.Generator) -> Ints:
         """Return the groups that are made of some attributes, or by chance."""
         if self.grouping.groups == "random":
             return self.grouping.labels(self.points, random)
@@ -119,7 +119,7 @@ def stream(seed: int, place: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(place,))))
 
 
-def permuted(labels: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+def permuted(labels: Ints, generator: np.random.Generator) -> Ints:
     """Draw a permutation of each group, uniform over all of them and independent of the others.
 
     Parameters
@@ -158,9 +158,9 @@ def joint_move(
 
 
 def _widened(
-    original: Original, points: NDArray[np.float64], labels: NDArray[np.int64],
+    original: Original, points: Floats, labels: Ints,
     by: Sequence[int], swapped: Sequence[int], names: Sequence[str],
-) -> NDArray[np.int64]:  # fmt: skip
+) -> Ints:  # fmt: skip
     """Join groups until what is swapped in them is as diverse as was asked for."""
     if not original.grouping.looks_at_values:
         return labels
@@ -225,7 +225,7 @@ def informed_moves(
     return moves
 
 
-def ranking_moves(points: NDArray[np.float64], k: int, groups: str, seed: int) -> list[Move]:
+def ranking_moves(points: Floats, k: int, groups: str, seed: int) -> list[Move]:
     """One permutation for each attribute, within groups of its individual ranking.
 
     Parameters
@@ -245,9 +245,7 @@ def ranking_moves(points: NDArray[np.float64], k: int, groups: str, seed: int) -
     return moves
 
 
-def shuffled_ranking(
-    column: NDArray[np.float64], k: int, groups: str, generator: np.random.Generator
-) -> NDArray[np.int64]:
+def shuffled_ranking(column: Floats, k: int, groups: str, generator: np.random.Generator) -> Ints:
     """Group records by one attribute, equal values in random order.
 
     If rows decided between equal values, the row in which a value is found could tell where it

@@ -21,7 +21,7 @@ from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact
 from csp.tables.contributors import Contributors
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Records
+from microagg.records import Ints, Records
 from microagg.tables.contributions import NEGATIVE, contributions
 from microagg.tables.identities import Identity
 from microagg.tables.identity_detection import as_identities
@@ -190,11 +190,11 @@ class _Draft:
     """A table while it is put together."""
 
     records: Records
-    sizes: NDArray[np.int64]
-    sums: NDArray[np.int64]
+    sizes: Ints
+    sums: Ints
     people: Contributors
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    low: Ints
+    high: Ints
     labels: list[tuple[str, str]]
     values: list[int]
     lower: list[int]
@@ -240,7 +240,7 @@ class _Draft:
         self.entries += [(self.relations, cell, c) for cell, c in terms.items() if c]
         self.relations += 1
 
-    def add_sums(self, name: str, members: NDArray[np.int64]) -> None:
+    def add_sums(self, name: str, members: Ints) -> None:
         """Add the known sums of all attributes over some clusters."""
         d = len(self.records.names)
         sums = self.sums[members].sum(axis=0)
@@ -305,7 +305,7 @@ def _levels(groups: ArrayLike | None, clusters: int) -> list[tuple[int | None, N
 
 def _bounds(
     records: Records, given: Mapping[str, tuple[Number, Number]] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Ints, Ints]:
     """Publicly known bounds of a record's value in each attribute."""
     d = len(records.names)
     low = np.where(records.units.min(axis=0) >= 0, 0, -UNBOUNDED)
@@ -330,10 +330,10 @@ def _bounds(
     return low, high
 
 
-def _times(bound: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _times(bound: Ints, sizes: Ints) -> Ints:
     """Bounds of sums, shape (c, d); what is unbounded stays so."""
     open_end = np.abs(bound) >= UNBOUNDED
-    finite: NDArray[np.int64] = np.where(open_end, 0, bound)[None, :] * sizes[:, None]
+    finite: Ints = np.where(open_end, 0, bound)[None, :] * sizes[:, None]
     # A bound beyond what cells may hold does not bind.
     beyond = open_end[None, :] | (np.abs(finite.astype(np.float64)) > 2.0**53)
     return np.where(beyond, np.sign(bound)[None, :] * UNBOUNDED, finite)
@@ -342,7 +342,7 @@ def _times(bound: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int
 def _padded(people: Contributors, n: int) -> Contributors:
     """Contributors of all cells; those beyond clusters by attributes have none."""
 
-    def grown(array: NDArray[np.int64], fill: int) -> NDArray[np.int64]:
+    def grown(array: Ints, fill: int) -> Ints:
         rest = np.full((n - len(array), *array.shape[1:]), fill, np.int64)
         return np.concatenate([array, rest])
 

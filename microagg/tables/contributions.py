@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.calls import check_choice
 from csp.errors import InputError, argument
 from csp.tables.contributors import Contributors
 from microagg.partitions.partition import cluster_sums
+from microagg.records import Ints
 
 __all__ = ["NEGATIVE", "contributions", "largest", "sides_of_units"]
 
@@ -23,9 +23,7 @@ NEGATIVE = {
 """How the rules read attributes with negative values."""
 
 
-def sides_of_units(
-    units: NDArray[np.int64], names: Sequence[str], negative: str
-) -> tuple[NDArray[np.int64], ...]:
+def sides_of_units(units: Ints, names: Sequence[str], negative: str) -> tuple[Ints, ...]:
     """Contributions as the rules shall see them, never negative.
 
     Parameters
@@ -65,12 +63,7 @@ def sides_of_units(
 
 
 def contributions(
-    units: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    names: Sequence[str],
-    *,
-    negative: str,
-    top: int,
+    units: Ints, labels: Ints, names: Sequence[str], *, negative: str, top: int
 ) -> Contributors:
     """Contributors of the cells, in C order of clusters by attributes.
 
@@ -114,9 +107,7 @@ def contributions(
     return found
 
 
-def largest(
-    units: NDArray[np.int64], labels: NDArray[np.int64], top: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def largest(units: Ints, labels: Ints, top: int) -> tuple[Ints, Ints]:
     """Largest contributions of each cell and their records, shapes (c * d, top).
 
     Equal ones are in the order of their records; 0 and -1 where a cluster has fewer records.

@@ -18,6 +18,7 @@ from csp.errors import InputError, argument
 from csp.exact import exact
 from csp.rules import PQ, Dominance, MinFrequency, PPercent, Rule
 from csp.rules.base import AnyOf, as_rule
+from microagg.records import Bools, Ints
 
 __all__ = ["Form", "Forms", "forms_of", "largest_read"]
 
@@ -37,7 +38,7 @@ class Form:
     weights: tuple[int, ...]
     unit: int
 
-    def sensitive(self, top: NDArray[Any], total: NDArray[Any]) -> NDArray[np.bool_]:
+    def sensitive(self, top: NDArray[Any], total: NDArray[Any]) -> Bools:
         """Whether cells are sensitive; top (..., m) descending, total (...)."""
         m = min(len(self.weights), top.shape[-1])
         strong = top[..., :m] @ np.array(self.weights[:m], dtype=top.dtype)
@@ -82,14 +83,14 @@ class Forms:
         """How many of the largest contributions the forms read."""
         return max((len(form.weights) for form in self.forms), default=1)
 
-    def sensitive(self, top: NDArray[Any], total: NDArray[Any]) -> NDArray[np.bool_]:
+    def sensitive(self, top: NDArray[Any], total: NDArray[Any]) -> Bools:
         """Whether cells are sensitive to some form; top (..., m) descending, total (...)."""
         found = np.zeros(np.shape(total), dtype=bool)
         for form in self.forms:
             found |= form.sensitive(top, total)
         return found
 
-    def check_range(self, contributions: NDArray[np.int64]) -> None:
+    def check_range(self, contributions: Ints) -> None:
         """Refuse contributions whose comparison could overflow 64 bits.
 
         Raises

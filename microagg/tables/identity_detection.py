@@ -8,11 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import Number, exact
-from microagg.records import Records, read_records
+from microagg.records import Ints, Records, read_records
 from microagg.tables.identities import Identity, stated_identities
 
 __all__ = ["as_identities", "detect_identities"]
@@ -150,7 +149,7 @@ def _few(records: Records) -> Records:
     return Records(records.names, tuple(np.array(c, dtype=object) for c in scaled), records.scale)
 
 
-def _samples(records: Records) -> Iterator[NDArray[np.int64]]:
+def _samples(records: Records) -> Iterator[Ints]:
     """Yield records to try: at random, but the same in every run."""
     d = len(records.names)
     random = np.random.default_rng(20231125)
@@ -162,7 +161,7 @@ def _samples(records: Records) -> Iterator[NDArray[np.int64]]:
             return
 
 
-def _kernel(records: Records, sample: NDArray[np.int64]) -> list[Identity]:
+def _kernel(records: Records, sample: Ints) -> list[Identity]:
     """Identities that a sample obeys exactly, with small coefficients."""
     from flint import fmpz_mat
 
@@ -177,7 +176,7 @@ def _kernel(records: Records, sample: NDArray[np.int64]) -> list[Identity]:
     return [found for v in vectors if (found := _identity(v, records.names)) is not None]
 
 
-def _short(records: Records, sample: NDArray[np.int64]) -> list[Identity]:
+def _short(records: Records, sample: Ints) -> list[Identity]:
     """Find combinations of attributes that nearly vanish, or nearly are constant, on a sample."""
     from flint import fmpz_mat
 

@@ -16,7 +16,7 @@ from csp.rules import Dominance
 from csp.rules.base import AnyOf, as_rule
 from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Records
+from microagg.records import Bools, Ints, Records
 from microagg.tables.contributions import NEGATIVE, contributions, largest
 from microagg.tables.forms import forms_of, largest_read
 
@@ -244,7 +244,7 @@ def _table(records: Records, partition: Partition, negative: str, top: int) -> T
     )
 
 
-def _raw(units: NDArray[np.int64], labels: NDArray[np.int64], rule: Rule) -> NDArray[np.bool_]:
+def _raw(units: Ints, labels: Ints, rule: Rule) -> Bools:
     """Sensitive cells by the formulas of the paper as they stand, whatever the signs.
 
     Values are ordered by size with their sign. Equation (1) is a quotient: with a negative total

@@ -475,8 +475,8 @@ def test_function_that_is_not_monotone_is_refused():
         ({"f": Monotone(gap, (1,))}, "directions"),
         ({"f": lambda rows: rows[:, 0] * 2.0**54}, "beyond"),
         ({"f": ["1e-20", "1e20", 1]}, "digits"),
-        ({"method": "magic"}, "method must be"),
-        ({"domain": "wide"}, "domain must be"),
+        ({"method": "magic"}, "is not one of best, aggranon"),
+        ({"domain": "wide"}, "is not one of common, attribute"),
     ],
 )
 def test_wrong_input(arguments, says):
