@@ -118,17 +118,10 @@ def pairs(d: int, c: int) -> Bools:
 def standard_rows(values: Floats, names: Sequence[str], which: str) -> Floats:
     """Attributes with mean 0 and length 1, one a row, shape (d, n).
 
-    Parameters
-    ----------
-    values : (n, d) float64
-    names : sequence of str
-    which : str
-        Which file they are of, for the message.
-
     Raises
     ------
     InputError
-        If an attribute is constant (named).
+        If an attribute is constant in that file (named).
     """
     flat = values.min(axis=0) == values.max(axis=0)
     if flat.any():

@@ -11,7 +11,7 @@ were joined, nothing is betrayed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -57,13 +57,7 @@ class Grouping:
 
     @classmethod
     def of(cls, k: int, groups: str, gamma: float, l: Any, t: Any) -> Grouping:  # noqa: E741
-        """Check what a caller asks for.
-
-        Raises
-        ------
-        InputError
-            If a word is unknown, l is not a whole number from 1 on, or t is not from 0 to 1.
-        """
+        """Check what a caller asks for: words, l from 1 on, t from 0 to 1."""
         check_choice("groups", groups, GROUPS)
         most = None if t is None else exact(t)
         if most is not None and not 0 <= most <= 1:
@@ -97,26 +91,12 @@ class Grouping:
         labels[random.permutation(n)] = np.minimum(np.arange(n) // self.k, n // self.k - 1)
         return labels
 
-    def widened(
-        self, labels: Ints, points: Floats, values: Sequence[Floats], names: Sequence[str]
-    ) -> Ints:
+    def widened(self, labels: Ints, points: Floats, values: Mapping[str, Floats]) -> Ints:
         """Join each group that is not diverse or close to the nearest, until all are.
 
-        Parameters
-        ----------
-        labels : (n,) int64
-            Groups so far, numbered 0, 1, ... without gaps.
-        points : (n, d) float64
-            What distances are taken of: from mean to mean, the lowest number first among equals.
-        values : sequence of (n,) float64
-            The confidential attributes that are permuted within these groups.
-        names : sequence of str
-            Their names.
-
-        Returns
-        -------
-        (n,) int64
-            The same array if nothing had to be joined.
+        Distances are taken of the points, from mean to mean, the lowest number first among equals;
+        `values` are the attributes that are permuted within the groups. The same labels are
+        returned if nothing had to be joined.
 
         Raises
         ------
@@ -125,9 +105,9 @@ class Grouping:
         """
         if not self.looks_at_values:
             return labels
-        codes = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in values]
+        codes = [np.unique(column, return_inverse=True)[1].ravel() for column in values.values()]
         everyone = np.zeros(len(labels), np.int64)
-        for code, name in zip(codes, names, strict=True):
+        for code, name in zip(codes, values, strict=True):
             if self._fails(everyone, [code]).any():
                 found = int(code.max()) + 1
                 msg = (

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
 from csp.tables.columns import text_codes
 from microagg.records import Ints
 
@@ -133,26 +132,7 @@ class Linkages:
 def group_linkage(
     labels: NDArray[Any], values: NDArray[Any], name: str = "", *, proved: bool = True
 ) -> Linkage:
-    """Linkage of one attribute that is permuted uniformly within groups.
-
-    Parameters
-    ----------
-    labels : (n,) int
-        Group of each record.
-    values : (n,) array
-        The attribute, in the original file or in the masked one: groups have the same values.
-    name : str
-    proved : bool
-
-    Raises
-    ------
-    InputError
-        If there are no records, or not one value for each.
-    """
-    labels, values = np.asarray(labels), np.asarray(values)
-    if labels.ndim != 1 or labels.shape != values.shape or not len(labels):
-        msg = f"one value for each record is needed; got {values.shape} for {labels.shape}"
-        raise InputError(msg)
+    """Linkage of one attribute, original or masked, that is permuted uniformly within groups."""
     group = np.unique(labels, return_inverse=True)[1]
     sizes = np.bincount(group)
     codes = value_codes(values)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -67,19 +67,26 @@ class Move:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Original:
-    """Scaled points of the original file, and the groups made of them, kept for further runs.
+    """The original file, and the groups made of it, kept for further runs.
 
     Attributes
     ----------
     points : (n, d) float64
+        All attributes, scaled. Scaling and swapping commute: neither means nor spreads move.
+    names : tuple of str
+    quasi, confidential : sequence of int
+        Columns of the points; confidential attributes are swapped in the order given.
     grouping : Grouping
     known : dict
         Labels by the attributes that they were made of.
     """
 
     points: Floats
+    names: tuple[str, ...]
+    quasi: Sequence[int]
+    confidential: Sequence[int]
     grouping: Grouping
-    known: dict[tuple[int, ...], Ints]
+    known: dict[tuple[int, ...], Ints] = field(default_factory=dict)
 
     def labels(self, by: tuple[int, ...], random: np.random.Generator) -> Ints:
         """Return the groups that are made of some attributes, or by chance."""
@@ -88,6 +95,11 @@ class Original:
         if by not in self.known:
             self.known[by] = self.grouping.labels(self.points[:, list(by)], random)
         return self.known[by]
+
+    def widened(self, points: Floats, labels: Ints, by: Sequence[int], swap: Sequence[int]) -> Ints:
+        """Join groups until what is swapped in them is as diverse as was asked for."""
+        values = {self.names[j]: points[:, j] for j in swap}
+        return self.grouping.widened(labels, points[:, list(by)], values)
 
 
 def checked_seed(seed: int | None) -> int:
@@ -107,30 +119,14 @@ def checked_seed(seed: int | None) -> int:
 
 
 def stream(seed: int, place: int) -> np.random.Generator:
-    """Return the generator of one permutation of a run.
-
-    Parameters
-    ----------
-    seed : int
-        Of the run.
-    place : int
-        Of the attribute among the confidential ones, from 0.
-    """
+    """Return the generator of the permutation of one place among the confidential attributes."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(place,))))
 
 
 def permuted(labels: Ints, generator: np.random.Generator) -> Ints:
     """Draw a permutation of each group, uniform over all of them and independent of the others.
 
-    Parameters
-    ----------
-    labels : (n,) int64
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    (n,) int64
-        Record whose value each record is given.
+    Each record is given the value of the record that is named in its place.
 
     Notes
     -----
@@ -144,49 +140,21 @@ def permuted(labels: Ints, generator: np.random.Generator) -> Ints:
     return source
 
 
-def joint_move(
-    original: Original, quasi: Sequence[int], confidential: Sequence[int], seed: int,
-    names: Sequence[str] = (),
-) -> Move:  # fmt: skip
+def joint_move(original: Original, seed: int) -> Move:
     """One permutation for all confidential attributes, within groups of the quasi-identifiers."""
     random = stream(seed, 0)
-    by = tuple(quasi)
+    by = tuple(original.quasi)
     found = original.labels(by, random)
-    labels = _widened(original, original.points, found, by, confidential, names)
+    labels = original.widened(original.points, found, by, original.confidential)
     unswapped = () if original.grouping.groups == "random" else by
     return Move(labels, permuted(labels, random), by, unswapped, labels is not found)
 
 
-def _widened(
-    original: Original, points: Floats, labels: Ints,
-    by: Sequence[int], swapped: Sequence[int], names: Sequence[str],
-) -> Ints:  # fmt: skip
-    """Join groups until what is swapped in them is as diverse as was asked for."""
-    if not original.grouping.looks_at_values:
-        return labels
-    said = [names[j] if names else str(j) for j in swapped]
-    values = [points[:, j] for j in swapped]
-    return original.grouping.widened(labels, points[:, list(by)], values, said)
-
-
-def informed_moves(
-    original: Original, quasi: Sequence[int], confidential: Sequence[int], order: str, seed: int,
-    names: Sequence[str] = (),
-) -> list[Move]:  # fmt: skip
+def informed_moves(original: Original, order: str, seed: int) -> list[Move]:
     """One permutation for each confidential attribute, against those who know all the others.
 
-    Parameters
-    ----------
-    original : Original
-        Points of all attributes. Scaling and swapping commute: neither means nor spreads move.
-    quasi, confidential : sequence of int
-        Columns of the points; confidential attributes are swapped in the order given.
-    order : str
-        One of `ORDERS`. A first attribute that has nothing to be grouped by has the groups of
-        its individual ranking.
-    seed : int
-    names : sequence of str
-        Of all columns of the points, for errors.
+    The order is one of `ORDERS`. A first attribute that has nothing to be grouped by has the groups
+    of its individual ranking.
 
     Raises
     ------
@@ -195,6 +163,7 @@ def informed_moves(
         was asked for in the whole file.
     """
     check_choice("order", order, ORDERS)
+    quasi, confidential = original.quasi, original.confidential
     if len(quasi) + len(confidential) < 2:
         msg = "groups are made of the other attributes, and there are none; give one, or ir_swap"
         raise InputError(msg)
@@ -204,42 +173,30 @@ def informed_moves(
     for place, j in enumerate(confidential):
         random = stream(seed, place)
         before = confidential[:place] if order == "forward" else confidential
-        by = tuple(sorted({*quasi, *before} - {j}))
-        by_itself = not by
-        by = by or (j,)
-        if by_chance:
-            found = original.labels(by, random)
-        elif by_itself:
+        others = tuple(sorted({*quasi, *before} - {j}))
+        by = others or (j,)
+        if not (others or by_chance):
             found = shuffled_ranking(now[:, j], original.grouping.k, "mdav", random)
-        elif order == "simultaneous" or place == 0:
+        elif by_chance or order == "simultaneous" or place == 0:
             found = original.labels(by, random)
         else:
             found = original.grouping.labels(now[:, list(by)], random)
-        labels = _widened(original, now, found, by, (j,), names)
+        labels = original.widened(now, found, by, (j,))
         swapped = () if order == "simultaneous" else (j, *confidential[:place])
         unswapped = () if by_chance else tuple(sorted({*by} - {j, *swapped}))
-        joined = labels is not found
-        moves.append(Move(labels, permuted(labels, random), by, unswapped, joined))
+        moves.append(Move(labels, permuted(labels, random), by, unswapped, labels is not found))
         if order != "simultaneous":
             now[:, j] = now[moves[-1].source, j]
     return moves
 
 
-def ranking_moves(points: Floats, k: int, groups: str, seed: int) -> list[Move]:
-    """One permutation for each attribute, within groups of its individual ranking.
-
-    Parameters
-    ----------
-    points : (n, d) float64
-        The confidential attributes alone.
-    k : int
-    groups : {"mdav", "optimal"}
-        See `microagg.partitions.univariate.ranking_labels`.
-    seed : int
-    """
+def ranking_moves(
+    points: Floats, confidential: Sequence[int], k: int, groups: str, seed: int
+) -> list[Move]:
+    """One permutation for each confidential attribute, within groups of its individual ranking."""
     moves = []
-    for j in range(points.shape[1]):
-        random = stream(seed, j)
+    for place, j in enumerate(confidential):
+        random = stream(seed, place)
         labels = shuffled_ranking(points[:, j], k, groups, random)
         moves.append(Move(labels, permuted(labels, random), (j,)))
     return moves

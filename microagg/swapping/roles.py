@@ -47,14 +47,9 @@ class Roles:
         quasi: Sequence[str] | None = None,
         confidential: Sequence[str] | None = (),
     ) -> Roles:
-        """Read a file.
+        """Read a file; None takes all names that are not of the other kind.
 
-        Parameters
-        ----------
-        data : data
-            As `read_records` takes it; columns without a part may hold anything.
-        quasi, confidential : sequence of str, optional
-            Names of attributes; None takes all that are not of the other kind.
+        Columns without a part may hold anything.
 
         Raises
         ------
