@@ -117,6 +117,11 @@ class Records:
         columns = tuple(self.columns[j] for j in places)
         return Records(chosen, columns, self.decimals, self.library)
 
+    def at(self, rows: Ints) -> Records:
+        """Return some of the records, with the decimal places of all."""
+        columns = tuple(column[rows] for column in self.columns)
+        return Records(self.names, columns, self.scale, self.library)
+
 
 def read_records(
     data: Any, attributes: Sequence[str] | None = None, *, decimals: int | None = None

@@ -13,7 +13,7 @@ from csp.clock import Clock
 from csp.errors import InputError, Unprotectable, argument
 from csp.exact import Number
 from csp.rules import Rule
-from csp.rules.base import AnyOf, as_rule
+from csp.rules.base import as_rule
 from microagg.compliance.result import Asked, Compliant, certified
 from microagg.compliance.search import (
     Interrupted,
@@ -30,7 +30,7 @@ from microagg.records import Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.clusters import cluster_table
 from microagg.tables.contributions import sides_of_units
-from microagg.tables.forms import Forms, forms_of, largest_read
+from microagg.tables.forms import Forms, forms_of, largest_read, strictest
 from microagg.tables.risk import disclosure
 from microagg.variety import Variety, fewest_values, other_attributes, read_varieties
 
@@ -221,10 +221,6 @@ def _method(name: str) -> str:
     return argument("method", name, option=f"--comply {name}")
 
 
-def _k(least: int) -> str:
-    return argument("k", least, option=f"-k {least}")
-
-
 def _check_most(most: int | None, k: int, n: int) -> None:
     """Refuse a cap below k, or one that n records cannot be cut by."""
     if most is None:
@@ -263,17 +259,14 @@ def _check_start(
 
 def _check_passable(rule: Rule, k: int) -> None:
     """Refuse rules that no cluster of k records passes; those of the user's own may do anything."""
-    for part in rule.rules if isinstance(rule, AnyOf) else (rule,):
-        try:
-            least = forms_of(part).least
-        except InputError:
-            continue
-        if least > k:
-            msg = (
-                f"no cluster of {k} records passes {part}: it takes at least {least}, even if "
-                f"their values are equal; give {_k(least)} or more, or a milder rule"
-            )
-            raise InputError(msg)
+    least, part = strictest(rule)
+    if least > k:
+        msg = (
+            f"no cluster of {k} records passes {part}: it takes at least {least}, even if their "
+            f"values are equal; give {argument('k', least, option=f'-k {least}')} or more, or a "
+            "milder rule"
+        )
+        raise InputError(msg)
 
 
 def _mdav(records: Records, bare: Task) -> Partition:
@@ -326,9 +319,7 @@ def _drop(
             f"records would be dropped; use {_method('merge')}, or a larger k"
         )
         raise Unprotectable(msg)
-    kept = Records(
-        records.names, tuple(c[rows] for c in records.columns), records.scale, records.library
-    )
+    kept = records.at(rows)
     made = Partition.of(kept, renumbered(labels[rows]), task.k, "drop")
     varieties = tuple(replace(variety, codes=variety.codes[rows]) for variety in asked.varieties)
     asked = replace(asked, varieties=varieties)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from csp.exact import UNBOUNDED, Number, exact, number_text
 from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Bools, Ints, Records
+from microagg.tables.bounds import known_bounds
 from microagg.tables.contributions import largest
 
 __all__ = ["Insiders", "insiders"]
@@ -257,28 +257,16 @@ def _ends(left: Ints, sizes: Ints, least: Ints, most: Ints) -> tuple[Ints, Ints]
 def _bounds(
     records: Records, given: Mapping[str, tuple[Number | None, Number | None]]
 ) -> tuple[Ints, Ints]:
-    """Known least and largest values in units."""
-    d = len(records.names)
-    least, most = np.zeros(d, np.int64), np.full(d, UNBOUNDED, np.int64)
-    unknown = [name for name in given if name not in records.names]
-    if unknown:
-        msg = f"bounds: no attribute {unknown[0]!r}; there are {', '.join(records.names)}"
-        raise InputError(msg)
-    unit = 10**records.scale
-    for j, name in enumerate(records.names):
-        low, high = given.get(name, (0, None))
-        column = records.units[:, j]
-        if low is None:
+    """Known bounds in units; without a lower one, nothing follows from a sum."""
+    least, most = known_bounds(records, given)
+    for j in np.flatnonzero(least <= -UNBOUNDED):
+        name, below = records.names[j], records.units[:, j] < 0
+        if name in given:
             msg = f"bounds of {name!r}: without a lower bound nothing follows from a sum; give one"
             raise InputError(msg)
-        least[j] = int(-(-exact(low) * unit // 1))
-        most[j] = UNBOUNDED if high is None else int(Fraction(exact(high) * unit) // 1)
-        wrong = (column < least[j]) | (column > most[j])
-        if wrong.any():
-            what = "lies outside the bounds given" if name in given else "is negative"
-            msg = (
-                f"row {int(np.argmax(wrong)) + 1}, attribute {name!r}: the value {what} "
-                f"({int(wrong.sum())} such rows); give bounds that hold for every record"
-            )
-            raise InputError(msg)
+        msg = (
+            f"row {int(np.argmax(below)) + 1}, attribute {name!r}: the value is negative "
+            f"({int(below.sum())} such rows); give bounds that hold for every record"
+        )
+        raise InputError(msg)
     return least, most

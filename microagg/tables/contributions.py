@@ -24,19 +24,9 @@ NEGATIVE = {
 
 
 def sides_of_units(units: Ints, names: Sequence[str], negative: str) -> tuple[Ints, ...]:
-    """Contributions as the rules shall see them, never negative.
+    """Contributions as the rules shall see them, never negative, shape (n, d).
 
-    Parameters
-    ----------
-    units : (n, d) int64
-    names : sequence of str
-    negative : str
-        One of `NEGATIVE`.
-
-    Returns
-    -------
-    tuple of (n, d) int64
-        Two for "split" (positive parts, negative parts without their sign), otherwise one.
+    Two arrays for "split" (positive parts, negative parts without their sign), otherwise one.
 
     Raises
     ------
@@ -65,25 +55,9 @@ def sides_of_units(units: Ints, names: Sequence[str], negative: str) -> tuple[In
 def contributions(
     units: Ints, labels: Ints, names: Sequence[str], *, negative: str, top: int
 ) -> Contributors:
-    """Contributors of the cells, in C order of clusters by attributes.
+    """Contributors of the cells, in C order of clusters by attributes, the largest `top` by name.
 
-    Parameters
-    ----------
-    units : (n, d) int64
-        Records.
-    labels : (n,) int64
-        Cluster of each record.
-    names : sequence of str
-        Attributes, for messages.
-    negative : str
-        One of `NEGATIVE`.
-    top : int
-        How many of the largest are kept.
-
-    Returns
-    -------
-    Contributors
-        Every record of a cluster counts, also with 0; the identifiers are the record numbers.
+    Every record of a cluster counts, also with 0; the identifiers are the record numbers.
 
     Raises
     ------

@@ -7,6 +7,7 @@ under a rule asks this of millions of groups, so it is asked in whole numbers wi
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,10 +18,10 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import exact
 from csp.rules import PQ, Dominance, MinFrequency, PPercent, Rule
-from csp.rules.base import AnyOf, as_rule
+from csp.rules.base import as_rule, parts_of
 from microagg.records import Bools, Ints
 
-__all__ = ["Form", "Forms", "forms_of", "largest_read"]
+__all__ = ["Form", "Forms", "forms_of", "largest_read", "strictest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +115,14 @@ class Forms:
 def forms_of(rule: Rule | str) -> Forms:
     """Write a rule as forms.
 
-    Parameters
-    ----------
-    rule : Rule or str
-        Dominance, PPercent, PQ and MinFrequency, or several of them.
-
     Raises
     ------
     InputError
-        For any other rule.
+        For a rule other than dominance, p%, pq and minimum frequency, or several of them.
     """
     whole = as_rule(rule)
     forms, frequency = [], 1
-    for part in whole.rules if isinstance(whole, AnyOf) else (whole,):
+    for part in parts_of(whole):
         if isinstance(part, MinFrequency):
             frequency = max(frequency, int(part.n))
             continue
@@ -151,8 +147,7 @@ def forms_of(rule: Rule | str) -> Forms:
 def largest_read(rule: Rule | str) -> int:
     """How many of the largest contributions a rule reads; five for a rule of the user's own."""
     found = 1
-    whole = as_rule(rule)
-    for part in whole.rules if isinstance(whole, AnyOf) else (whole,):
+    for part in parts_of(rule):
         if isinstance(part, Dominance):
             found = max(found, int(part.n))
         elif isinstance(part, PPercent | PQ):
@@ -160,6 +155,18 @@ def largest_read(rule: Rule | str) -> int:
         elif not isinstance(part, MinFrequency):
             found = max(found, 5)
     return found
+
+
+def strictest(rule: Rule) -> tuple[int, Rule]:
+    """Least records with which a cell that is not empty can pass, and the part that asks for them.
+
+    A rule of the user's own may do anything.
+    """
+    least = 1, rule
+    for part in parts_of(rule):
+        with suppress(InputError):
+            least = max(least, (forms_of(part).least, part), key=lambda found: found[0])
+    return least
 
 
 def _form(first: Fraction, other: Fraction, others: int) -> Form:

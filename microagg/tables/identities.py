@@ -100,7 +100,11 @@ class Identity:
 def stated_identities(
     given: Sequence[str | Identity], records: Records, share: Number | None = None
 ) -> tuple[Identity, ...]:
-    """Identities that a caller states, checked against the records; see `as_identities`."""
+    """Identities that a caller states, as equations or as they are, checked against the records.
+
+    `share` is the least share of the records that must obey them, see `Identity.share`; all of them
+    by default.
+    """
     least = Fraction(1) if share is None else exact(share)
     found = tuple(_parse(g, records.names) if isinstance(g, str) else g for g in given)
     for identity in found:

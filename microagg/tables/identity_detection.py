@@ -77,7 +77,8 @@ def detect_identities(
         raise InputError(msg)
     kept: dict[Identity, float] = {}
     tried: set[Identity] = set()
-    few = _few(records)
+    evenly = np.linspace(0, records.n - 1, min(FEW, records.n)).astype(np.int64)
+    few = records.at(np.unique(evenly))
     for sample in _samples(records):
         for identity in (*_kernel(records, sample), *_short(records, sample)):
             if identity in tried:
@@ -97,16 +98,9 @@ def detect_identities(
 def as_identities(
     given: Any, records: Records, share: Number | None = None
 ) -> tuple[Identity, ...]:
-    """Identities of a caller: detected, given, or none.
+    """Identities of a caller: detected, given (see `stated_identities`), or none.
 
-    Parameters
-    ----------
-    given : "detect", None, or sequence of str or Identity
-        Text is an equation such as ``"PTOTVAL = PEARNVAL + POTHVAL"``.
-    records : Records
-    share : Number, optional
-        Least share of the records that must obey an identity, see `Identity.share`. By default 1
-        for identities that are given and 0.95 for those to be detected.
+    The least share of the records that must obey one is 0.95 by default for those to be detected.
 
     Raises
     ------
@@ -139,14 +133,6 @@ def _promising(identity: Identity, few: Records, least: float) -> bool:
 def _rounds(identity: Identity) -> bool:
     """Whether rounding can be what keeps records from obeying it: its coefficients are small."""
     return max(abs(c) for _, c in identity.terms) <= SMALL
-
-
-def _few(records: Records) -> Records:
-    """Return some records, evenly from the whole file."""
-    places = np.unique(np.linspace(0, records.n - 1, min(FEW, records.n)).astype(np.int64))
-    columns = tuple(np.ascontiguousarray(column[places]) for column in records.units.T)
-    scaled = [[_decimal(int(v), records.scale) for v in column] for column in columns]
-    return Records(records.names, tuple(np.array(c, dtype=object) for c in scaled), records.scale)
 
 
 def _samples(records: Records) -> Iterator[Ints]:
@@ -199,12 +185,6 @@ def _short(records: Records, sample: Ints) -> list[Identity]:
             if identity is not None:
                 found.append(identity)
     return found
-
-
-def _decimal(units: int, scale: int) -> Any:
-    from decimal import Decimal
-
-    return Decimal(units).scaleb(-scale)
 
 
 def _identity(vector: Sequence[int], names: Sequence[str]) -> Identity | None:

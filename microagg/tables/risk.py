@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact
 from csp.rules import Dominance
-from csp.rules.base import AnyOf, as_rule
+from csp.rules.base import as_rule, parts_of
 from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Bools, Ints, Records
 from microagg.tables.contributions import NEGATIVE, contributions, largest
-from microagg.tables.forms import forms_of, largest_read
+from microagg.tables.forms import forms_of, largest_read, strictest
 
 if TYPE_CHECKING:
     from csp.rules import Rule
@@ -168,9 +169,7 @@ def disclosures(
 ) -> tuple[Disclosure, ...]:
     """Judge one partition by several rules, each apart; see `disclosure`."""
     records = records_of(X, partition, decimals)
-    if negative != "raw" and negative not in NEGATIVE:
-        msg = f"negative {negative!r} is not one of {', '.join(NEGATIVE)} or raw"
-        raise InputError(msg)
+    check_choice("negative", negative, (*NEGATIVE, "raw"))
     wholes = [as_rule(rule) for rule in rules]
     if negative == "raw":
         masks = [_raw(records.units, partition.labels, rule) for rule in wholes]
@@ -182,7 +181,7 @@ def disclosures(
     return tuple(
         Disclosure(
             mask.reshape(shape), records.names, str(rule), partition.k,
-            _vacuous(rule, partition.k), partition.library,
+            strictest(rule)[0] > partition.k, partition.library,
         )
         for mask, rule in zip(masks, wholes, strict=True)
     )  # fmt: skip
@@ -208,17 +207,6 @@ def corresponding_p(r: Number) -> Fraction:
         msg = f"r must be above 0 and at most 1, not {r!r}"
         raise InputError(msg)
     return (1 - share) / share
-
-
-def _vacuous(rule: Rule, k: int) -> bool:
-    """Whether some part of the rule lets no cluster of k pass; one of the user's own may."""
-    for part in rule.rules if isinstance(rule, AnyOf) else (rule,):
-        try:
-            if forms_of(part).least > k:
-                return True
-        except InputError:
-            continue
-    return False
 
 
 def _table(records: Records, partition: Partition, negative: str, top: int) -> Table:
@@ -253,7 +241,7 @@ def _raw(units: Ints, labels: Ints, rule: Rule) -> Bools:
     counts = np.repeat(np.bincount(labels), units.shape[1])
     total = cluster_sums(units, labels).ravel()
     found = np.zeros(len(total), dtype=bool)
-    for part in rule.rules if isinstance(rule, AnyOf) else (rule,):
+    for part in parts_of(rule):
         forms = forms_of(part)
         forms.check_range(units)
         found |= counts < forms.frequency
