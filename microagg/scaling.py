@@ -23,13 +23,7 @@ OR_KEEP = f"leave it out, or keep it with {argument('constant', 'keep')}"
 
 
 def refuse_constant(records: Records, why: str, mend: str) -> None:
-    """Refuse attributes that have one value only: say why, and what to do about it.
-
-    Raises
-    ------
-    InputError
-        Naming the first.
-    """
+    """Refuse attributes of one value: name the first, say why, and what to do about it."""
     if records.constant.any():
         name = records.names[int(np.argmax(records.constant))]
         msg = f"attribute {name!r} is constant ({int(records.constant.sum())} such), {why}; {mend}"

@@ -18,16 +18,10 @@ __all__ = ["Variety", "fewest_values", "other_attributes", "read_varieties"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Variety:
-    """A demand for different values.
+    """A demand for different values of an attribute in every group, `least` of them, at least 2.
 
-    Attributes
-    ----------
-    name : str
-        Attribute: a confidential one, or one that names the contributor of each record.
-    least : int
-        Different values that every group must have, at least 2.
-    codes : (n,) int64
-        Value of each record from 1; 0 where it is missing.
+    The attribute is confidential, or names the contributor of each record. Codes, (n,), are the
+    value of each record from 1; 0 where it is missing.
     """
 
     name: str
@@ -46,16 +40,7 @@ def other_attributes(data: Any, diverse: Mapping[str, int]) -> tuple[str, ...]:
 def read_varieties(
     data: Any, diverse: Mapping[str, int], n: int, most: int | None
 ) -> tuple[Variety, ...]:
-    """Read the attributes whose values must differ, of any kind.
-
-    Parameters
-    ----------
-    data : as `read_records` takes it
-    diverse : mapping of str to int
-    n : int
-        Records.
-    most : int, optional
-        Largest size of a group.
+    """Read attributes of any kind whose values must differ in groups of at most `most` records.
 
     Raises
     ------

@@ -184,13 +184,7 @@ def aggregate_anonymise(
 
 
 def _importance(given: Mapping[str, Any] | None, names: Sequence[str]) -> tuple[Fraction, ...]:
-    """Read what attributes cost; empty if they cost the same.
-
-    Raises
-    ------
-    InputError
-        If a name is unknown, a number is negative, or all are 0.
-    """
+    """Read what attributes cost, nothing below 0 and not 0 for all; empty if they cost the same."""
     if not given:
         return ()
     unknown = [name for name in given if name not in names]

@@ -253,13 +253,7 @@ def read_aggregates(
 
 
 def read_tolerance(d: Any) -> Fraction:
-    """Share of its size within which an aggregate is known.
-
-    Raises
-    ------
-    InputError
-        If it is not at least 0 and below 1.
-    """
+    """Share of its size within which an aggregate is known, at least 0 and below 1."""
     share = exact(d)
     if not 0 <= share < 1:
         msg = f"d must be at least 0 and below 1, not {d!r}"

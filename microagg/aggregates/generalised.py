@@ -194,12 +194,7 @@ def width_sums(lower: Ints, upper: Ints) -> tuple[int, ...]:
 class Domains:
     """Smallest and largest value of each attribute, which widths of ranges are measured by.
 
-    Attributes
-    ----------
-    least, most : tuple of int
-    records : int
-    importance : tuple of Fraction
-        Weight of each attribute's ranges; empty for equal weights.
+    An attribute's ranges weigh as much as its importance; equally, if that is empty.
     """
 
     least: tuple[int, ...]

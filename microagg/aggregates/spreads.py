@@ -46,13 +46,7 @@ def range_ends(lower: Ints, upper: Ints) -> tuple[Ints, Ints]:
 
 
 def variance_of(rows: Ints) -> Ints:
-    """Squared number of attributes times their variance: ``d * sum(x**2) - sum(x)**2``.
-
-    Raises
-    ------
-    InputError
-        If that could be beyond 2**61.
-    """
+    """Squared number of attributes times their variance: ``d * sum(x**2) - sum(x)**2``."""
     d = rows.shape[1]
     top = int(np.abs(rows).max(initial=0))
     if top * top * d**3 >= LARGEST:
@@ -62,12 +56,7 @@ def variance_of(rows: Ints) -> Ints:
 
 
 def check_corners(wide: int) -> None:
-    """Refuse more generalised attributes than all corners can be tried of.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse more generalised attributes than all corners can be tried of."""
     if wide > CORNERS:
         msg = (
             f"variances of more than {CORNERS} generalised attributes are not bounded, and these "

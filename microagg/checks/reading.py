@@ -30,16 +30,9 @@ BLANKS = frozenset({"", "na", "nan", "<na>", "nat", "null", "none"})
 class Attribute:
     """One attribute of a published file.
 
-    Attributes
-    ----------
-    name : str
-    codes : (n,) int64
-        Equal for equal values; -1 where the value is missing. For numbers, codes ascend with the
-        values.
-    values : tuple
-        Value of each code: exact numbers (Fraction), or text.
-    numeric : bool
-        Whether every value that is there is a number.
+    Codes, (n,), are equal for equal values and -1 where the value is missing; for numbers they
+    ascend with the values. The value of each code is an exact number (Fraction), or text; an
+    attribute is numeric if every value that is there is a number.
     """
 
     name: str
@@ -180,13 +173,7 @@ def _frozen(name: str, codes: Ints, values: tuple[Any, ...], *, numeric: bool) -
 
 
 def fraction_of(number: Any, what: str) -> Fraction:
-    """Exact number of a threshold.
-
-    Raises
-    ------
-    InputError
-        If it is none.
-    """
+    """Exact number of a threshold, which is not a truth value."""
     if isinstance(number, bool):
         msg = f"{what} must be a number, not {number!r}"
         raise InputError(msg)

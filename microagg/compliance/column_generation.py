@@ -51,12 +51,8 @@ KERNELS = Kernels(
 class Columns:
     """Safe groups and their squared errors.
 
-    Attributes
-    ----------
-    task : Task
-    most : float
-        Groups that cost more are left out: no partition better than one of that error has them,
-        and costs many orders of magnitude apart are more than the solver's tolerances bear.
+    Groups that cost more than `most` are left out: no partition better than one of that error has
+    them, and costs many orders of magnitude apart are more than the solver's tolerances bear.
     """
 
     task: Task

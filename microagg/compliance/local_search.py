@@ -44,17 +44,9 @@ LESS = 1e-9
 class Clusters(NamedTuple):
     """Clusters as linked lists of records, with their sums.
 
-    Attributes
-    ----------
-    points : (n, d) float64
-    labels : (n,) int64
-        Cluster of each record.
-    first : (g,) int64
-        First record of each cluster, -1 if it has none.
-    after, before : (n,) int64
-        Neighbours of each record in its list, -1 at its ends.
-    sums : (g, d) float64
-    sizes : (g,) int64
+    Labels, (n,), are the cluster of each record; `first`, (g,), the first record of each cluster,
+    -1 if it has none; `after` and `before`, (n,), the neighbours of each record in its list, -1 at
+    its ends; sums (g, d) and sizes (g,) those of the clusters.
     """
 
     points: Floats

@@ -63,14 +63,8 @@ SHAKES = 30
 def optimised(task: Task, start: Ints) -> tuple[Ints, float]:
     """Search the best safe partition, from one with clusters of at least k, safe or not.
 
-    The task's clock is kept; without a limit, pricing ends when it is complete.
-
-    Returns
-    -------
-    labels : (n,) int64
-        The best safe partition found.
-    bound : float
-        Information loss in percent that no safe partition falls short of.
+    The task's clock is kept; without a limit, pricing ends when it is complete. The bound beside
+    the labels is the information loss in percent that no safe partition falls short of.
 
     Raises
     ------

@@ -175,12 +175,7 @@ class Compliant(MaskedFile):
 class Asked:
     """What a masked file has to comply with, and how it is made to.
 
-    Attributes
-    ----------
-    varieties : tuple of Variety
-        Different values that each cluster must have.
-    most : int or None
-        Largest size of a cluster.
+    Each cluster must have the different values of all varieties, and at most `most` records.
     """
 
     method: str
@@ -201,18 +196,8 @@ def certified(
     """Return a compliant result, after the rules of tables have judged what it publishes.
 
     The searches judge groups by `Forms`, and suppression its own table; this judges the finished
-    clusters anew, by the rules themselves.
-
-    Parameters
-    ----------
-    records : Records
-        Those that are kept; the partition is of them.
-    start : (float, int)
-        Information loss and sensitive cells before.
-    hidden : (c, d) bool, optional
-        Cells that are not published.
-    **rest
-        Further attributes of `Compliant`.
+    clusters of the records that are kept anew, by the rules themselves. Of the start it is told the
+    information loss and the sensitive cells; `rest` are further attributes of the result.
 
     Raises
     ------

@@ -56,13 +56,7 @@ STEPS = 20_000_000
 
 
 class Interrupted(Exception):
-    """Ctrl-C while a partition was improved; what it had become by then is worth keeping.
-
-    Attributes
-    ----------
-    labels : (n,) int64
-        As safe as the partition that was to be improved.
-    """
+    """Ctrl-C while a partition was improved; the labels that it had by then are as safe."""
 
     def __init__(self, labels: Ints) -> None:
         super().__init__("interrupted")
@@ -81,15 +75,10 @@ class Task:
         Contributions as the rule sees them, never negative; a column is an attribute or, with
         negative="split", one sign of it. The last columns are codes of values, as many as
         `diverse` has entries: from 1, and 0 where the value is missing.
-    forms : Forms
-    k : int
-        Least size of a cluster.
     cap : int or None
-        Largest size of a cluster.
+        Largest size of a cluster; k is the least.
     diverse : tuple of int
         Different codes that a cluster must have in each column of codes; at least 2.
-    clock : Clock
-        When to stop.
     progress : callable or None
         Called with what is done now and the share of it that is done.
     """

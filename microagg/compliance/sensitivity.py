@@ -29,16 +29,9 @@ __all__ = [
 class Demand(NamedTuple):
     """What is asked of every group of records.
 
-    Attributes
-    ----------
-    shares : (n, c) int64
-        Contributions and codes of the records.
-    weights, units : (f, m), (f,) int64
-        Forms of the rule.
-    needs : (c,) int64
-        Different codes that a group must have; 0 for contributions.
-    k, most : int
-        Least and largest size.
+    Shares are the contributions and codes of the records, (n, c); weights (f, m) and units (f,) the
+    forms of the rule; needs, (c,), different codes that a group must have, 0 for contributions; k
+    and `most` the least and largest size.
     """
 
     shares: Ints

@@ -225,18 +225,8 @@ def nearest_records(
 ) -> tuple[tuple[int, ...], ...]:
     """Find the published points at the least distance from each person, exactly.
 
-    Parameters
-    ----------
-    persons : (n, d) float64
-    published : (g, d) float64
-        Distinct points.
-    spread : (d,) float64
-        Positive; differences are divided by it.
-
-    Returns
-    -------
-    tuple of n tuples of int
-        Ascending.
+    Points, (g, d), are distinct, and found in ascending order; differences are divided by the
+    positive spread, (d,).
     """
     from scipy.spatial import cKDTree
 
@@ -275,13 +265,7 @@ def _closest(
 
 
 def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Records:
-    """Read the attributes named of a masked file.
-
-    Raises
-    ------
-    InputError
-        If one is missing, or not published for every record.
-    """
+    """Read the attributes named of a masked file; each must be published for every record."""
     from microagg.compliance.result import Compliant
     from microagg.partitions.partition import Partition
 
@@ -315,13 +299,7 @@ def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Rec
 
 
 def record_rows(rows: ArrayLike | None, persons: int, records: int) -> Ints:
-    """Original row behind each masked record, shape (records,).
-
-    Raises
-    ------
-    InputError
-        If rows are not given and the files differ in length, or do not fit.
-    """
+    """Original row behind each masked record, shape (records,), checked if it is given."""
     if rows is None:
         if persons != records:
             msg = (

@@ -35,11 +35,7 @@ MOST_RECORDS = 2**30
 def whole(values: Floats) -> tuple[list[int], int]:
     """Write finite numbers as integers times the largest power of two that measures them all.
 
-    Returns
-    -------
-    numbers : list of int
-    unit : int
-        Exponent of that power.
+    That power is named by its exponent.
     """
     fractions, exponents = np.frexp(values)
     mantissas = np.ldexp(fractions, 53).astype(np.int64)
@@ -76,16 +72,9 @@ def exact_mean(points: Floats) -> Floats:
 class Sums(NamedTuple):
     """Sums of the columns of some records, for compiled code.
 
-    Attributes
-    ----------
-    base : (d,) int64
-        The lowest digit of column j counts units of 2**(base[j] - 1074).
-    digits : (d, w) int64
-        The highest digit holds the sign.
-    bits : (n, d) int64
-        All records, the bits of their floating-point numbers read as integers.
-    spare : (w,) int64
-        Scratch.
+    The lowest digit of column j counts units of 2**(base[j] - 1074); the highest of the digits, (d,
+    w), holds the sign. Bits, (n, d), are all records, their floating-point numbers read as
+    integers.
     """
 
     base: Any

@@ -40,14 +40,9 @@ LANES = 16
 class Groups(NamedTuple):
     """Equal records as one: they are the same point, and their rows come in order.
 
-    Attributes
-    ----------
-    of : (n,) int64
-        First row of the group of each row; it names the group.
-    head : (n,) int64
-        Where a group begins: its lowest row without a cluster, -1 if there is none.
-    after : (n,) int64
-        The next row of the same group, -1 at its end.
+    Each array is (n,): `of` is the first row of the group of each row, which names the group;
+    `head` where a group begins, its lowest row without a cluster, -1 if there is none; `after` the
+    next row of the same group, -1 at its end.
     """
 
     of: Any

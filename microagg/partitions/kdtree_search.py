@@ -47,23 +47,10 @@ GENTLE, STEEP = 1.25, 8.0
 class Search(NamedTuple):
     """Scratch of a search.
 
-    Attributes
-    ----------
-    stack : (s,) int64
-        Nodes to visit,
-    bound : (s,) float64
-        and what is known of them.
-    lanes, others : (LANES,) float64
-        What is asked of a leaf or of a node's children.
-    opposite : (d,) float64
-    factors : (3,) float64
-        Of the second bound of farthest records.
-    aim : (1,) float64
-        The l of the next search.
-    near : (k,) float64
-        Squared distances of the k nearest, as a heap,
-    rows : (k,) int64
-        and their rows.
+    The stack holds nodes to visit, `bound` what is known of them, lanes and others what is asked of
+    a leaf or of a node's children; opposite, (d,), and factors, (3,), are those of the second bound
+    of farthest records, and `aim` the l of the next search. Near, (k,), holds the squared distances
+    of the k nearest, as a heap, and `rows` their rows.
     """
 
     stack: Any

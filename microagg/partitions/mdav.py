@@ -185,13 +185,7 @@ def _by_tree(points: Floats, k: int, labels: Ints, report: Callable[[int], None]
 
 
 def checked_points(points: Floats) -> Floats:
-    """Points that distances can be taken of, C-contiguous, without negative zeros.
-
-    Raises
-    ------
-    InputError
-        If there are too many records, or a coordinate is not finite or beyond 2**500.
-    """
+    """Return points that distances can be taken of, without negative zeros, or refuse them."""
     found = np.ascontiguousarray(points, dtype=np.float64)
     if len(found) > MOST_RECORDS:
         msg = f"{len(found)} records are more than the {MOST_RECORDS} that sums can hold"
@@ -210,25 +204,13 @@ def checked_points(points: Floats) -> Floats:
 class Drift(NamedTuple):
     """Groups by a bound of their distance from a centre that moves: a heap, the largest on top.
 
-    A record cannot get farther from the centre than it was by more than the centre has moved
-    since. Every group has the key r - C: its distance r when last measured, and the length C of
-    the centre's path until then. With C as it is now, key + C bounds its distance now. Only groups
+    A record cannot get farther from the centre than it was by more than the centre has moved since.
+    Every group has the key r - C: its distance r when last measured, and the length C of the
+    centre's path until then. With C as it is now, key + C bounds its distance now. Only groups
     whose bound reaches the best distance found are measured again, from the top of the heap.
 
-    Attributes
-    ----------
-    keys : (g,) float64
-    names : (g,) int64
-        Groups.
-    size : (1,) int64
-        Entries of the heap; groups without records may be among them.
-    centre : (d,) float64
-        Where the centre is.
-    path : (1,) float64
-        How far it has moved.
-    taken : (g,) int64
-        Scratch: groups measured again, and their keys.
-    fresh : (g,) float64
+    Keys and names, (g,), are those of the `size` entries of the heap; groups without records may be
+    among them. Taken and fresh, (g,), are scratch: groups measured again, and their keys.
     """
 
     keys: Any

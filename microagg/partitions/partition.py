@@ -206,13 +206,7 @@ def in_clusters(labels: Ints) -> tuple[Ints, Ints]:
 
 
 def cluster_sums(units: Ints, labels: Ints) -> Ints:
-    """Exact sums of whole numbers over each cluster, shape (c, d).
-
-    Raises
-    ------
-    InputError
-        If a sum could be beyond 2**62.
-    """
+    """Exact sums of whole numbers over each cluster, shape (c, d); refused where beyond 2**62."""
     if np.abs(units.astype(np.float64)).sum(axis=0).max(initial=0.0) > 2.0**62:
         msg = (
             "the sum of an attribute is beyond 2**62 units; use fewer decimals "

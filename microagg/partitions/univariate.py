@@ -171,11 +171,7 @@ def errors(first: float, total: float, g: int) -> tuple[float, float]:
 def candidates(values: Any, k: int, least: Any, most: Any) -> tuple[Any, Any]:
     """Sizes of the last group of the first i values that may be optimal, by the bounds of costs.
 
-    Returns
-    -------
-    begin : (n + 2,) int64
-        Where the sizes for i begin in the others.
-    sizes : (s,) int64
+    They stand one after another, those for i from its place in the first of both arrays, (n + 2,).
     """
     begin = np.zeros(len(values) + 2, np.int64)
     sizes = [0 for _ in range(0)]

@@ -116,13 +116,7 @@ def pairs(d: int, c: int) -> Bools:
 
 
 def standard_rows(values: Floats, names: Sequence[str], which: str) -> Floats:
-    """Attributes with mean 0 and length 1, one a row, shape (d, n).
-
-    Raises
-    ------
-    InputError
-        If an attribute is constant in that file (named).
-    """
+    """Attributes with mean 0 and length 1, one a row, shape (d, n); constant ones are refused."""
     flat = values.min(axis=0) == values.max(axis=0)
     if flat.any():
         name = names[int(np.argmax(flat))]

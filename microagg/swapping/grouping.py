@@ -35,18 +35,8 @@ GROUPS = {"mdav": "MDAV", "vmdav": "V-MDAV", "random": "random groups"}
 class Grouping:
     """How groups are made.
 
-    Attributes
-    ----------
-    k : int
-        Least size.
-    groups : str
-        One of `GROUPS`.
-    gamma : float
-        Of V-MDAV.
-    l : int, optional
-        Least number of values of each confidential attribute in its groups.
-    t : Fraction, optional
-        Largest distance of a group's values from those of the file.
+    They have at least k records, gamma is that of V-MDAV, and in the end they have at least l
+    values of each confidential attribute, at most t away from those of the file.
     """
 
     k: int

@@ -46,10 +46,8 @@ class Move:
 
     Attributes
     ----------
-    labels : (n,) int64
-        Group of each record.
-    source : (n,) int64
-        Record whose value each record is given; always one of its own group.
+    labels, source : (n,) int64
+        Group of each record, and the record of that group whose value it is given.
     by : tuple of int
         Attributes that the groups were made of, as columns of the points.
     unswapped : tuple of int
@@ -69,16 +67,9 @@ class Move:
 class Original:
     """The original file, and the groups made of it, kept for further runs.
 
-    Attributes
-    ----------
-    points : (n, d) float64
-        All attributes, scaled. Scaling and swapping commute: neither means nor spreads move.
-    names : tuple of str
-    quasi, confidential : sequence of int
-        Columns of the points; confidential attributes are swapped in the order given.
-    grouping : Grouping
-    known : dict
-        Labels by the attributes that they were made of.
+    Points are all attributes, scaled: scaling and swapping commute, as neither means nor spreads
+    move. `quasi` and `confidential` are columns of them; confidential attributes are swapped in the
+    order given. `known` holds labels by the attributes that they were made of.
     """
 
     points: Floats
@@ -103,13 +94,7 @@ class Original:
 
 
 def checked_seed(seed: int | None) -> int:
-    """Return the seed; without one, 128 bits from the operating system.
-
-    Raises
-    ------
-    InputError
-        If it is not a whole number from 0 on.
-    """
+    """Check a seed, a whole number from 0 on; without one, take 128 bits of the system."""
     if seed is None:
         return secrets.randbits(128)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:

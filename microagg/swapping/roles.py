@@ -17,20 +17,9 @@ __all__ = ["Roles"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Roles:
-    """A whole file, and the part its attributes have in masking.
+    """A whole file as the caller gave it, and the part its attributes have in masking.
 
-    Attributes
-    ----------
-    names : tuple of str
-        All columns, in the caller's order.
-    columns : tuple of (n,) arrays
-        As the caller gave them.
-    records : Records
-        The quasi-identifiers, then the confidential attributes, as numbers.
-    quasi : tuple of str
-    confidential : tuple of str
-    library : str
-        Library of the caller's frame, "" if there was none.
+    `records` are the quasi-identifiers, then the confidential attributes, as numbers.
     """
 
     names: tuple[str, ...]

@@ -26,15 +26,7 @@ __all__ = ["Form", "Forms", "forms_of", "largest_read", "strictest"]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Sensitive if ``weights @ top > unit * total``.
-
-    Attributes
-    ----------
-    weights : tuple of int
-        For the largest contributions, in descending order; never rising.
-    unit : int
-        What the total counts for; positive.
-    """
+    """Sensitive if ``weights @ top > unit * total``, where weights never rise."""
 
     weights: tuple[int, ...]
     unit: int
@@ -60,15 +52,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """A rule that clustering can obey: concentration rules and a least number of records.
-
-    Attributes
-    ----------
-    rule : Rule
-    forms : tuple of Form
-    frequency : int
-        Least number of records by a minimum frequency; 1 without such a rule.
-    """
+    """A rule that clustering can obey: concentration rules and a least number of records."""
 
     rule: Rule
     forms: tuple[Form, ...]
@@ -92,13 +76,7 @@ class Forms:
         return found
 
     def check_range(self, contributions: Ints) -> None:
-        """Refuse contributions whose comparison could overflow 64 bits.
-
-        Raises
-        ------
-        InputError
-            If one could.
-        """
+        """Refuse contributions whose comparison could overflow 64 bits."""
         total = float(np.abs(contributions.astype(np.float64)).sum(axis=0).max(initial=0.0))
         factor = max(
             (max(f.unit, *f.weights) * (len(f.weights) + 1) for f in self.forms), default=1
@@ -113,13 +91,7 @@ class Forms:
 
 
 def forms_of(rule: Rule | str) -> Forms:
-    """Write a rule as forms.
-
-    Raises
-    ------
-    InputError
-        For a rule other than dominance, p%, pq and minimum frequency, or several of them.
-    """
+    """Write dominance, p%, pq and minimum frequency, or several, as forms; refuse others."""
     whole = as_rule(rule)
     forms, frequency = [], 1
     for part in parts_of(whole):
