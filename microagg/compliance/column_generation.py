@@ -41,7 +41,7 @@ FIRST_NODES = 500
 
 KERNELS = Kernels(
     "microagg.compliance.pricing",
-    *("offer", "meet", "take_in", "unsafe"),
+    *("empty_group", "offer", "meet", "take_in", "collect", "unsafe"),
     *("distances", "root_bounds", "greedy_group", "cheap_groups"),
     beside=("microagg.compliance.sensitivity",),
 )
@@ -181,10 +181,10 @@ class Pricing:
             spans.append((low, high))
             low = high + 1
         self.spans = np.array(spans, dtype=np.int64)
-        depths = sorted({max(a - 2, 0) for a, _ in spans} | set(range(longest)))
+        depths = sorted({a - 2 for a, _ in spans} | set(range(longest)))
         near = _nearest_sums(points, np.minimum(depths, n - 1))
         where = {depth: i for i, depth in enumerate(depths)}
-        self.near_spans = np.array([near[where[max(a - 2, 0)]] for a, _ in spans])
+        self.near_spans = np.array([near[where[a - 2]] for a, _ in spans])
         self.near = np.array([near[where[i]] for i in range(longest)])
 
     def neighbours(self, columns: Columns) -> None:
@@ -253,7 +253,7 @@ class Pricing:
         """Search groups of one root and size; see `pricing.cheap_groups`."""
         task = self.task
         found: tuple[float, int, bool] = KERNELS.compiled["cheap_groups"](
-            root, t, self.rank, task.points, self.near[: max(t - 1, 1)], prices, task.demand,
+            root, t, self.rank, task.points, self.near[: t - 1], prices, task.demand,
             ceiling, nodes, room,
         )  # fmt: skip
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.compliance.sensitivity import Demand, take_in, unsafe
+from microagg.compliance.sensitivity import Demand, empty_group, take_in, unsafe
 from microagg.records import Floats, Ints
 
 __all__ = ["grow"]
@@ -60,8 +60,7 @@ def take(labels: Ints, state: Ints, distance: Floats, demand: Demand) -> None:
     """Give the nearest records a cluster until it is large enough and safe, or full."""
     free = np.flatnonzero(labels < 0)
     order = free[np.argsort(distance[free], kind="mergesort")]
-    top = np.zeros((demand.shares.shape[1], demand.weights.shape[1]), np.int64)
-    total = np.zeros(demand.shares.shape[1], np.int64)
+    top, total = empty_group(demand)
     size = 0
     for i in order:
         labels[i] = state[1]

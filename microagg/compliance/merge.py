@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.compliance.sensitivity import Demand, absorb, unsafe
+from microagg.compliance.sensitivity import Demand, absorb, empty_group, unsafe
 from microagg.records import Floats, Ints
 
 __all__ = ["join"]
@@ -29,7 +29,7 @@ def join(
     into which each has gone (itself if none).
     """
     groups, d = sums.shape
-    trial_top, trial_total = np.empty_like(top[0]), np.empty_like(total[0])
+    trial_top, trial_total = empty_group(demand)
     stuck = np.zeros(groups, np.bool_)  # too large for every other cluster, and they for it
     step = 0
     while step < steps:

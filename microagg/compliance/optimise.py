@@ -253,7 +253,7 @@ def _whole(task: Task, columns: Columns, labels: Ints) -> tuple[Ints, float | No
     Beside it, what every partition into these groups costs, by the solver; None if it ran out of
     time.
     """
-    found, least = _set_partition(task, columns, np.array(columns.costs))
+    found, least = _set_partition(task, columns)
     if found is None:
         return labels, None
     moved = improved(task, found)
@@ -270,12 +270,12 @@ def _covering(task: Task, columns: Columns) -> tuple[Ints | None, float]:
     singles = Columns(task)
     singles.groups = columns.groups + [np.array([i]) for i in range(len(task.points))]
     singles.costs = [0.0] * len(columns.groups) + [1.0] * len(task.points)
-    found, least = _set_partition(task, singles, np.array(singles.costs))
+    found, least = _set_partition(task, singles)
     whole = found is not None and int(np.bincount(found).min()) >= task.k
     return found if whole else None, 0.0 if least is None else least
 
 
-def _set_partition(task: Task, columns: Columns, costs: Floats) -> tuple[Ints | None, float | None]:
+def _set_partition(task: Task, columns: Columns) -> tuple[Ints | None, float | None]:
     """Cheapest choice of groups that covers every record once, and the solver's bound of its cost.
 
     The bound is None if the solver ran out of time, the partition if it has none.
@@ -289,7 +289,7 @@ def _set_partition(task: Task, columns: Columns, costs: Floats) -> tuple[Ints | 
     places = np.repeat(np.arange(m), [len(group) for group in columns.groups])
     matrix = csr_array((np.ones(len(rows)), (rows, places)), shape=(n, m))
     model = Model().load(
-        cost=costs, lower=np.zeros(m), upper=np.ones(m), rows=matrix,
+        cost=np.array(columns.costs), lower=np.zeros(m), upper=np.ones(m), rows=matrix,
         row_lower=np.ones(n), row_upper=np.ones(n), integer=True,
     )  # fmt: skip
     left = max(task.clock.left, LEAST_SECONDS)

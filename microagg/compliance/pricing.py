@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.compliance.sensitivity import Demand, take_in, unsafe
+from microagg.compliance.sensitivity import Demand, collect, empty_group, take_in, unsafe
 from microagg.records import Floats, Ints
 
 __all__ = ["cheap_groups", "distances", "greedy_group", "root_bounds"]
@@ -55,14 +55,12 @@ def root_bounds(
     for place in range(len(spans)):
         a, b = spans[place]
         bounds[place] = -prices[root]
-        if a == 1 and b == 1:
-            continue
         if len(later) < a - 1:
             bounds[place] = np.inf
             continue
         terms = far[later] / b + near[place][later] / (2.0 * b) - prices[later]
-        must = max(a - 1, 0)
-        if must > 0 and must < len(terms):
+        must = a - 1
+        if must < len(terms):
             terms = np.partition(terms, must - 1)
         bounds[place] += terms[:must].sum()
         # Beyond the least size only those come in that lower the sum.
@@ -78,8 +76,7 @@ def greedy_group(root: int, points: Floats, prices: Floats, demand: Demand, grou
     below, and its size; its records are the first of `group`, which it may fill.
     """
     n, d = points.shape
-    top = np.zeros((demand.shares.shape[1], demand.weights.shape[1]), np.int64)
-    total = np.zeros(demand.shares.shape[1], np.int64)
+    top, total = empty_group(demand)
     mean = points[root].copy()
     taken = np.zeros(n, np.bool_)
     cost, least, best = 0.0, 0.0, 0
@@ -138,18 +135,11 @@ def cheap_groups(
     complete : bool
         Whether nothing was left unseen.
     """
-    n, columns = len(prices), demand.shares.shape[1]
-    top = np.zeros((columns, demand.weights.shape[1]), np.int64)
-    total = np.zeros(columns, np.int64)
+    n = len(prices)
+    top, total = empty_group(demand)
     least, kept, single = ceiling, 0, len(groups) == 1
     chosen = np.empty(t, np.int64)
     chosen[0] = root
-    if t == 1:
-        take_in(root, demand, top, total)
-        if -prices[root] < least and unsafe(top, total, demand) == 0:
-            groups[0, 0] = root
-            return -prices[root], 1, True
-        return least, 0, True
     far = np.empty(n)
     distances(root, points, far)
     later = np.flatnonzero(rank > rank[root])
@@ -193,10 +183,7 @@ def cheap_groups(
         reached = cost[level] + adds[level, place]
         if rest == 1:
             if reached < limit:
-                top[:] = 0
-                total[:] = 0
-                for i in range(t):
-                    take_in(chosen[i], demand, top, total)
+                collect(chosen, demand, top, total)
                 if unsafe(top, total, demand) == 0:
                     least = min(least, reached)
                     if single:

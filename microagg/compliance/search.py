@@ -35,7 +35,8 @@ Progress = Callable[[str, float], None]
 
 KERNELS = Kernels(
     "microagg.compliance.grow",
-    *("unsafe", "offer", "meet", "take_in", "tally", "count_unsafe", "absorb", "gather", "join"),
+    *("empty_group", "unsafe", "offer", "meet", "take_in", "tally", "count_unsafe", "absorb"),
+    *("collect", "gather", "join", "members_of"),
     *("insert", "remove", "replaced_fits", "relocate", "exchange", "farthest_member", "split"),
     *("measure", "take", "grow", "shortfall", "missing", "mend"),
     beside=(

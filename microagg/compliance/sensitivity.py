@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from microagg.records import Ints
 
 __all__ = [
     "Demand",
     "absorb",
+    "collect",
     "count_unsafe",
+    "empty_group",
     "gather",
     "meet",
     "offer",
@@ -40,6 +44,12 @@ class Demand(NamedTuple):
     needs: Ints
     k: int
     most: int
+
+
+def empty_group(demand: Demand) -> tuple[Ints, Ints]:
+    """Largest entries, (c, m), and total, (c,), of a group without records."""
+    columns = demand.shares.shape[1]
+    return np.zeros((columns, demand.weights.shape[1]), np.int64), np.zeros(columns, np.int64)
 
 
 def unsafe(top: Ints, total: Ints, demand: Demand) -> int:
@@ -143,6 +153,14 @@ def count_unsafe(top: Ints, total: Ints, demand: Demand, found: Ints) -> None:
     """Count the columns in which each group fails."""
     for g in range(len(found)):
         found[g] = unsafe(top[g], total[g], demand)
+
+
+def collect(members: Ints, demand: Demand, top: Ints, total: Ints) -> None:
+    """Compute a group anew from its records."""
+    top[:] = 0
+    total[:] = 0
+    for i in members:
+        take_in(i, demand, top, total)
 
 
 def gather(first: int, after: Ints, without: int, demand: Demand, top: Ints, total: Ints) -> None:
