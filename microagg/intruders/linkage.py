@@ -14,6 +14,7 @@ from csp.calls import check_choice, whole_number
 from csp.errors import InputError
 from csp.tables.columns import column_names, named_columns
 from csp.tables.frames import columns_to_frame
+from microagg.partitions.partition import MaskedFile, in_clusters
 from microagg.records import Floats, Ints, Records, read_records
 from microagg.scaling import SCALES, refuse_constant, spreads
 
@@ -97,19 +98,11 @@ class RecordLinkage:
         seed : int
             Ties are broken at random, each record with the same probability.
         """
-        random = np.random.default_rng(seed)
-        order = np.argsort(self.choices, kind="stable")
-        sizes = np.bincount(self.choices)
-        starts = np.cumsum(sizes) - sizes
-        drawn = random.integers(0, self.nearest)
-        found = np.empty(len(self.nearest), np.int64)
-        for i, (pool, left) in enumerate(zip(self.pools, drawn.tolist(), strict=True)):
-            for group in pool:
-                if left < sizes[group]:
-                    found[i] = order[starts[group] + left]
-                    break
-                left -= int(sizes[group])
-        return found
+        order, starts = in_clusters(self.choices)
+        equal = np.split(order, starts[1:])
+        drawn = np.random.default_rng(seed).integers(0, self.nearest).tolist()
+        pools = ([row for group in pool for row in equal[group]] for pool in self.pools)
+        return np.array([pool[d] for pool, d in zip(pools, drawn, strict=True)], np.int64)
 
     def simulate(self, runs: int = 100, seed: int = 0) -> NDArray[np.float64]:
         """Share of right links in runs whose ties are broken at random, shape (runs,)."""
@@ -255,11 +248,10 @@ def _closest(
 ) -> tuple[int, ...]:  # fmt: skip
     """Candidates at the least distance, in fractions."""
     place = [Fraction(x) for x in person.tolist()]
-    squares = []
-    for candidate in candidates:
-        point = published[candidate].tolist()
-        steps = zip(place, point, divisors, strict=True)
-        squares.append(sum((((x - Fraction(y)) / s) ** 2 for x, y, s in steps), Fraction(0)))
+    squares = [
+        sum(((x - Fraction(y)) / s) ** 2 for x, y, s in zip(place, point, divisors, strict=True))
+        for point in published[candidates].tolist()
+    ]
     least = min(squares)
     return tuple(c for c, square in zip(candidates, squares, strict=True) if square == least)
 
@@ -267,7 +259,6 @@ def _closest(
 def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Records:
     """Read the attributes named of a masked file; each must be published for every record."""
     from microagg.compliance.result import Compliant
-    from microagg.partitions.partition import Partition
 
     if isinstance(masked, Compliant) and masked.hidden.any():
         msg = (
@@ -275,10 +266,8 @@ def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Rec
             "attributes that are published for every record"
         )
         raise InputError(msg)
-    if isinstance(masked, (Partition, Compliant)):
-        partition = masked.partition if isinstance(masked, Compliant) else masked
-        values = partition.masked
-        masked = {name: values[:, j] for j, name in enumerate(partition.names)}
+    if isinstance(masked, MaskedFile):
+        masked = masked.to_columns()
     elif isinstance(masked, (np.ndarray, list, tuple)):
         array = np.asarray(masked)
         known = isinstance(original, Records)

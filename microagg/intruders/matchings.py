@@ -207,19 +207,18 @@ def _checked(given: ArrayLike) -> NDArray[Any]:
 
 def _components(linked: Bools) -> list[tuple[list[int], list[int]]]:
     """Persons and records of each connected part; a person without a record is in none."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    from networkx import Graph, connected_components
 
-    persons, records = linked.shape
-    rows, columns = np.nonzero(linked)
-    size = persons + records
-    graph = coo_array((np.ones(len(rows)), (rows, columns + persons)), shape=(size, size))
-    labels = connected_components(graph, directed=False)[1]
-    parts: dict[int, tuple[list[int], list[int]]] = {}
-    for node, label in enumerate(labels.tolist()):
-        mine = parts.setdefault(label, ([], []))
-        (mine[0] if node < persons else mine[1]).append(node if node < persons else node - persons)
-    return [part for part in parts.values() if part[1]]
+    persons = len(linked)
+    graph = Graph((i, persons + j) for i, j in np.argwhere(linked).tolist())
+    parts = map(sorted, connected_components(graph))
+    return [
+        (
+            [node for node in part if node < persons],
+            [node - persons for node in part if node >= persons],
+        )
+        for part in parts
+    ]
 
 
 def _kinds(weights: NDArray[Any]) -> tuple[list[int], list[int], list[int]]:
