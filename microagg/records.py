@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,18 @@ Bools = NDArray[np.bool_]
 
 _PLAIN = frozenset("0123456789+-.eEinfaINFA \t")
 
-__all__ = ["Bools", "Floats", "Ints", "Records", "check_k", "read_records"]
+__all__ = ["Bools", "Floats", "Frozen", "Ints", "Records", "check_k", "read_records"]
+
+
+class Frozen:
+    """Base of results: dataclasses whose arrays nobody can change."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for part in fields(self):  # type: ignore[arg-type]
+            if isinstance(value := getattr(self, part.name), np.ndarray):
+                value.flags.writeable = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,9 +28,6 @@ class Variety:
     least: int
     codes: Ints
 
-    def __repr__(self) -> str:
-        return f"Variety(at least {self.least} values of {self.name})"
-
 
 def other_attributes(data: Any, diverse: Mapping[str, int]) -> tuple[str, ...]:
     """Attributes of the data but those whose values must differ."""

@@ -157,8 +157,6 @@ def aggregate_anonymise(
     together, apart = domains.penalties(width_sums(lower, upper))
     # From 0 without gaps, in their order; -1 stays.
     classes = np.unique(np.append(best.labels, -1), return_inverse=True)[1].ravel()[:-1] - 1
-    for array in (lower, upper, classes):
-        array.flags.writeable = False
     return Generalised(
         lower=lower,
         upper=upper,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.exact import units_text, units_to_numbers
 from csp.tables.frames import columns_to_frame
-from microagg.records import Ints
+from microagg.records import Frozen, Ints
 
 __all__ = ["Domains", "Generalised", "Residual", "width_sums"]
 
@@ -44,7 +44,7 @@ class Residual:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Generalised:
+class Generalised(Frozen):
     """Records with ranges in place of some values.
 
     Attributes

@@ -139,12 +139,9 @@ t=0.25))
         _diversity(attribute, classes, ratio, (distances or {}).get(attribute.name))
         for attribute in hidden
     )
-    arrays = classes, sizes, counts[classes], np.flatnonzero(classes == few)
-    for array in arrays:
-        array.flags.writeable = False
     return Anonymity(
-        tuple(key.name for key in keys), missing, *arrays[:3], int(counts[few]), arrays[3],
-        int(gaps.sum()), found,
+        tuple(key.name for key in keys), missing, classes, sizes, counts[classes],
+        int(counts[few]), np.flatnonzero(classes == few), int(gaps.sum()), found,
     )  # fmt: skip
 
 
@@ -267,8 +264,6 @@ def _diversity(attribute: Attribute, classes: Ints, c: Fraction, distance: str |
     few, flat, skew = (
         np.flatnonzero(classes == int(np.argmin(found))) for found in (distinct, entropy, recursive)
     )
-    for array in (few, flat, skew, far):
-        array.flags.writeable = False
     return Diversity(
         attribute.name, min(distinct), min(entropy), min(recursive), c, t,
         kind, attribute.gaps, few, flat, skew, far,

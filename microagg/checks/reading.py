@@ -18,7 +18,7 @@ from csp.errors import InputError
 from csp.exact import exact
 from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.units import is_missing
-from microagg.records import Ints
+from microagg.records import Frozen, Ints
 
 __all__ = ["Attribute", "classes_of", "fraction_of", "read_attributes", "read_roles"]
 
@@ -27,7 +27,7 @@ BLANKS = frozenset({"", "na", "nan", "<na>", "nat", "null", "none"})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Attribute:
+class Attribute(Frozen):
     """One attribute of a published file.
 
     Codes, (n,), are equal for equal values and -1 where the value is missing; for numbers they
@@ -39,10 +39,6 @@ class Attribute:
     codes: Ints
     values: tuple[Any, ...]
     numeric: bool
-
-    def __repr__(self) -> str:
-        kind = "numbers" if self.numeric else "text"
-        return f"Attribute({self.name}: {kind}, {len(self.values)} values)"
 
     @property
     def gaps(self) -> int:
@@ -128,7 +124,7 @@ def _attribute(name: str, column: NDArray[Any], *, parse: bool) -> Attribute:
         values, which = np.unique(column[~gone], return_inverse=True)
         codes = np.full(len(column), -1, np.int64)
         codes[~gone] = which
-        return _frozen(name, codes, tuple(exact(v) for v in values.tolist()), numeric=True)
+        return Attribute(name, codes, tuple(exact(v) for v in values.tolist()), numeric=True)
     known: dict[Any, int] = {}
     codes = np.empty(len(column), np.int64)
     for i, item in enumerate(column.tolist()):
@@ -145,11 +141,11 @@ def _attribute(name: str, column: NDArray[Any], *, parse: bool) -> Attribute:
         except InputError:
             items = [str(item) for item in items]
     elif not numeric:  # text and numbers in one column are told apart as they are
-        return _frozen(name, codes, tuple(str(item) for item in items), numeric=False)
+        return Attribute(name, codes, tuple(str(item) for item in items), numeric=False)
     ranked = sorted(set(items))
     place = {value: code for code, value in enumerate(ranked)}
     new = np.array([place[item] for item in items] + [-1], np.int64)
-    return _frozen(name, new[codes], tuple(ranked), numeric=numeric)
+    return Attribute(name, new[codes], tuple(ranked), numeric=numeric)
 
 
 def _number(item: Any, row: int, name: str) -> Any:
@@ -165,11 +161,6 @@ def _number(item: Any, row: int, name: str) -> Any:
 
 def _infinite(row: int, name: str) -> InputError:
     return InputError(f"row {row + 1}, column {name!r}: the number is infinite; correct the file")
-
-
-def _frozen(name: str, codes: Ints, values: tuple[Any, ...], *, numeric: bool) -> Attribute:
-    codes.flags.writeable = False
-    return Attribute(name, codes, values, numeric)
 
 
 def fraction_of(number: Any, what: str) -> Fraction:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.calls import whole_number
-from microagg.records import Ints
+from microagg.records import Frozen, Ints
 
 __all__ = ["Anonymity", "Diversity"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Diversity:
+class Diversity(Frozen):
     """What the classes show of one confidential attribute.
 
     Attributes
@@ -82,7 +82,7 @@ class Diversity:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Anonymity:
+class Anonymity(Frozen):
     """Anonymity of a masked file, as far as its published values tell.
 
     Attributes

@@ -22,13 +22,13 @@ from microagg.aggregates.functions import (
 )
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.verify import candidate_counts
-from microagg.records import Ints, Records, read_records
+from microagg.records import Frozen, Ints, Records, read_records
 
 __all__ = ["AggregateAttack", "aggregate_attack", "candidates_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AggregateAttack:
+class AggregateAttack(Frozen):
     """What aggregate knowledge tells of each record.
 
     Attributes
@@ -170,8 +170,6 @@ def aggregate_attack(
     for aggregate in aggregates:
         if isinstance(aggregate, Linear):
             _disclose(records, published, aggregate, share, (sums, values, attribute, disclosed))
-    for array in (counts, sums, values, attribute, disclosed):
-        array.flags.writeable = False
     names = tuple(aggregate.name for aggregate in aggregates)
     return AggregateAttack(
         published.names, names, share, counts, sums, values, attribute, disclosed

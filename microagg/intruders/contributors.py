@@ -13,7 +13,7 @@ from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact, number_text
 from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Bools, Ints, Records
+from microagg.records import Bools, Frozen, Ints, Records
 from microagg.tables.bounds import known_bounds
 from microagg.tables.contributions import largest
 
@@ -21,7 +21,7 @@ __all__ = ["Insiders", "insiders"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Insiders:
+class Insiders(Frozen):
     """What each record's person can infer of the others in its cluster.
 
     Attributes
@@ -212,17 +212,11 @@ def insiders(
     point = np.zeros(first.shape, dtype=bool)
     rows, columns = np.nonzero((low == high) & ~alone[:, None])
     point[labels[rows], columns] = True
-    found = Insiders(
+    return Insiders(
         records.names, labels, lower, upper, sizes, who[:, :, 0], who[:, :, 1],
         totals - first - second, first, point, records.scale, left - rivals, above,
         records.library,
     )  # fmt: skip
-    for array in (
-        found.lower, found.upper, found.victim, found.intruder, found.excess, found.contribution,
-        found.point, found.rest, found.above,
-    ):  # fmt: skip
-        array.flags.writeable = False
-    return found
 
 
 def _within(excess: Ints, size: Ints, percent: Number) -> Bools:

@@ -25,7 +25,7 @@ from csp.errors import InputError
 from csp.exact import Number, exact, number_text
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import cluster_sums
-from microagg.records import Ints, Records, check_k, read_records
+from microagg.records import Frozen, Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Form, Forms, forms_of
@@ -242,7 +242,7 @@ def _published(forms: Forms, amounts: Sequence[int]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CraftedClusters:
+class CraftedClusters(Frozen):
     """What reports that are chosen for it tell of other records in their cluster.
 
     Attributes
@@ -395,6 +395,4 @@ def crafted_clusters(
         found = excess(reported)
         better = (found != NOTHING) & ((best == NOTHING) | (found < best))
         best[better], which[better] = found[better], i
-    for array in (values, honest, best, which):
-        array.flags.writeable = False
     return CraftedClusters(attribute, mine, values, honest, best, which)

@@ -14,13 +14,13 @@ from csp.errors import InputError
 from csp.exact import Number, number_text
 from csp.tables.frames import columns_to_frame
 from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
-from microagg.records import Ints
+from microagg.records import Frozen, Ints
 
 __all__ = ["Homogeneity", "homogeneity"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Homogeneity:
+class Homogeneity(Frozen):
     """Confidential values that follow from the class of a person.
 
     Attributes
@@ -204,8 +204,6 @@ def homogeneity(
         told = [pair if ok else (None, None) for pair, ok in zip(ends, found, strict=True)]
         lower.append(tuple(a for a, _ in told))
         upper.append(tuple(b for _, b in told))
-    for array in (classes, disclosed, exact):
-        array.flags.writeable = False
     constant = tuple(len(a.values) == 1 and not a.gaps for a in hidden)
     return Homogeneity(
         tuple(key.name for key in keys), names, classes, disclosed, exact, constant, tuple(widths),

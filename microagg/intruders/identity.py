@@ -15,7 +15,7 @@ from csp.exact import Number, exact, number_text
 from csp.release.release import Release
 from csp.tables.frames import columns_to_frame
 from csp.tables.patterns import as_flags
-from microagg.records import Bools
+from microagg.records import Bools, Frozen
 
 if TYPE_CHECKING:
     from csp.audits.claims import Certificate, Claim
@@ -32,7 +32,7 @@ VERDICTS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class IdentityAttack:
+class IdentityAttack(Frozen):
     """What follows of suppressed cells from all relations of a release.
 
     Attributes
@@ -218,7 +218,6 @@ def identity_attack(
         )
         for i in cells.tolist()
     )
-    cells.flags.writeable = False
     return IdentityAttack(
         tuple(release.labels[i] for i in cells.tolist()),
         cells,

@@ -15,7 +15,7 @@ from csp.errors import InputError
 from csp.tables.columns import column_names, named_columns
 from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import MaskedFile, in_clusters
-from microagg.records import Floats, Ints, Records, read_records
+from microagg.records import Floats, Frozen, Ints, Records, read_records
 from microagg.scaling import SCALES, refuse_constant, spreads
 
 __all__ = [
@@ -31,7 +31,7 @@ CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RecordLinkage:
+class RecordLinkage(Frozen):
     """Links of persons to masked records.
 
     Attributes
@@ -208,8 +208,6 @@ def link_records(
     own = np.full(known.n, -1, np.int64)
     own[behind] = which
     right = np.fromiter((g in pool for g, pool in zip(own, pools, strict=True)), bool, known.n)
-    for array in (nearest, right, which, own):
-        array.flags.writeable = False
     return RecordLinkage(known.names, scale, nearest, right, which, pools, own, known.library)
 
 

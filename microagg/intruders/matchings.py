@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
-from microagg.records import Bools, Floats, Ints
+from microagg.records import Bools, Floats, Frozen, Ints
 
 __all__ = ["LinkagePosterior", "linkage_posterior"]
 
@@ -36,7 +36,7 @@ SURE = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LinkagePosterior:
+class LinkagePosterior(Frozen):
     """How probable each link of a person to a record is for an intruder who knows the mechanism.
 
     Attributes
@@ -156,14 +156,12 @@ def linkage_posterior(
         else:
             probability[np.ix_(*part)] = counted
     if not hard:
-        probability.flags.writeable = False
         return LinkagePosterior(probability, 0.0)
     links = sum(len(rows) * len(columns) for rows, columns in hard)
     rng = np.random.default_rng(seed)
     shares = probability.astype(float)
     for rows, columns in hard:
         shares[np.ix_(rows, columns)] = _drawn(weights[np.ix_(rows, columns)], draws, rng, clock)
-    shares.flags.writeable = False
     return LinkagePosterior(shares, math.sqrt(math.log(2 * links / SURE) / (2 * draws)))
 
 
@@ -318,9 +316,7 @@ def _listed(
     if not total:
         msg = "the function gives likelihood 0 to every matching"
         raise InputError(msg)
-    found = found / total
-    found.flags.writeable = False
-    return LinkagePosterior(found, 0.0)
+    return LinkagePosterior(found / total, 0.0)
 
 
 def _drawn(weights: NDArray[Any], draws: int, rng: np.random.Generator, clock: Clock) -> Floats:

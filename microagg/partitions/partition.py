@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.tables.cross.html import notebook_list
 from csp.tables.frames import columns_to_frame
-from microagg.records import Floats, Ints, Records, check_k, read_records
+from microagg.records import Floats, Frozen, Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-class MaskedFile(ABC):
+class MaskedFile(Frozen, ABC):
     """A file whose columns can be published."""
 
     __slots__ = ()
@@ -107,8 +107,6 @@ class Partition(MaskedFile):
             msg = f"cluster {small} has {int(sizes[small])} records, fewer than k = {k}"
             raise InputError(msg)
         centroids = cluster_means(records, groups, sizes)
-        for array in (groups, sizes, centroids):
-            array.flags.writeable = False
         loss = information_loss(records, groups)
         return cls(groups, k, sizes, centroids, loss, records.names, method, records.library)
 

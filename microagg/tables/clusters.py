@@ -20,7 +20,7 @@ from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number
 from csp.tables.contributors import Contributors
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Ints, Records
+from microagg.records import Frozen, Ints, Records
 from microagg.tables.bounds import known_bounds
 from microagg.tables.contributions import NEGATIVE, contributions
 from microagg.tables.identities import Identity
@@ -36,7 +36,7 @@ RECORDS = "(records)"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ClusterTable:
+class ClusterTable(Frozen):
     """Table of clusters by attributes, and which of its cells are special.
 
     Attributes
@@ -186,7 +186,6 @@ def cluster_table(
     for marked in (draft.public, draft.unseen):
         mask = np.zeros(n, dtype=bool)
         mask[marked] = True
-        mask.flags.writeable = False
         flags.append(mask)
     return ClusterTable(table, (len(sizes), d), flags[0], flags[1], kept)
 

@@ -17,7 +17,7 @@ from csp.rules import Dominance
 from csp.rules.base import as_rule, parts_of
 from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Bools, Ints, Records
+from microagg.records import Bools, Frozen, Ints, Records
 from microagg.tables.contributions import NEGATIVE, contributions, largest
 from microagg.tables.forms import forms_of, largest_read, strictest
 
@@ -29,7 +29,7 @@ __all__ = ["Disclosure", "corresponding_p", "disclosure", "disclosures"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Disclosure:
+class Disclosure(Frozen):
     """Sensitive cells of clusters by attributes.
 
     Attributes
