@@ -169,7 +169,7 @@ def cluster_table(
     entries = np.array(draft.entries, dtype=np.int64).reshape(-1, 3)
     shape = (draft.relations, n)
     relations = coo_array((entries[:, 2], (entries[:, 0], entries[:, 1])), shape=shape)
-    values, lower, upper = np.array(draft.numbers, dtype=np.int64).T.copy()
+    values, lower, upper = np.concatenate(draft.numbers, axis=1)
     table = Table(
         values=values,
         relations=csr_array(relations),
@@ -200,7 +200,7 @@ class _Draft:
     low: Ints
     high: Ints
     labels: list[tuple[str, str]] = field(default_factory=list)
-    numbers: list[tuple[int, int, int]] = field(default_factory=list)
+    numbers: list[Ints] = field(default_factory=list)
     entries: list[tuple[int, int, int]] = field(default_factory=list)
     relations: int = 0
     public: list[int] = field(default_factory=list)
@@ -209,7 +209,7 @@ class _Draft:
 
     def add_cell(self, label: tuple[str, str], value: int, lower: int, upper: int) -> int:
         self.labels.append(label)
-        self.numbers.append((value, lower, upper))
+        self.numbers.append(np.array([[value], [lower], [upper]], np.int64))
         return len(self.labels) - 1
 
     def add_relation(self, terms: Mapping[int, int]) -> None:
@@ -221,7 +221,7 @@ class _Draft:
         begin = len(self.labels)
         self.labels += [(name, attribute) for name in names for attribute in self.records.names]
         numbers = sums, _times(self.low, sizes), _times(self.high, sizes)
-        self.numbers += zip(*(array.ravel().tolist() for array in numbers), strict=True)
+        self.numbers.append(np.array([array.ravel() for array in numbers]))
         return range(begin, len(self.labels))
 
     def add_sums(self, name: str, members: Ints) -> None:

@@ -79,12 +79,8 @@ class Identity:
         holds = ~self.off(records)
         if self.constant:
             return float(holds.mean())
-        return min((self._among(records, holds, name) for name, _ in self.terms), default=0.0)
-
-    def _among(self, records: Records, holds: NDArray[np.bool_], name: str) -> float:
-        """Share among the records in which an attribute is not 0; 0 if there is none."""
-        used = records.units[:, records.names.index(name)] != 0
-        return float(holds[used].mean()) if used.any() else 0.0
+        used = [records.units[:, records.names.index(name)] != 0 for name, _ in self.terms]
+        return min((float(holds[u].mean()) if u.any() else 0.0 for u in used), default=0.0)
 
     def _residual(self, records: Records) -> NDArray[Any]:
         column = self.column(records.names)

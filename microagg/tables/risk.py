@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from csp.calls import check_choice
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, Number, exact
+from csp.exact import Number, exact
 from csp.rules import Dominance
 from csp.rules.base import as_rule, parts_of
 from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Bools, Frozen, Ints, Records
-from microagg.tables.contributions import NEGATIVE, contributions, largest
+from microagg.records import Bools, Frozen, Ints
+from microagg.tables.clusters import cells
+from microagg.tables.contributions import NEGATIVE, largest
 from microagg.tables.forms import forms_of, largest_read, strictest
 
 if TYPE_CHECKING:
     from csp.rules import Rule
-    from csp.tables.table import Table
 
 __all__ = ["Disclosure", "corresponding_p", "disclosure", "disclosures"]
 
@@ -175,7 +175,7 @@ def disclosures(
         masks = [_raw(records.units, partition.labels, rule) for rule in wholes]
     else:
         top = max(map(largest_read, wholes))
-        table = _table(records, partition, negative, top)
+        table = cells(records, partition, totals=False, identities=None, negative=negative, top=top)
         masks = [rule(table).primary for rule in wholes]
     shape = len(partition.sizes), len(records.names)
     return tuple(
@@ -207,29 +207,6 @@ def corresponding_p(r: Number) -> Fraction:
         msg = f"r must be above 0 and at most 1, not {r!r}"
         raise InputError(msg)
     return (1 - share) / share
-
-
-def _table(records: Records, partition: Partition, negative: str, top: int) -> Table:
-    """Cells of clusters by attributes as a table without relations."""
-    from scipy.sparse import csr_array
-
-    from csp.tables.table import Table
-
-    people = contributions(
-        records.units, partition.labels, records.names, negative=negative, top=top
-    )
-    values = cluster_sums(records.units, partition.labels).ravel()
-    n, d = len(values), len(records.names)
-    return Table(
-        values,
-        csr_array((0, n), dtype=np.int64),
-        np.full(n, -UNBOUNDED),
-        np.full(n, UNBOUNDED),
-        tuple((str(i // d), records.names[i % d]) for i in range(n)),
-        scale=records.scale,
-        contributors=people,
-        names=("cluster", "attribute"),
-    )
 
 
 def _raw(units: Ints, labels: Ints, rule: Rule) -> Bools:
