@@ -26,18 +26,7 @@ from microagg.compliance.sensitivity import (
 )
 from microagg.records import Floats, Ints
 
-__all__ = [
-    "Clusters",
-    "exchange",
-    "insert",
-    "members_of",
-    "mend",
-    "missing",
-    "relocate",
-    "remove",
-    "replaced_fits",
-    "split",
-]
+__all__ = ["Clusters"]
 
 
 GAIN = 1e-9

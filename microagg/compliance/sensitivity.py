@@ -14,20 +14,7 @@ import numpy as np
 
 from microagg.records import Ints
 
-__all__ = [
-    "Demand",
-    "absorb",
-    "collect",
-    "count_unsafe",
-    "empty_group",
-    "gather",
-    "meet",
-    "offer",
-    "shortfall",
-    "take_in",
-    "tally",
-    "unsafe",
-]
+__all__ = ["Demand", "absorb", "collect", "empty_group", "gather", "shortfall", "take_in", "unsafe"]
 
 
 class Demand(NamedTuple):
