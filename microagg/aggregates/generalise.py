@@ -10,12 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.aggregates.functions import LARGEST, Aggregate, Linear, reach
-from microagg.aggregates.narrowing import fits, narrow_classes
+from microagg.aggregates.narrowing import KERNELS, fits
 from microagg.records import Bools, Ints
 
 __all__ = ["generalise", "generalise_fully"]
 
 Ranges = tuple[Ints, Ints]
+
+_SMALL = 2_000
+"""Values up to which plain Python takes about a tenth of a second."""
+
+_CHUNK = 4096
+"""Classes between two questions whether going on is of any use."""
 
 
 def generalise(
@@ -58,13 +64,21 @@ def generalise(
     if costs is None:
         costs = np.ones(units.shape[1], np.int64)
     sums = [aggregate for aggregate in aggregates if isinstance(aggregate, Linear)]
-    if len(sums) == len(aggregates) and fits(step.units, sums, step.sizes, d, costs):
-        ranges = narrow_classes(step.units, step.starts, sums, d, costs, hopeless)
-        if ranges is None:
+    if len(sums) < len(aggregates) or not fits(step.units, sums, step.sizes, d, costs):
+        return _all_together(step, rows, lower, upper, d, costs, hopeless)
+    low, high = step.units.copy(), step.units.copy()
+    bounds = np.append(step.starts, len(rows))
+    weights = np.array([aggregate.whole for aggregate in sums])
+    widths = np.zeros(units.shape[1], np.int64)
+    for first in range(0, len(step.starts), _CHUNK):
+        KERNELS.run(
+            "narrow", step.units, bounds[first : first + _CHUNK + 1], weights, d.numerator,
+            d.denominator, costs, low, high, widths, small=low.size <= _SMALL,
+        )  # fmt: skip
+        if hopeless is not None and hopeless(tuple(widths.tolist())):
             return None
-        lower[rows], upper[rows] = ranges
-        return lower, upper
-    return _all_together(step, rows, lower, upper, d, costs, hopeless)
+    lower[rows], upper[rows] = low, high
+    return lower, upper
 
 
 def _all_together(

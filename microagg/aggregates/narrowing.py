@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,15 +12,9 @@ from csp.compiled import Kernels
 from microagg.aggregates.functions import LARGEST, Linear
 from microagg.records import Ints
 
-__all__ = ["fits", "narrow_classes"]
+__all__ = ["KERNELS", "fits"]
 
 KERNELS = Kernels(__name__, "pair_differences", "shared", "narrow")
-
-_SMALL = 2_000
-"""Values up to which plain Python takes about a tenth of a second."""
-
-# Classes between two questions whether going on is of any use.
-_CHUNK = 4096
 
 
 def fits(units: Ints, aggregates: Sequence[Linear], sizes: Ints, d: Fraction, costs: Ints) -> bool:
@@ -30,30 +24,6 @@ def fits(units: Ints, aggregates: Sequence[Linear], sizes: Ints, d: Fraction, co
     differences = biggest * int(sizes.max(initial=0)) ** 2 * len(aggregates) * int(costs.max())
     slack = biggest * max(d.numerator, d.denominator)
     return max(differences, slack, top * len(units)) < LARGEST
-
-
-def narrow_classes(
-    units: Ints,
-    starts: Ints,
-    aggregates: Sequence[Linear],
-    d: Fraction,
-    costs: Ints,
-    hopeless: Callable[[tuple[int, ...]], bool] | None,
-) -> tuple[Ints, Ints] | None:
-    """Generalise classes, given their starts, as `generalise` does, for what `fits` accepts."""
-    lower, upper = units.copy(), units.copy()
-    bounds = np.append(starts, len(units))
-    weights = np.array([aggregate.whole for aggregate in aggregates])
-    widths = np.zeros(units.shape[1], np.int64)
-    for first in range(0, len(starts), _CHUNK):
-        part = bounds[first : first + _CHUNK + 1]
-        KERNELS.run(
-            "narrow", units, part, weights, d.numerator, d.denominator, costs, lower, upper, widths,
-            small=units.size <= _SMALL,
-        )  # fmt: skip
-        if hopeless is not None and hopeless(tuple(widths.tolist())):
-            return None
-    return lower, upper
 
 
 def pair_differences(values: Any) -> int:

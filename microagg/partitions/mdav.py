@@ -29,7 +29,7 @@ from microagg.partitions.kdtree import Groups, Tree, build, empty_tree, groups_o
 from microagg.partitions.kdtree_search import Search, empty_search, farthest_from, k_nearest
 from microagg.records import Floats, Ints
 
-__all__ = ["COMPILED_FROM", "KERNELS", "Unassigned", "checked_points", "mdav_labels"]
+__all__ = ["LABEL", "LEFT", "Unassigned", "checked_points", "mdav_labels", "reporter"]
 
 COMPILED_FROM = 5_000
 """Records from which compiled code is worth its compilation: MDAV of 5,000 records of 6 attributes
@@ -83,12 +83,7 @@ def mdav_labels(
     labels = np.full(n, -1, np.int64)
     label = 0
 
-    def report(left: int) -> None:
-        if progress is not None:
-            progress(n - left, n)
-        if left:
-            clock.check("every record had a cluster")
-
+    report = reporter(n, progress, clock)
     if n >= COMPILED_FROM:
         report(n)
         label = _by_tree(points, k, labels, report)
@@ -107,6 +102,20 @@ def mdav_labels(
     labels[left.rows] = label
     report(0)
     return labels
+
+
+def reporter(
+    n: int, progress: Callable[[int, int], None] | None, clock: Clock
+) -> Callable[[int], None]:
+    """Return what is called with the number of records left: it reports, and keeps the time."""
+
+    def report(left: int) -> None:
+        if progress is not None:
+            progress(n - left, n)
+        if left:
+            clock.check("every record had a cluster")
+
+    return report
 
 
 class Unassigned:

@@ -70,13 +70,7 @@ def vmdav_labels(
         away += (points[:, j] - centre[j]) ** 2
     order = np.argsort(-away, kind="stable")
     labels = np.full(n, -1, np.int64)
-
-    def report(left: int) -> None:
-        if left:
-            clock.check("every record had a cluster")
-        if progress is not None:
-            progress(n - left, n)
-
+    report = mdav.reporter(n, progress, clock)
     report(n)
     if n >= COMPILED_FROM:
         _by_tree(points, k, gamma, centre, order, labels, report)
