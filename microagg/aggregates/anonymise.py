@@ -16,7 +16,7 @@ from csp.errors import CertificateError, InputError, argument
 from csp.exact import exact
 from microagg.aggregates.functions import Aggregate, Linear, read_aggregates, read_tolerance
 from microagg.aggregates.generalise import generalise, generalise_fully
-from microagg.aggregates.generalised import Domains, Generalised, width_sums
+from microagg.aggregates.generalised import Domains, Generalised, residual_disclosure, width_sums
 from microagg.aggregates.grouping import (
     cheapest_runs,
     consecutive,
@@ -28,7 +28,6 @@ from microagg.aggregates.grouping import (
     unvaried,
     with_helpers,
 )
-from microagg.aggregates.residual import residual_disclosure
 from microagg.aggregates.verify import count_candidates, count_values
 from microagg.records import Ints, check_k, read_records
 from microagg.variety import Variety, other_attributes, read_varieties

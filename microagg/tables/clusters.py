@@ -21,10 +21,8 @@ from csp.exact import UNBOUNDED, Number
 from csp.tables.contributors import Contributors
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Frozen, Ints, Records
-from microagg.tables.bounds import known_bounds
 from microagg.tables.contributions import NEGATIVE, contributions
-from microagg.tables.identities import Identity
-from microagg.tables.identity_detection import as_identities
+from microagg.tables.identities import Identity, as_identities
 
 if TYPE_CHECKING:
     from csp.tables.table import Table
@@ -155,7 +153,7 @@ def cluster_table(
     labels, sizes, d = partition.labels, partition.sizes, len(records.names)
     people = contributions(records.units, labels, records.names, negative=negative, top=top)
     draft = _Draft(
-        records, sizes, cluster_sums(records.units, labels), *known_bounds(records, bounds or {})
+        records, sizes, cluster_sums(records.units, labels), *records.bounds(bounds or {})
     )
     draft.add_cells(list(map(str, range(len(sizes)))), draft.sums, sizes)
     if totals:

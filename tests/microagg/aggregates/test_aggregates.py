@@ -19,10 +19,9 @@ from microagg.aggregates import (
     aggregate_anonymise,
     candidate_counts,
     is_aggregate_anonymous,
-    narrowing,
 )
 from microagg.aggregates.functions import read_aggregates
-from microagg.aggregates.generalise import _all_together, _Step, generalise
+from microagg.aggregates.generalise import _all_together, _Step, generalise, narrow
 from microagg.aggregates.grouping import cheapest_runs, exposed, free_runs, sorted_by
 from tests.support.shared import examples, shared_data
 
@@ -295,7 +294,7 @@ def test_compiled_plain_and_joint_ways_agree(file):
     plain, widths = (X.copy(), X.copy()), np.zeros(X.shape[1], np.int64)
     bounds = np.append(step.starts, len(X))
     weights = np.array([aggregate.whole for aggregate in aggregates])
-    narrowing.narrow(X, bounds, weights, d.numerator, d.denominator, ones, *plain, widths)
+    narrow(X, bounds, weights, d.numerator, d.denominator, ones, *plain, widths)
     np.testing.assert_array_equal(plain[0], lower)
     np.testing.assert_array_equal(plain[1], upper)
     np.testing.assert_array_equal(widths, (upper - lower).sum(axis=0))
