@@ -28,7 +28,7 @@ from microagg.aggregates.grouping import (
     unvaried,
     with_helpers,
 )
-from microagg.aggregates.verify import count_candidates, count_values
+from microagg.aggregates.verify import Case
 from microagg.records import Ints, check_k, read_records
 from microagg.variety import Variety, other_attributes, read_varieties
 
@@ -137,7 +137,8 @@ def aggregate_anonymise(
     task = _Task(units, aggregates, k, tolerance, _DOMAINS.index(domain), domains, varieties, clock)
     best = task.best(method)
     lower, upper = best.lower, best.upper
-    counts = count_candidates(units, lower, upper, aggregates, tolerance, k)
+    case = Case(units, lower, upper, aggregates, tolerance)
+    counts = case.candidates(k)
     if counts.min() < k:
         row = int(np.argmin(counts))
         msg = (
@@ -145,7 +146,7 @@ def aggregate_anonymise(
             "deterministic, row by row and monotone?"
         )
         raise CertificateError(msg)
-    values = count_values(units, lower, upper, aggregates, tolerance, varieties)
+    values = [case.values(variety) for variety in varieties]
     for variety, found in zip(varieties, values, strict=True):
         if found.min() < variety.least:
             msg = (
