@@ -28,11 +28,11 @@ from csp.compiled import Kernels
 from microagg.partitions import kdtree
 from microagg.partitions.kdtree import LANES, Groups, Tree, squared
 
-__all__ = ["KERNELS", "Search", "empty_search", "farthest_from", "k_nearest", "offer"]
+__all__ = ["KERNELS", "Search", "empty_search", "farthest_from", "k_nearest", "rise", "sink"]
 
 KERNELS = Kernels(
     __name__,
-    *("worse", "offer", "squares", "near_corners", "far_corners"),
+    *("worse", "rise", "sink", "offer", "squares", "near_corners", "far_corners"),
     *("k_nearest", "farthest_from", "opposite"),
     given=kdtree.KERNELS,
 )
@@ -122,37 +122,42 @@ def worse(distance: float, row: int, than: float, than_row: int) -> bool:
     return distance > than or (distance == than and row > than_row)
 
 
+def rise(keys: Any, names: Any, at: int, key: float, name: int) -> None:
+    """Put an entry of a heap at a place or above, where the one over it is no better."""
+    while at > 0:
+        above = (at - 1) >> 1
+        if not worse(key, name, keys[above], names[above]):
+            break
+        keys[at], names[at] = keys[above], names[above]
+        at = above
+    keys[at], names[at] = key, name
+
+
+def sink(keys: Any, names: Any, at: int, size: int, key: float, name: int) -> None:
+    """Put an entry of a heap at a place or below, where its children are no worse."""
+    while True:
+        below = 2 * at + 1
+        if below >= size:
+            break
+        if below + 1 < size and worse(keys[below + 1], names[below + 1], keys[below], names[below]):
+            below += 1
+        if not worse(keys[below], names[below], key, name):
+            break
+        keys[at], names[at] = keys[below], names[below]
+        at = below
+    keys[at], names[at] = key, name
+
+
 def offer(distances: Any, rows: Any, size: int, k: int, distance: float, row: int) -> int:
     """Add a candidate, and return how many there are; where k are, the worst of all leaves.
 
     Distances, (k,) float64, and rows, (k,) int64, are a heap with its worst entry first.
     """
     if size < k:
-        at = size
-        while at > 0:
-            above = (at - 1) >> 1
-            if not worse(distance, row, distances[above], rows[above]):
-                break
-            distances[at], rows[at] = distances[above], rows[above]
-            at = above
-        distances[at], rows[at] = distance, row
+        rise(distances, rows, size, distance, row)
         return size + 1
-    if not worse(distances[0], rows[0], distance, row):
-        return size
-    at = 0
-    while True:
-        below = 2 * at + 1
-        if below >= k:
-            break
-        if below + 1 < k and worse(
-            distances[below + 1], rows[below + 1], distances[below], rows[below]
-        ):
-            below += 1
-        if not worse(distances[below], rows[below], distance, row):
-            break
-        distances[at], rows[at] = distances[below], rows[below]
-        at = below
-    distances[at], rows[at] = distance, row
+    if worse(distances[0], rows[0], distance, row):
+        sink(distances, rows, 0, k, distance, row)
     return size
 
 

@@ -26,7 +26,14 @@ from csp.errors import InputError
 from microagg.partitions import kdtree_search
 from microagg.partitions.exact_means import MOST_RECORDS, Sums, add, empty_sums, means, ratio, whole
 from microagg.partitions.kdtree import Groups, Tree, build, empty_tree, groups_of, leave, squared
-from microagg.partitions.kdtree_search import Search, empty_search, farthest_from, k_nearest
+from microagg.partitions.kdtree_search import (
+    Search,
+    empty_search,
+    farthest_from,
+    k_nearest,
+    rise,
+    sink,
+)
 from microagg.records import Floats, Ints
 
 __all__ = ["LABEL", "LEFT", "Unassigned", "checked_points", "mdav_labels", "reporter"]
@@ -51,7 +58,7 @@ equal records without a cluster."""
 KERNELS = Kernels(
     __name__,
     *("add", "add_all", "means", "quotient"),
-    *("measure_all", "move", "farthest_from_centre", "margin", "sink", "rise"),
+    *("measure_all", "move", "farthest_from_centre", "margin"),
     *("begin", "rounds"),
     beside=("microagg.partitions.exact_means",),
     given=kdtree_search.KERNELS,
@@ -288,7 +295,7 @@ def measure_all(drift: Drift, points: Any, members: Any, centre: Any) -> None:
         drift.names[i] = members[i]
     drift.size[0] = count
     for i in range(count // 2 - 1, -1, -1):
-        sink(drift, i, count, drift.keys[i], drift.names[i])
+        sink(drift.keys, drift.names, i, count, drift.keys[i], drift.names[i])
 
 
 def move(drift: Drift, centre: Any) -> None:
@@ -317,7 +324,7 @@ def farthest_from_centre(drift: Drift, groups: Groups, points: Any) -> int:
             break
         size -= 1
         if size > 0:
-            sink(drift, 0, size, drift.keys[size], drift.names[size])
+            sink(drift.keys, drift.names, 0, size, drift.keys[size], drift.names[size])
         row = groups.head[group]
         if row < 0:
             continue
@@ -329,7 +336,7 @@ def farthest_from_centre(drift: Drift, groups: Groups, points: Any) -> int:
         drift.fresh[count] = np.sqrt(distance) - path
         count += 1
     for i in range(count):
-        rise(drift, size, drift.fresh[i], drift.taken[i])
+        rise(drift.keys, drift.names, size, drift.fresh[i], drift.taken[i])
         size += 1
     drift.size[0] = size
     return winner
@@ -338,31 +345,3 @@ def farthest_from_centre(drift: Drift, groups: Groups, points: Any) -> int:
 def margin(d: int) -> float:
     """Share of a number that outweighs all roundings in it."""
     return (d + 16) * 2.0**-46
-
-
-def sink(drift: Drift, at: int, size: int, key: float, group: int) -> None:
-    """Put an entry at a place or below, where its children are no larger."""
-    keys, names = drift.keys, drift.names
-    while True:
-        below = 2 * at + 1
-        if below >= size:
-            break
-        if below + 1 < size and keys[below + 1] > keys[below]:
-            below += 1
-        if keys[below] <= key:
-            break
-        keys[at], names[at] = keys[below], names[below]
-        at = below
-    keys[at], names[at] = key, group
-
-
-def rise(drift: Drift, at: int, key: float, group: int) -> None:
-    """Put an entry at a place or above, where the one over it is no smaller."""
-    keys, names = drift.keys, drift.names
-    while at > 0:
-        above = (at - 1) >> 1
-        if keys[above] >= key:
-            break
-        keys[at], names[at] = keys[above], names[above]
-        at = above
-    keys[at], names[at] = key, group
