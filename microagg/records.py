@@ -214,11 +214,6 @@ def check_k(k: int, n: int, least: int = 1) -> int:
     """Return k, the least size of a group among n records, as an int.
 
     It is at least 2 where groups are to hide their members.
-
-    Raises
-    ------
-    InputError
-        If it is not a whole number from `least` to n.
     """
     found = whole_number("k", k, least, "; a group of 1 publishes its record as it is" * (k == 1))
     if found > n:

@@ -46,11 +46,6 @@ def scaled(records: Records, scale: str, *, constant: str = "error") -> Floats:
     Attributes are also moved to mean 0 (or minimum 0 for "range"), which changes no distance,
     unless the scale is "none". An attribute that has one value only is refused ("error"), or adds
     nothing to any distance ("keep").
-
-    Raises
-    ------
-    InputError
-        If the scale is unknown, or an attribute is constant and that is not allowed (named).
     """
     check_choice("scale", scale, SCALES)
     check_choice("constant", constant, ("error", "keep"))

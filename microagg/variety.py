@@ -37,15 +37,7 @@ def other_attributes(data: Any, diverse: Mapping[str, int]) -> tuple[str, ...]:
 def read_varieties(
     data: Any, diverse: Mapping[str, int], n: int, most: int | None
 ) -> tuple[Variety, ...]:
-    """Read attributes of any kind whose values must differ in groups of at most `most` records.
-
-    Raises
-    ------
-    InputError
-        If an attribute is unknown, or a number is not a whole one from 2 to `most`.
-    Unprotectable
-        If the whole file has fewer values.
-    """
+    """Read attributes of any kind whose values must differ in groups of at most `most` records."""
     found = []
     columns = _columns(data)
     known = column_names(columns)

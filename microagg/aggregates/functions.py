@@ -236,14 +236,7 @@ def _whole_values(returned: Any, n: int, name: str) -> Ints:
 def read_aggregates(
     f: Any, names: Sequence[str], diverse: Mapping[str, int] | None = None
 ) -> tuple[Aggregate, ...]:
-    """Read which aggregates a caller names, the most important first; see `aggregate_anonymise`.
-
-    Raises
-    ------
-    InputError
-        If f cannot be understood, names an unknown attribute, or has no weight but 0; or there
-        are several, and values have to be `diverse`.
-    """
+    """Read which aggregates a caller names, the most important first; see `aggregate_anonymise`."""
     several = isinstance(f, (list, tuple)) and f and not all(_is_number(part) for part in f)
     found = tuple(_read(part, names) for part in (f if several else [f]))
     if diverse and len(found) > 1:

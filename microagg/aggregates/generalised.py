@@ -212,14 +212,8 @@ class Domains:
     def penalties(self, widths: Sequence[int]) -> tuple[Fraction, Fraction]:
         """Normalised certainty penalty: with the common domain, with one for each attribute.
 
-        Parameters
-        ----------
-        widths : sequence of int
-            Sum of the widths of each attribute's ranges. An attribute of one value costs nothing.
-
-        Notes
-        -----
-        J. Xu et al., Utility-based anonymization using local recoding, KDD 2006.
+        `widths` are the sums of the widths of each attribute's ranges; one of a single value costs
+        nothing. J. Xu et al., Utility-based anonymization using local recoding, KDD 2006.
         """
         weights = self.importance or (Fraction(1),) * len(widths)
         values = self.records * sum(weights)

@@ -70,12 +70,8 @@ def variance_ends(lower: Ints, upper: Ints) -> tuple[Ints, Ints]:
 
     The largest is at a corner, as the variance is convex. The smallest is that of the values
     nearest to some m, with m the mean of those that m lies outside of; it is rounded up, and since
-    f is known in whole numbers nothing is lost by that.
-
-    Raises
-    ------
-    InputError
-        If more than `CORNERS` attributes are ranges in some records.
+    f is known in whole numbers nothing is lost by that. More than `CORNERS` generalised attributes
+    are refused.
     """
     d = lower.shape[1]
     wide = np.flatnonzero((lower < upper).any(axis=0))

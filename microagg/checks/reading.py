@@ -49,13 +49,7 @@ class Attribute(Frozen):
 def read_roles(
     data: Any, quasi_identifiers: Sequence[str] | None, confidential: Sequence[str] | str
 ) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...]]:
-    """Read quasi-identifiers, by default all others, and confidential attributes.
-
-    Raises
-    ------
-    InputError
-        If an attribute is unknown, named twice or in both roles, or there is none, or no record.
-    """
+    """Read quasi-identifiers, by default all others, and confidential attributes."""
     data = named_columns(data)
     names = column_names(data)
     hidden = _listed(confidential, "confidential")
@@ -81,11 +75,6 @@ def read_attributes(
 
     In those named as numbers, text that is a number counts as the number. Elsewhere two texts are
     two published values, also if they write the same number.
-
-    Raises
-    ------
-    InputError
-        If an attribute is unknown or there are no records.
     """
     columns = read_columns(named_columns(data), names).arrays
     if len(columns[0]) == 0:

@@ -45,13 +45,7 @@ def drop_records(
             dropped.append(Dropped(row, names[column % len(names)]))
         task.say("leaving records out", (g + 1) / clusters)
     left = _regrown(task, found, np.array(sorted(loose), dtype=np.int64))
-    homes = _Homes(task, found)
-    for row in left.tolist():
-        home = None if task.late else homes.nearest_safe(row)
-        if home is None:
-            dropped.append(Dropped(row, ""))
-        else:
-            found[row] = home
+    dropped += [Dropped(row, "") for row in _not_rehoused(task, found, left)]
     return found, tuple(sorted(dropped, key=lambda d: d.row))
 
 
@@ -65,11 +59,6 @@ def fewest(task: Task, members: Ints) -> list[tuple[int, int]] | None:
 
     They come with the columns in which they made a cell sensitive; None if no part of k records is
     safe.
-
-    Raises
-    ------
-    OutOfTime
-        If the time runs out first.
     """
     for depth in range(len(members) - task.k + 1):
         seen: set[frozenset[int]] = set()
@@ -131,23 +120,22 @@ def _regrown(task: Task, found: Ints, loose: Ints) -> Ints:
     return rest
 
 
-class _Homes:
-    """Clusters that may take in records."""
-
-    def __init__(self, task: Task, labels: Ints) -> None:
-        self.task = task
-        self.groups = np.unique(labels[labels >= 0])
-        self.members = {int(g): np.flatnonzero(labels == g) for g in self.groups}
-        means = [task.points[self.members[int(g)]].mean(axis=0) for g in self.groups]
-        self.means = np.array(means).reshape(len(self.groups), task.points.shape[1])
-
-    def nearest_safe(self, row: int) -> int | None:
-        far = ((self.means - self.task.points[row]) ** 2).sum(axis=1)
-        for place in np.argsort(far, kind="stable"):
-            g = int(self.groups[place])
-            wider = np.append(self.members[g], row)
-            if len(wider) <= self.task.most and not self.task.fails(wider).any():
-                self.members[g] = wider
-                self.means[place] = self.task.points[wider].mean(axis=0)
-                return g
-        return None
+def _not_rehoused(task: Task, found: Ints, left: Ints) -> list[int]:
+    """Put records into the nearest clusters that stay safe with them; return the others."""
+    groups = np.unique(found[found >= 0])
+    members = {int(g): np.flatnonzero(found == g) for g in groups}
+    means = np.array([task.points[rows].mean(axis=0) for rows in members.values()])
+    means = means.reshape(len(groups), task.points.shape[1])  # there may be none
+    rest = []
+    for row in left.tolist():
+        far = ((means - task.points[row]) ** 2).sum(axis=1)
+        for place in [] if task.late else np.argsort(far, kind="stable"):
+            g = int(groups[place])
+            wider = np.append(members[g], row)
+            if len(wider) <= task.most and not task.fails(wider).any():
+                found[row], members[g] = g, wider
+                means[place] = task.points[wider].mean(axis=0)
+                break
+        else:
+            rest.append(row)
+    return rest

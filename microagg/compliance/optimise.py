@@ -64,14 +64,8 @@ def optimised(task: Task, start: Ints) -> tuple[Ints, float]:
     """Search the best safe partition, from one with clusters of at least k, safe or not.
 
     The task's clock is kept; without a limit, pricing ends when it is complete. The bound beside
-    the labels is the information loss in percent that no safe partition falls short of.
-
-    Raises
-    ------
-    InputError
-        For more than `MOST` records.
-    OutOfTime, SolverError, Unprotectable
-        As for `listed`.
+    the labels is the information loss in percent that no safe partition falls short of. More than
+    `MOST` records are refused; other errors are those of `listed`.
     """
     n = len(task.points)
     if n > MOST:
@@ -108,14 +102,8 @@ def optimised(task: Task, start: Ints) -> tuple[Ints, float]:
 def _first_partition(task: Task, start: Ints, seen: Callable[[Ints], None]) -> Ints:
     """Find a good safe partition by the other methods and by shaking the best.
 
-    `seen` is called with every safe partition on the way.
-
-    Raises
-    ------
-    OutOfTime
-        If the time was over before there was one.
-    Interrupted
-        On Ctrl-C after there was one.
+    `seen` is called with every safe partition on the way. Ctrl-C after there was one ends as
+    `Interrupted`, with the best.
     """
     best: Ints | None = None
     for labels in (start, renumbered(grown(task))):

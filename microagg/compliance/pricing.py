@@ -37,16 +37,9 @@ def root_bounds(
 ) -> None:
     """Lower bounds of the reduced cost of groups with this root, one for each span of sizes.
 
-    Parameters
-    ----------
-    rank : (n,) int64
-        Place of each record in the order; a group's root comes first.
-    near : (s, n) float64
-        For each span from size a: sums of the squared distances to the a - 2 nearest records.
-    spans : (s, 2) int64
-        Least and largest size.
-    bounds : (s,) float64
-        Filled in; infinite where there are too few records.
+    A group's root comes first by rank, (n,). Spans, (s, 2), are of the least and largest size; for
+    each from size a, `near`, (s, n), sums up the squared distances to the a - 2 nearest records.
+    Bounds, (s,), are filled in, infinite where there are too few records.
     """
     n = len(prices)
     far = np.empty(n)
@@ -116,24 +109,13 @@ def cheap_groups(
 ) -> Any:  # fmt: skip
     """Safe groups of t records with this root and a reduced cost below a ceiling.
 
-    Parameters
-    ----------
-    near : (t - 1, n) float64
-        Sums of the squared distances of each record to its 0, 1, .. t - 2 nearest.
-    nodes : int
-        Parts of groups to be looked at, at most.
-    groups : (g, t) int64
-        Groups found are written here, the root first: only the one that costs least if g is 1,
-        otherwise all, and the search ends when there is no room.
+    `near`, (t - 1, n), sums up the squared distances of each record to its 0, 1, .. t - 2 nearest.
+    At most `nodes` parts of groups are looked at. Groups found are written to `groups`, (g, t), the
+    root first: only the one that costs least if g is 1, otherwise all, and the search ends when
+    there is no room.
 
-    Returns
-    -------
-    least : float
-        Least reduced cost, or the ceiling if no group is below it.
-    count : int
-        Groups found.
-    complete : bool
-        Whether nothing was left unseen.
+    Returns the least reduced cost, or the ceiling if no group is below it; how many groups there
+    are; and whether nothing was left unseen.
     """
     n = len(prices)
     top, total = empty_group(demand)

@@ -68,20 +68,14 @@ class Interrupted(Exception):
 class Task:
     """What a search works on.
 
-    Attributes
-    ----------
-    points : (n, d) float64
-        Records as the squared error sees them.
-    shares : (n, c) int64
-        Contributions as the rule sees them, never negative; a column is an attribute or, with
-        negative="split", one sign of it. The last columns are codes of values, as many as
-        `diverse` has entries: from 1, and 0 where the value is missing.
-    cap : int or None
-        Largest size of a cluster; k is the least.
-    diverse : tuple of int
-        Different codes that a cluster must have in each column of codes; at least 2.
-    progress : callable or None
-        Called with what is done now and the share of it that is done.
+    Points, (n, d), are the records as the squared error sees them, and shares, (n, c), the
+    contributions as the rule sees them, never negative; a column is an attribute or, with
+    negative="split", one sign of it. The last columns are codes of values, as many as `diverse` has
+    entries: from 1, and 0 where the value is missing. `diverse` says how many different ones a
+    cluster must have, at least 2.
+
+    Clusters have k to `cap` records. `progress` is called with what is done now and the share of it
+    that is done.
     """
 
     points: Floats
@@ -245,10 +239,7 @@ def made_safe(task: Task, labels: Ints) -> Ints:
 def improved(task: Task, labels: Ints) -> Ints:
     """Move, exchange and split while the squared error shrinks; safe clusters stay safe.
 
-    Raises
-    ------
-    Interrupted
-        On Ctrl-C, with the partition at hand.
+    Ctrl-C ends as `Interrupted`, with the partition at hand.
     """
     state = _State(task, labels)
     rounds, changed = 0, 1

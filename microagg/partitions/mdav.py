@@ -76,14 +76,8 @@ def mdav_labels(
 
     All have k records but the last, which has fewer than 2k. `progress` is called from time to time
     with the number of records that have a cluster, and n; the first time before anything is
-    compiled. An interrupt takes effect at the next call.
-
-    Raises
-    ------
-    InputError
-        If a coordinate is not finite or beyond 2**500.
-    OutOfTime
-        If the time runs out before every record has a cluster.
+    compiled. An interrupt takes effect at the next call. Coordinates that are not finite or beyond
+    2**500 are refused.
     """
     points = checked_points(points)
     n = len(points)

@@ -180,13 +180,7 @@ class Ranked(MaskedFile):
 
 
 def records_of(X: Any, partition: Partition, decimals: int | None = None) -> Records:
-    """Read the records that a partition was made of.
-
-    Raises
-    ------
-    InputError
-        If the data has another number of records, or cannot be read.
-    """
+    """Read the records that a partition was made of."""
     records = read_records(X, partition.names, decimals=decimals)
     if records.n != len(partition.labels):
         msg = (

@@ -56,11 +56,6 @@ def ranking_labels(column: NDArray[Any], k: int, *, method: str) -> Ints:
     k to 2k - 1 records with the least sum of squared errors, numbered from the smallest values to
     the largest, equal values in order of their rows. Of several optima it takes the one whose last
     group is the smallest, then the group before it, and so on.
-
-    Raises
-    ------
-    InputError
-        If the method is unknown, or a number is not finite or beyond 2**500.
     """
     check_choice("method", method, METHODS)
     points = mdav.checked_points(np.asarray(column, np.float64)[:, None])

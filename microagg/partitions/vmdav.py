@@ -50,14 +50,8 @@ def vmdav_labels(
     """Cluster of each record by V-MDAV, numbered as they are formed.
 
     Gamma 0 lets no cluster grow; the larger, the more do. The authors suggest 0.2 for scattered
-    data and 1.1 for clustered data. `progress` is as for MDAV.
-
-    Raises
-    ------
-    InputError
-        If gamma is negative or not finite, or a coordinate is not finite or beyond 2**500.
-    OutOfTime
-        If the time runs out before every record has a cluster.
+    data and 1.1 for clustered data. `progress` is as for MDAV. It refuses what MDAV refuses, and a
+    gamma that is negative or not finite.
     """
     points = mdav.checked_points(points)
     n, d = points.shape

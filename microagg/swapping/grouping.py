@@ -86,12 +86,8 @@ class Grouping:
 
         Distances are taken of the points, from mean to mean, the lowest number first among equals;
         `values` are the attributes that are permuted within the groups. The same labels are
-        returned if nothing had to be joined.
-
-        Raises
-        ------
-        InputError
-            If not even the whole file is diverse.
+        returned if nothing had to be joined. If not even the whole file is diverse, that is an
+        error.
         """
         if not self.looks_at_values:
             return labels

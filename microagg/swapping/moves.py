@@ -42,18 +42,11 @@ ORDERS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Move:
-    """One permutation.
+    """One permutation: `source` is the record whose value each record is given, of its own group.
 
-    Attributes
-    ----------
-    labels, source : (n,) int64
-        Group of each record, and the record of that group whose value it is given.
-    by : tuple of int
-        Attributes that the groups were made of, as columns of the points.
-    unswapped : tuple of int
-        Other attributes among them whose values in the original file were used.
-    joined : bool
-        Whether groups were joined because of the values that are permuted within them.
+    `by` are the attributes, columns of the points, that the groups were made of, and `unswapped`
+    those of them, besides, whose values in the original file were used. Groups may have been joined
+    because of the values that are permuted within them.
     """
 
     labels: Ints
@@ -111,13 +104,10 @@ def stream(seed: int, place: int) -> np.random.Generator:
 def permuted(labels: Ints, generator: np.random.Generator) -> Ints:
     """Draw a permutation of each group, uniform over all of them and independent of the others.
 
-    Each record is given the value of the record that is named in its place.
-
-    Notes
-    -----
-    The members of a group come in a uniform order in a uniform order of all records, whatever the
-    order of the others. Fixed points are left in: without them the value that a record shows
-    would be known not to be its own, and the others would be likelier than 1 in k.
+    Each record is given the value of the record that is named in its place. The members of a group
+    come in a uniform order in a uniform order of all records, whatever the order of the others.
+    Fixed points are left in: without them the value that a record shows would be known not to be
+    its own, and the others would be likelier than 1 in k.
     """
     drawn = generator.permutation(len(labels))
     source = np.empty(len(labels), np.int64)
@@ -140,12 +130,6 @@ def informed_moves(original: Original, order: str, seed: int) -> list[Move]:
 
     The order is one of `ORDERS`. A first attribute that has nothing to be grouped by has the groups
     of its individual ranking.
-
-    Raises
-    ------
-    InputError
-        If the order is unknown, there is one attribute only, or an attribute is not as diverse as
-        was asked for in the whole file.
     """
     check_choice("order", order, ORDERS)
     quasi, confidential = original.quasi, original.confidential

@@ -39,12 +39,6 @@ class Roles:
         """Read a file; None takes all names that are not of the other kind.
 
         Columns without a part may hold anything.
-
-        Raises
-        ------
-        InputError
-            If a name is unknown, occurs twice or in both kinds, no attribute is left, or one
-            holds something that is not a finite number.
         """
         names, columns, library = whole(data)
         if quasi is None and confidential is None:

@@ -26,13 +26,8 @@ NEGATIVE = {
 def sides_of_units(units: Ints, names: Sequence[str], negative: str) -> tuple[Ints, ...]:
     """Contributions as the rules shall see them, never negative, shape (n, d).
 
-    Two arrays for "split" (positive parts, negative parts without their sign), otherwise one.
-
-    Raises
-    ------
-    InputError
-        If the mode is unknown, or is "error" and there is a negative value (row and attribute
-        named).
+    Two arrays for "split" (positive parts, negative parts without their sign), otherwise one. Where
+    negative values are refused, the first is named.
     """
     check_choice("negative", negative, NEGATIVE)
     if negative == "abs":
@@ -58,11 +53,6 @@ def contributions(
     """Contributors of the cells, in C order of clusters by attributes, the largest `top` by name.
 
     Every record of a cluster counts, also with 0; the identifiers are the record numbers.
-
-    Raises
-    ------
-    InputError
-        As for `sides_of_units`, or if a sum does not fit into 62 bits.
     """
     sides = sides_of_units(units, names, negative)
     sizes = np.bincount(labels)

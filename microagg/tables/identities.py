@@ -276,12 +276,7 @@ def as_identities(
     """Identities of a caller: detected, given (see `stated_identities`), or none.
 
     The least share of the records that must obey one is 0.95 by default for those to be detected.
-
-    Raises
-    ------
-    InputError
-        If an equation cannot be read, names an unknown attribute, or fails in too many records
-        (how many, and the first of them).
+    An equation that fails in too many records is refused, with the first of them.
     """
     if given is None:
         return ()
