@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from csp.compiled import Kernels
 from csp.errors import SolverError
+from csp.highs import Model, Status
 from microagg.compliance.search import Task, squared_errors
 from microagg.partitions.partition import in_clusters
 from microagg.records import Floats, Ints
@@ -123,8 +124,6 @@ class Master:
     def __init__(self, task: Task) -> None:
         from scipy.sparse import csr_array
 
-        from csp.highs import Model
-
         self.model = Model()
         self.clock = task.clock
         n = len(task.points)
@@ -147,8 +146,6 @@ class Master:
 
     def solve(self) -> tuple[float, Floats] | None:
         """Return the least cost and the prices of the records; None if the time is over."""
-        from csp.highs import Status
-
         ended = self.model.solve(self.clock)
         if ended == Status.LIMIT:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from csp.errors import InputError, Unprotectable, argument
 from csp.exact import Number
 from csp.rules import Rule
 from csp.rules.base import as_rule
+from microagg.compliance.drop import drop_records
+from microagg.compliance.optimise import listed, optimised
 from microagg.compliance.result import Asked, Compliant, certified
 from microagg.compliance.search import (
     Interrupted,
@@ -24,18 +26,16 @@ from microagg.compliance.search import (
     made_safe,
     renumbered,
 )
-from microagg.compliance.suppress import suppress_clusters
+from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
 from microagg.records import Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.clusters import cluster_table
 from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Forms, forms_of, largest_read, strictest
+from microagg.tables.identities import Identity
 from microagg.tables.risk import disclosure
 from microagg.variety import Variety, fewest_values, other_attributes, read_varieties
-
-if TYPE_CHECKING:
-    from microagg.tables.identities import Identity
 
 __all__ = ["METHODS", "comply"]
 
@@ -176,6 +176,8 @@ def comply(
         tuple(variety.least for variety in varieties), clock,
     )  # fmt: skip
     if method == "suppress":
+        from microagg.compliance.suppress import suppress_clusters
+
         start = partition or _mdav(records, bare)
         _check_diverse(start, varieties)
         built = cluster_table(
@@ -207,8 +209,6 @@ def comply(
     if method == "drop":
         return _drop(asked, task, records, start, facts)
     if method == "optimise":
-        from microagg.compliance.optimise import optimised
-
         labels, bound = optimised(task, start.labels)
         made = Partition.of(records, labels, k, method)
         return certified(asked, records, made, facts, bound=bound)
@@ -271,8 +271,6 @@ def _check_passable(rule: Rule, k: int) -> None:
 
 def _mdav(records: Records, bare: Task) -> Partition:
     """MDAV's clusters, changed only where they are too large or not diverse."""
-    from microagg.partitions.mdav import mdav_labels
-
     labels = mdav_labels(bare.points, bare.k, clock=bare.clock)
     if not faults_of(bare, labels).any():
         return Partition.of(records, labels, bare.k, "MDAV")
@@ -297,8 +295,6 @@ def _finished(task: Task, labels: Ints, *, moves: bool = True) -> Ints:
     """Make clusters safe, then better, if records may move."""
     labels = made_safe(task, labels)
     if faults_of(task, labels).any():
-        from microagg.compliance.optimise import listed
-
         labels = listed(task)
     try:
         return improved(task, labels) if moves else labels
@@ -309,8 +305,6 @@ def _finished(task: Task, labels: Ints, *, moves: bool = True) -> Ints:
 def _drop(
     asked: Asked, task: Task, records: Records, start: Partition, facts: tuple[float, int]
 ) -> Compliant:
-    from microagg.compliance.drop import drop_records
-
     labels, dropped = drop_records(task, start.labels, records.names)
     rows = np.flatnonzero(labels >= 0)
     if not len(rows):

@@ -15,6 +15,7 @@ import numpy as np
 
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError, Unprotectable, argument
+from csp.highs import Model, Status
 from microagg.compliance.column_generation import CLOSE, Columns, Pricing, generate
 from microagg.compliance.search import (
     Interrupted,
@@ -269,8 +270,6 @@ def _set_partition(task: Task, columns: Columns) -> tuple[Ints | None, float | N
     The bound is None if the solver ran out of time, the partition if it has none.
     """
     from scipy.sparse import csr_array
-
-    from csp.highs import Model, Status
 
     n, m = len(task.points), len(columns.groups)
     rows = np.concatenate(columns.groups)

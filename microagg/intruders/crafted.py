@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,13 @@ from numpy.typing import NDArray
 from csp.calls import whole_number
 from csp.errors import InputError
 from csp.exact import Number, exact, number_text
+from csp.rules import Rule
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import cluster_sums
 from microagg.records import Frozen, Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Form, Forms, forms_of
-
-if TYPE_CHECKING:
-    from csp.rules import Rule
 
 __all__ = ["CraftedClusters", "OpeningLie", "crafted_clusters", "lie_bound", "opening_lie"]
 

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.audits.claims import Certificate, Claim
+from csp.audits.intervals import interval_claims
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.exact import Number, exact, number_text
+from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.frames import columns_to_frame
 from csp.tables.patterns import as_flags
+from csp.tables.table import Table
+from microagg.compliance.result import Compliant
+from microagg.compliance.suppress import Suppressed
 from microagg.records import Bools, Frozen
-
-if TYPE_CHECKING:
-    from csp.audits.claims import Certificate, Claim
-    from csp.tables.table import Table
+from microagg.tables.clusters import ClusterTable
 
 __all__ = ["VERDICTS", "IdentityAttack", "identity_attack"]
 
@@ -190,10 +193,6 @@ def identity_attack(
     >>> identity_attack(table, hidden)
     IdentityAttack(2 suppressed cells: 2 known exactly, 0 between two ends, 0 open)
     """
-    from csp.audits.claims import Certificate
-    from csp.audits.intervals import interval_claims
-    from csp.release.completion import complete
-
     clock = Clock.of(time_limit)
     release, table, shown, shape = _release_of(target, pattern)
     if not release.pattern.any():
@@ -231,10 +230,6 @@ def _release_of(
     target: Any, pattern: ArrayLike | None
 ) -> tuple[Release, Table | None, Bools, tuple[int, int] | None]:
     """Release, its table if there is one, cells of interest, and clusters by attributes."""
-    from microagg.compliance.result import Compliant
-    from microagg.compliance.suppress import Suppressed
-    from microagg.tables.clusters import ClusterTable
-
     if isinstance(target, Compliant):
         if target.suppressed is None:
             msg = "nothing is suppressed in this file, so there is nothing to attack"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,13 +19,11 @@ from csp.calls import check_choice
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number
 from csp.tables.contributors import Contributors
+from csp.tables.table import Table
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Frozen, Ints, Records
 from microagg.tables.contributions import NEGATIVE, contributions
 from microagg.tables.identities import Identity, as_identities
-
-if TYPE_CHECKING:
-    from csp.tables.table import Table
 
 __all__ = ["ClusterTable", "cells", "cluster_table"]
 
@@ -144,8 +142,6 @@ def cluster_table(
 ) -> ClusterTable:
     """Table of clusters by attributes, with what is special about its cells; see `cells`."""
     from scipy.sparse import coo_array, csr_array
-
-    from csp.tables.table import Table
 
     records = records_of(X, partition, decimals)
     check_choice("negative", negative, NEGATIVE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csp.calls import check_choice
 from csp.errors import InputError
 from csp.exact import Number, exact
-from csp.rules import Dominance
+from csp.rules import Dominance, Rule
 from csp.rules.base import as_rule, parts_of
 from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
@@ -21,9 +21,6 @@ from microagg.records import Bools, Frozen, Ints
 from microagg.tables.clusters import cells
 from microagg.tables.contributions import NEGATIVE, largest
 from microagg.tables.forms import forms_of, largest_read, strictest
-
-if TYPE_CHECKING:
-    from csp.rules import Rule
 
 __all__ = ["Disclosure", "corresponding_p", "disclosure", "disclosures"]
 
