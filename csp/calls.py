@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from numbers import Integral
@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from csp.errors import InputError
 
-__all__ = ["check_choice", "expect", "named_errors", "named_init", "whole_number"]
+__all__ = ["check_choice", "check_known", "expect", "named_errors", "named_init", "whole_number"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -83,6 +83,22 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """
     if value not in choices:
         msg = f"{name} {value!r} is not one of {', '.join(choices)}"
+        raise InputError(msg)
+
+
+def check_known(
+    name: str, given: Iterable[str], known: Sequence[str], kind: str = "attributes"
+) -> None:
+    """Refuse an argument that names something else than what there is.
+
+    Raises
+    ------
+    InputError
+        Naming the first.
+    """
+    unknown = next((one for one in given if one not in known), None)
+    if unknown is not None:
+        msg = f"{name} names {unknown!r}, which is not among the {kind}: {', '.join(known)}"
         raise InputError(msg)
 
 

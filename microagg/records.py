@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import whole_number
+from csp.calls import check_known, whole_number
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact
 from csp.tables.columns import column_names, named_columns, read_columns
@@ -121,10 +121,7 @@ class Records:
             If one is unknown, or named twice.
         """
         chosen = _checked_names(names)
-        unknown = [name for name in chosen if name not in self.names]
-        if unknown:
-            msg = f"there is no attribute {unknown[0]!r}; there are {', '.join(self.names)}"
-            raise InputError(msg)
+        check_known("attributes", chosen, self.names)
         places = [self.names.index(name) for name in chosen]
         columns = tuple(self.columns[j] for j in places)
         return Records(chosen, columns, self.decimals, self.library)
@@ -148,10 +145,8 @@ class Records:
         low = np.where(self.units.min(axis=0) >= 0, 0, -UNBOUNDED)
         high = np.full(len(self.names), UNBOUNDED, np.int64)
         unit = 10**self.scale
+        check_known("bounds", given, self.names)
         for name, ends in given.items():
-            if name not in self.names:
-                msg = f"bounds: there is no attribute {name!r}; there are {', '.join(self.names)}"
-                raise InputError(msg)
             j = self.names.index(name)
             least, most = (None if end is None else exact(end) * unit for end in (*ends, None)[:2])
             if len(ends) != 2 or (least is not None and most is not None and least > most):

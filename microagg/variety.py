@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from csp.calls import whole_number
+from csp.calls import check_known, whole_number
 from csp.errors import InputError, Unprotectable, argument
 from csp.tables.columns import column_names, named_columns, numbered_codes, read_columns
 from microagg.records import Ints, Records
@@ -40,11 +40,8 @@ def read_varieties(
     """Read attributes of any kind whose values must differ in groups of at most `most` records."""
     found = []
     columns = _columns(data)
-    known = column_names(columns)
+    check_known(argument("diverse"), diverse, column_names(columns))
     for name, least in diverse.items():
-        if name not in known:
-            msg = f"{argument('diverse')} names {name!r}; there are {', '.join(known)}"
-            raise InputError(msg)
         top = n if most is None else most
         whole_number(f"{argument('diverse')} of {name!r}", least, 2)
         if least > top:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from csp.calls import check_choice
+from csp.calls import check_choice, check_known
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
 from csp.exact import exact
@@ -185,10 +185,7 @@ def _importance(given: Mapping[str, Any] | None, names: Sequence[str]) -> tuple[
     """Read what attributes cost, nothing below 0 and not 0 for all; empty if they cost the same."""
     if not given:
         return ()
-    unknown = [name for name in given if name not in names]
-    if unknown:
-        msg = f"{argument('importance')} names {unknown[0]!r}; there are {', '.join(names)}"
-        raise InputError(msg)
+    check_known(argument("importance"), given, names)
     found = tuple(exact(given.get(name, 1)) for name in names)
     if min(found) < 0 or not any(found):
         msg = f"{argument('importance')} needs numbers of at least 0, and not 0 for all attributes"

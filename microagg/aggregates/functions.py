@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_known
 from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, exact
 from microagg.aggregates.spreads import (
@@ -275,10 +276,7 @@ def _read(f: Any, names: Sequence[str]) -> Aggregate:
         if f in ("range", "variance"):
             return RANGE if f == "range" else VARIANCE
     elif isinstance(f, Mapping):
-        unknown = [name for name in f if name not in names]
-        if unknown:
-            msg = f"f weighs {unknown[0]!r}, but the attributes are {', '.join(names)}"
-            raise InputError(msg)
+        check_known("f", f, names)
         return _weighted([f.get(name, 0) for name in names])
     elif isinstance(f, (Sequence, np.ndarray)) and all(map(_is_number, f)):
         if len(f) != count:

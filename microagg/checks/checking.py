@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from csp.calls import check_choice, whole_number
+from csp.calls import check_choice, check_known, whole_number
 from csp.errors import InputError
 from microagg.checks.closeness import equal_distances, ordered_distances
 from microagg.checks.diversity import counts_of, effective, entropy_diverse, largest_l
@@ -118,10 +118,7 @@ t=0.25))
         raise InputError(msg)
     keys, hidden = read_roles(data, quasi_identifiers, confidential)
     names = [attribute.name for attribute in hidden]
-    unknown = [name for name in distances or {} if name not in names]
-    if unknown:
-        msg = f"distances names {unknown[0]!r}, which is not among the confidential attributes"
-        raise InputError(msg)
+    check_known("distances", distances or {}, names, "confidential attributes")
     classes = classes_of(keys)
     sizes = np.bincount(classes).astype(np.int64)
     gaps = np.any([key.codes < 0 for key in keys], axis=0)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import whole_number
+from csp.calls import check_known, whole_number
 from csp.errors import InputError
 from csp.exact import Number, exact, number_text
 from csp.rules import Rule
@@ -355,9 +355,7 @@ def crafted_clusters(
     records = read_records(X, attributes, decimals=decimals)
     n = records.n
     k = check_k(k, n, 2)
-    if attribute not in records.names:
-        msg = f"there is no attribute {attribute!r}; there are {', '.join(records.names)}"
-        raise InputError(msg)
+    check_known("attribute", [attribute], records.names)
     mine = tuple(dict.fromkeys(int(i) for i in owned))
     if not mine or len(mine) >= n or min(mine) < 0 or max(mine) >= n:
         msg = f"owned must name some, not all, of the rows 0 to {n - 1}"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_known
 from csp.errors import InputError
 from csp.exact import Number, number_text
 from csp.tables.frames import columns_to_frame
@@ -73,9 +74,7 @@ class Homogeneity(Frozen):
         InputError
             If it is none of the confidential attributes.
         """
-        if attribute not in self.names:
-            msg = f"there is no confidential attribute {attribute!r}; {', '.join(self.names)}"
-            raise InputError(msg)
+        check_known("attribute", [attribute], self.names, "confidential attributes")
         return np.flatnonzero(self.disclosed[:, self.names.index(attribute)])
 
     def to_frame(self, library: str = "", *, reveal: bool = False) -> Any:
@@ -176,10 +175,7 @@ def homogeneity(
         raise InputError(msg)
     names = tuple(attribute.name for attribute in hidden)
     given = dict(width) if isinstance(width, Mapping) else dict.fromkeys(names, width)
-    unknown = [name for name in given if name not in names]
-    if unknown:
-        msg = f"width names {unknown[0]!r}, which is not among the confidential attributes"
-        raise InputError(msg)
+    check_known("width", given, names, "confidential attributes")
     widths = []
     for attribute in hidden:
         size = fraction_of(given.get(attribute.name, 0), "width")

@@ -279,7 +279,7 @@ def test_insiders_need_bounds_where_values_are_negative():
         (None, "row 2, attribute 'x': the value is negative"),
         ({"x": (None, 3)}, "without a lower bound nothing follows"),
         ({"x": (-1, 3)}, "outside the bounds given"),
-        ({"z": (0, 3)}, "no attribute 'z'"),
+        ({"z": (0, 3)}, "names 'z', which is not among"),
     ):
         with pytest.raises(InputError, match=words):
             insiders(data, part, bounds=bounds)
@@ -613,7 +613,7 @@ def test_the_homogeneity_of_a_class_in_text():
         (lambda: homogeneity(data, ["zip"], ()), "no confidential attribute"),
         (lambda: homogeneity(data, ["zip"], "illness", width=1), "must be 0 for text"),
         (lambda: homogeneity(data, ["zip"], "illness", width={"zip": 1}), "not among the confid"),
-        (lambda: found.rows("zip"), "no confidential attribute 'zip'"),
+        (lambda: found.rows("zip"), "names 'zip', which is not among the confid"),
     ):
         with pytest.raises(InputError, match=words):
             call()
