@@ -239,25 +239,25 @@ def _release_of(
         if pattern is None:
             msg = "a table of clusters needs the pattern of suppressed cells"
             raise InputError(msg)
-        flags = _flags(pattern, target.table.n_cells, target.shape)
-        wrong = flags & target.public
+        cells, hidden = target, _flags(pattern, target.table.n_cells, target.shape)
+        wrong = hidden & cells.public
         if wrong.any():
-            msg = f"cell {target.table.cell(int(np.argmax(wrong)))} is public: it is never missing"
+            msg = f"cell {cells.table.cell(int(np.argmax(wrong)))} is public: it is never missing"
             raise InputError(msg)
-        # What rounding adds to an identity is not published either.
-        release = Release.of(target.table, flags | target.unseen)
-        return release, target.table, ~target.unseen, target.shape
-    if pattern is not None:
+    elif pattern is not None:
         msg = "a release has its own pattern; leave pattern out"
         raise InputError(msg)
-    if isinstance(target, Suppressed):
-        cells = target.cells
-        release = Release.of(cells.table, target.suppression.pattern | cells.unseen)
-        return release, cells.table, ~cells.unseen, cells.shape
-    if isinstance(target, Release):
+    elif isinstance(target, Suppressed):
+        cells, hidden = target.cells, target.suppression.pattern
+    elif isinstance(target, Release):
         return target, None, np.ones(len(target.pattern), dtype=bool), None
-    msg = f"target is a {type(target).__name__}; give a Release, Suppressed, Compliant or a table"
-    raise InputError(msg)
+    else:
+        kind = type(target).__name__
+        msg = f"target is a {kind}; give a Release, Suppressed, Compliant or a table"
+        raise InputError(msg)
+    # What rounding adds to an identity is not published either.
+    release = Release.of(cells.table, hidden | cells.unseen)
+    return release, cells.table, ~cells.unseen, cells.shape
 
 
 def _flags(given: ArrayLike, n: int, shape: tuple[int, int] | None) -> Bools:

@@ -101,15 +101,12 @@ def _decide_compiled(
     last: Ints,
 ) -> None:  # fmt: skip
     """Drop sizes by bounds, then compare the others as integers of 64 bits where they fit."""
-    n = len(values)
     run = KERNELS.compiled
-    least, most = np.empty(n + 1), np.empty(n + 1)
-    run["bound"](values, k, least, most)
-    begin, sizes = run["candidates"](values, k, least, most)
+    begin, sizes, highest = run["candidates"](values, k)
     # A sum of squared errors is at least half the squared range of its values, so products in
     # `decide` are below 8 k**2 times the cost.
-    highest = Fraction(float(most[np.isfinite(most)].max())) / Fraction(4) ** unit
-    if numbers[-1] < FITS and highest * max(common, 8 * k * k) < FITS:
+    cost = Fraction(float(highest)) / Fraction(4) ** unit
+    if numbers[-1] < FITS and cost * max(common, 8 * k * k) < FITS:
         run["decide"](np.array(numbers), common, begin, sizes, last)
     else:
         listed, starts = sizes.tolist(), begin.tolist()
@@ -133,23 +130,6 @@ def _decide_exactly(
         last[i] = best
 
 
-def bound(values: Any, k: int, least: Any, most: Any) -> None:
-    """Bounds of the cost of the first i values, infinite where no groups make them up."""
-    least[:] = np.inf
-    most[:] = np.inf
-    least[0] = most[0] = 0.0
-    for i in range(k, len(values) + 1):
-        first = total = 0.0
-        for g in range(1, min(2 * k - 1, i) + 1):
-            t = values[i - 1] - values[i - g]
-            first += t
-            total += t * t
-            if g >= k and most[i - g] < np.inf:
-                low, high = errors(first, total, g)
-                least[i] = min(least[i], (least[i - g] + low) * DOWN)
-                most[i] = min(most[i], (most[i - g] + high) * UP)
-
-
 def errors(first: float, total: float, g: int) -> tuple[float, float]:
     """Bounds of a sum of squared errors.
 
@@ -163,25 +143,34 @@ def errors(first: float, total: float, g: int) -> tuple[float, float]:
     return max(middle - slack, 0.0), middle + slack
 
 
-def candidates(values: Any, k: int, least: Any, most: Any) -> tuple[Any, Any]:
-    """Sizes of the last group of the first i values that may be optimal, by the bounds of costs.
+def candidates(values: Any, k: int) -> tuple[Any, Any, float]:
+    """Sizes of the last group of the first i values that may be optimal, by bounds of all costs.
 
-    They stand one after another, those for i from its place in the first of both arrays, (n + 2,).
+    They stand one after another, those for i from its place in the first of the arrays, (n + 2,).
+    Last comes the largest bound of a cost.
     """
-    begin = np.zeros(len(values) + 2, np.int64)
-    sizes = [0 for _ in range(0)]
-    for i in range(len(values) + 1):
+    n = len(values)
+    least, most = np.full(n + 1, np.inf), np.full(n + 1, np.inf)  # infinite without such groups
+    least[0] = most[0] = highest = 0.0
+    begin, sizes = np.zeros(n + 2, np.int64), [0 for _ in range(0)]
+    lows = np.empty(2 * k)
+    for i in range(n + 1):
         first = total = 0.0
         for g in range(1, min(2 * k - 1, i) + 1):
             t = values[i - 1] - values[i - g]
             first += t
             total += t * t
             if g >= k and most[i - g] < np.inf:
-                low = errors(first, total, g)[0]
-                if (least[i - g] + low) * DOWN <= most[i]:
-                    sizes.append(g)
+                low, high = errors(first, total, g)
+                lows[g] = (least[i - g] + low) * DOWN
+                least[i] = min(least[i], lows[g])
+                most[i] = min(most[i], (most[i - g] + high) * UP)
+        last = range(k, min(2 * k - 1, i) + 1)
+        sizes += [g for g in last if most[i - g] < np.inf and lows[g] <= most[i]]
+        if most[i] < np.inf:
+            highest = max(highest, most[i])
         begin[i + 1] = len(sizes)
-    return begin, np.array(sizes)
+    return begin, np.array(sizes), highest
 
 
 def decide(whole: Any, common: int, begin: Any, sizes: Any, last: Any) -> None:
@@ -206,4 +195,4 @@ def decide(whole: Any, common: int, begin: Any, sizes: Any, last: Any) -> None:
                 cost[i] = value
 
 
-KERNELS = Kernels(__name__, "errors", "bound", "candidates", "decide")
+KERNELS = Kernels(__name__, "errors", "candidates", "decide")
