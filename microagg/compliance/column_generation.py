@@ -7,6 +7,7 @@ round of pricing gives a lower bound, complete or not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,7 @@ from microagg.compliance.search import Task, squared_errors
 from microagg.partitions.partition import in_clusters
 from microagg.records import Floats, Ints
 
-__all__ = ["CLOSE", "Columns", "Pricing", "generate"]
+__all__ = ["CLOSE", "Columns", "Pricing", "generate", "membership"]
 
 CLOSE = 1e-9
 """Relative slack of a bound: the prices are floats."""
@@ -58,7 +59,7 @@ class Columns:
 
     task: Task
     most: float = np.inf
-    place: dict[tuple[int, ...], int] = field(default_factory=dict)
+    known: set[tuple[int, ...]] = field(default_factory=set)
     groups: list[Ints] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
 
@@ -68,9 +69,9 @@ class Columns:
         key = tuple(members.tolist())
         points = self.task.points[members]
         cost = float(((points - points.mean(axis=0)) ** 2).sum())
-        if key in self.place or cost > self.most:
+        if key in self.known or cost > self.most:
             return False
-        self.place[key] = len(self.groups)
+        self.known.add(key)
         self.groups.append(members)
         self.costs.append(cost)
         return True
@@ -82,15 +83,23 @@ class Columns:
             self.add(group)
 
 
+def membership(groups: Sequence[Ints], n: int) -> Any:
+    """Which of n records, as rows, are in which group, as columns; sparse."""
+    from scipy.sparse import csc_array
+
+    begin = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
+    rows = np.concatenate(groups)
+    return csc_array((np.ones(len(rows)), rows, begin), shape=(n, len(groups)))
+
+
 def generate(task: Task, columns: Columns, labels: Ints) -> tuple[float, Floats, Pricing]:
     """Add groups until none is missing or the time is over: a bound, and prices that gave it."""
     master, pricing = Master(task), Pricing(task)
     pricing.neighbours(columns)
-    master.take(columns)
     # At first, records share the squared error of their cluster equally.
     shared = np.bincount(labels, squared_errors(task.points, labels)) / np.bincount(labels)
     best, best_prices, nodes, pull = 0.0, shared[labels], 0, PULL
-    solved = master.solve()
+    solved = master.solve(columns)
     while True:
         if solved is None or task.late:
             return best, best_prices, pricing
@@ -108,8 +117,7 @@ def generate(task: Task, columns: Columns, labels: Ints) -> tuple[float, Floats,
         if not nodes and added < FEW * len(columns.groups):
             nodes = FIRST_NODES  # quick groups have done what they can
         if added:
-            master.take(columns)
-            solved = master.solve()
+            solved = master.solve(columns)
             pull = PULL
         elif pull:
             pull = 0.0
@@ -124,28 +132,21 @@ class Master:
     def __init__(self, task: Task) -> None:
         from scipy.sparse import csr_array
 
-        self.model = Model()
-        self.clock = task.clock
+        self.model, self.clock, self.taken = Model(), task.clock, 0
         n = len(task.points)
         self.model.add_rows(csr_array((n, 0)), np.ones(n), np.ones(n))
-        self.taken = 0
 
-    def take(self, columns: Columns) -> None:
-        """Add the groups that came since."""
-        from scipy.sparse import csc_array
+    def solve(self, columns: Columns) -> tuple[float, Floats] | None:
+        """Add the groups that came since; return the least cost and the prices of the records.
 
+        None if the time is over.
+        """
         groups = columns.groups[self.taken :]
-        if not groups:
-            return
-        begin = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
-        rows = np.concatenate(groups)
-        members = csc_array((np.ones(len(rows)), rows, begin))
-        cost = np.array(columns.costs[self.taken :], dtype=np.float64)
-        self.model.add_columns(members, cost, np.zeros(len(groups)), np.full(len(groups), np.inf))
-        self.taken = len(columns.groups)
-
-    def solve(self) -> tuple[float, Floats] | None:
-        """Return the least cost and the prices of the records; None if the time is over."""
+        if groups:
+            members = membership(groups, len(columns.task.points))
+            cost = np.array(columns.costs[self.taken :])
+            self.model.add_columns(members, cost, np.zeros(len(cost)), np.full(len(cost), np.inf))
+            self.taken = len(columns.groups)
         ended = self.model.solve(self.clock)
         if ended == Status.LIMIT:
             return None

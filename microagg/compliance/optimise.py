@@ -16,7 +16,7 @@ import numpy as np
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError, Unprotectable, argument
 from csp.highs import Model, Status
-from microagg.compliance.column_generation import CLOSE, Columns, Pricing, generate
+from microagg.compliance.column_generation import CLOSE, Columns, Pricing, generate, membership
 from microagg.compliance.search import (
     Interrupted,
     Task,
@@ -269,14 +269,10 @@ def _set_partition(task: Task, columns: Columns) -> tuple[Ints | None, float | N
 
     The bound is None if the solver ran out of time, the partition if it has none.
     """
-    from scipy.sparse import csr_array
-
     n, m = len(task.points), len(columns.groups)
-    rows = np.concatenate(columns.groups)
-    places = np.repeat(np.arange(m), [len(group) for group in columns.groups])
-    matrix = csr_array((np.ones(len(rows)), (rows, places)), shape=(n, m))
+    rows = membership(columns.groups, n).tocsr()
     model = Model().load(
-        cost=np.array(columns.costs), lower=np.zeros(m), upper=np.ones(m), rows=matrix,
+        cost=np.array(columns.costs), lower=np.zeros(m), upper=np.ones(m), rows=rows,
         row_lower=np.ones(n), row_upper=np.ones(n), integer=True,
     )  # fmt: skip
     left = max(task.clock.left, LEAST_SECONDS)

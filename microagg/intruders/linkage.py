@@ -154,7 +154,7 @@ def link_records(
     ----------
     original : (n, d) array, data frame, mapping of columns, or path
         What the intruder knows; one record per person.
-    masked : (m, d) array, data frame, mapping of columns, path, Partition or Compliant
+    masked : (m, d) array, data frame, mapping of columns, path, or result of a masking
         What is published. Attributes are found by name; an array has the columns of the original
         file, or those of `attributes`, in their order.
     attributes : sequence of str, optional
