@@ -229,6 +229,11 @@ class _Task:
             return np.ones(self.units.shape[1], np.int64)
         return Linear("importance", weights).whole
 
+    @cached_property
+    def values(self) -> Ints:
+        """What the aggregates are of each record, shape (n, g)."""
+        return np.column_stack([aggregate.values(self.units) for aggregate in self.aggregates])
+
     def best(self, method: str) -> _Attempt:
         """Attempt that loses least; of equal ones the first."""
         best = None
@@ -253,9 +258,9 @@ class _Task:
         elif method == "mondrian":
             yield from (self.full("Mondrian", every, cut) for cut in _CUTS)
         else:
-            in_need = exposed(self.units, self.aggregates, self.k, self.d)
+            in_need = exposed(self.values, self.k, self.d)
             if self.varieties:
-                in_need |= unvaried(self.units, self.aggregates[0], self.varieties, self.d)
+                in_need |= unvaried(self.values[:, 0], self.varieties, self.d)
             needed = np.flatnonzero(with_helpers(self.units, in_need, self.k, self.varieties))
             name = "Mondrian of exposed records"
             if method == "hybrid":
@@ -271,14 +276,14 @@ class _Task:
                 yield self.consecutive()
 
     def consecutive(self) -> _Attempt | None:
-        order = sorted_by(self.units, self.aggregates, np.arange(len(self.units)))
+        order = sorted_by(self.values, np.arange(len(self.units)))
         return self.narrowed("consecutive groups", consecutive(order, self.k, len(order)))
 
     def runs(self, name: str, rows: Ints) -> _Attempt | None:
         if not len(rows) or len(rows) * self.k * self.units.shape[1] > _AFFORDABLE:
             return None
-        order = sorted_by(self.units, self.aggregates, rows)
-        free = free_runs(self.units, self.aggregates, order, self.d)
+        order = sorted_by(self.values, rows)
+        free = free_runs(self.values[order], self.d)
         return self.narrowed(name, cheapest_runs(self.units, order, self.k, free, self.costs))
 
     def narrowed_mondrian(self, name: str, rows: Ints, cut: str) -> _Attempt | None:
@@ -286,18 +291,16 @@ class _Task:
         return self.narrowed(f"{name} ({cut}), narrowed", labels)
 
     def narrowed(self, name: str, labels: Ints) -> _Attempt | None:
-        labels = self.mixed(labels)
+        labels = mixed(labels, self.values[:, 0], self.varieties)
         ranges = generalise(
             self.units, labels, self.aggregates, self.d, costs=self.costs, hopeless=self.hopeless
         )
         return ranges and _Attempt(name, labels, *ranges)
 
     def full(self, name: str, rows: Ints, cut: str) -> _Attempt:
-        labels = self.mixed(mondrian_groups(self.units, rows, self.k, cut))
+        labels = mondrian_groups(self.units, rows, self.k, cut)
+        labels = mixed(labels, self.values[:, 0], self.varieties)
         return _Attempt(f"{name} ({cut})", labels, *generalise_fully(self.units, labels))
-
-    def mixed(self, labels: Ints) -> Ints:
-        return mixed(labels, self.aggregates[0].values(self.units), self.varieties)
 
     def hopeless(self, widths: tuple[int, ...]) -> bool:
         if self.clock.over:

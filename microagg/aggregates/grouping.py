@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from csp.compiled import Kernels
-from microagg.aggregates.functions import Aggregate, reach
+from microagg.aggregates.functions import reach
 from microagg.partitions.mondrian import mondrian_labels
 from microagg.records import Bools, Ints
 from microagg.variety import Variety
@@ -32,10 +32,9 @@ _SMALL = 2_000
 """Values up to which plain Python takes about a tenth of a second."""
 
 
-def sorted_by(units: Ints, aggregates: Sequence[Aggregate], rows: Ints) -> Ints:
-    """Rows in ascending order of the aggregates, the first one first; ties by row."""
-    keys = [aggregate.values(units[rows]) for aggregate in aggregates]
-    return rows[np.lexsort([rows, *keys[::-1]])]
+def sorted_by(values: Ints, rows: Ints) -> Ints:
+    """Rows in ascending order of values, (n, g), the first column first; ties by row."""
+    return rows[np.lexsort([rows, *values[rows].T[::-1]])]
 
 
 def consecutive(order: Ints, k: int, n: int) -> Ints:
@@ -48,16 +47,15 @@ def consecutive(order: Ints, k: int, n: int) -> Ints:
     return labels
 
 
-def exposed(units: Ints, aggregates: Sequence[Aggregate], k: int, d: Fraction) -> Bools:
+def exposed(values: Ints, k: int, d: Fraction) -> Bools:
     """Find the records with fewer than k, themselves included, within their reach of f.
 
     The others are safe whatever is published: a range contains its own value of f, so that every
     record within reach, in all aggregates, stays a candidate.
     """
-    values = np.column_stack([aggregate.values(units) for aggregate in aggregates])
     far = np.column_stack([reach(v, d) for v in values.T])
     order = np.lexsort(values.T[::-1])
-    found = np.empty(len(units), bool)
+    found = np.empty(len(values), bool)
     found[order] = KERNELS.run("lonely", values[order], far[order], k, small=len(order) <= _SMALL)
     return found
 
@@ -82,13 +80,12 @@ def lonely(values: Any, far: Any, k: int) -> Any:
     return found
 
 
-def unvaried(units: Ints, aggregate: Aggregate, varieties: Sequence[Variety], d: Fraction) -> Bools:
+def unvaried(v: Ints, varieties: Sequence[Variety], d: Fraction) -> Bools:
     """Find the records within whose reach of f there are too few different values."""
-    v = aggregate.values(units)
     far = reach(v, d)
-    found = np.zeros(len(units), bool)
+    found = np.zeros(len(v), bool)
     for variety in varieties:
-        different = np.zeros(len(units), np.int64)
+        different = np.zeros(len(v), np.int64)
         for code in range(1, int(variety.codes.max()) + 1):
             these = np.sort(v[variety.codes == code])
             begun = np.searchsorted(these, v + far, side="right")
@@ -163,16 +160,15 @@ def mondrian_groups(units: Ints, rows: Ints, k: int, cut: str) -> Ints:
     return labels
 
 
-def free_runs(units: Ints, aggregates: Sequence[Aggregate], order: Ints, d: Fraction) -> Ints:
-    """For each place in a sorted order, where a run from there stops sharing its f (exclusive).
+def free_runs(values: Ints, d: Fraction) -> Ints:
+    """For each place in sorted values, (m, g), where a run from there stops sharing f (exclusive).
 
     With several aggregates all of them must be equal.
     """
-    values = np.column_stack([aggregate.values(units[order]) for aggregate in aggregates])
-    if len(aggregates) > 1:
+    m = len(values)
+    if values.shape[1] > 1:
         changes = np.flatnonzero((values[1:] != values[:-1]).any(axis=1)) + 1
-        ends = np.append(changes, len(order))
-        return ends[np.searchsorted(changes, np.arange(len(order)), side="right")]
+        return np.append(changes, m)[np.searchsorted(changes, np.arange(m), side="right")]
     v = values[:, 0]
     # For v < 0 the tolerance is that of the end nearer to zero: M (1 + d) <= v.
     most = np.where(v >= 0, v + reach(v, d), 0)

@@ -321,7 +321,7 @@ def test_exposed_records_are_those_without_k_neighbours(file, alone):
     fs = fs[:1] if alone else fs
     a = X.shape[1]
     aggregates = read_aggregates([given_as(f, a) for f in fs], [f"a{j}" for j in range(a)])
-    found = exposed(X, aggregates, k, d)
+    found = exposed(np.column_stack([one.values(X) for one in aggregates]), k, d)
     counts = completed_counts(X, X, X, fs, d)
     assert found.tolist() == [count < k for count in counts]
 
@@ -331,10 +331,11 @@ def test_exposed_records_are_those_without_k_neighbours(file, alone):
 def test_cheapest_runs_against_all_ways_to_cut(file):
     X, k, (f,), d = file
     aggregates = read_aggregates(given_as(f, X.shape[1]), [f"a{j}" for j in range(X.shape[1])])
-    order = sorted_by(X, aggregates, np.arange(len(X)))
+    keys = np.column_stack([one.values(X) for one in aggregates])
+    order = sorted_by(keys, np.arange(len(X)))
     values = [weigh(f, X[row]) for row in order]
     assert values == sorted(values)
-    free = free_runs(X, aggregates, order, d)
+    free = free_runs(keys[order], d)
     for i, end in enumerate(free):
         near = [all(abs(v - w) <= d * abs(v) for v in values[i:e] for w in values[i:e])
                 for e in range(i + 1, len(X) + 1)]  # fmt: skip
