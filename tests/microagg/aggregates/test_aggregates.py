@@ -485,6 +485,8 @@ def test_wrong_input(arguments, says):
 
 
 def test_verifier_refuses_files_that_do_not_fit():
+    with pytest.raises(InputError, match="d must be at least 0 and below 1"):
+        candidate_counts(TABLE_1, (TABLE_1, TABLE_1), d=1)
     with pytest.raises(InputError, match="outside its range"):
         is_aggregate_anonymous(TABLE_1, (TABLE_1 + 1, TABLE_1 + 1), 2)
     with pytest.raises(InputError, match="shape"):

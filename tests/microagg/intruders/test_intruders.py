@@ -272,6 +272,15 @@ def test_sums_beyond_64_bits_are_compared_exactly():
     assert found.disclosed(tie + Fraction(1, 2**80))[0, 0]
 
 
+def test_results_of_masking_are_linked_as_their_columns_are():
+    data = {"pay": [10, 11, 12, 30, 31, 35], "age": [1, 5, 2, 4, 6, 3]}
+    swapped = microagg.ir_swap(data, 2, confidential=["pay"], seed=3)
+    for masked in (swapped, microagg.individual_ranking(data, 2), microagg.mdav(data, 3)):
+        columns = masked.to_columns()
+        assert repr(link_records(data, masked)) == repr(link_records(data, columns))
+        assert rank_disclosure(data, masked).share == rank_disclosure(data, columns).share
+
+
 def test_insiders_need_bounds_where_values_are_negative():
     data = {"x": [1, -2, 3], "y": [1, 2, 3]}
     part = partition_of(data, [0, 0, 0])
