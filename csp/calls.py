@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
+from numbers import Integral
 from typing import Any, ParamSpec, TypeVar
 
 from csp.errors import InputError
 
-__all__ = ["check_choice", "expect", "named_errors", "named_init"]
+__all__ = ["check_choice", "check_known", "expect", "named_errors", "named_init", "whole_number"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -83,3 +84,33 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     if value not in choices:
         msg = f"{name} {value!r} is not one of {', '.join(choices)}"
         raise InputError(msg)
+
+
+def check_known(
+    name: str, given: Iterable[str], known: Sequence[str], kind: str = "attributes"
+) -> None:
+    """Refuse an argument that names something else than what there is.
+
+    Raises
+    ------
+    InputError
+        Naming the first.
+    """
+    unknown = next((one for one in given if one not in known), None)
+    if unknown is not None:
+        msg = f"{name} names {unknown!r}, which is not among the {kind}: {', '.join(known)}"
+        raise InputError(msg)
+
+
+def whole_number(name: str, value: Any, least: int = 1, why: str = "") -> int:
+    """Return an argument that has to be a whole number as an int.
+
+    Raises
+    ------
+    InputError
+        If it is none, or less than `least`; the message ends with `why`.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        msg = f"{name} must be a whole number of at least {least}, not {value!r}{why}"
+        raise InputError(msg)
+    return int(value)

@@ -60,7 +60,7 @@ from microagg.tables.clusters import ClusterTable as ClusterTable
 from microagg.tables.clusters import cells as cells
 from microagg.tables.clusters import cluster_table as cluster_table
 from microagg.tables.identities import Identity as Identity
-from microagg.tables.identity_detection import detect_identities as detect_identities
+from microagg.tables.identities import detect_identities as detect_identities
 from microagg.tables.k_curve import KPoint as KPoint
 from microagg.tables.k_curve import k_curve as k_curve
 from microagg.tables.risk import Disclosure as Disclosure

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_known, whole_number
 from csp.errors import InputError
+from csp.exact import UNBOUNDED, Number, exact
 from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.units import NotUnits, to_units
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
 _PLAIN = frozenset("0123456789+-.eEinfaINFA \t")
 
-__all__ = ["Records", "check_k", "read_records"]
+__all__ = ["Bools", "Floats", "Frozen", "Ints", "Records", "check_k", "read_records"]
+
+
+class Frozen:
+    """Base of results: dataclasses whose arrays nobody can change."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for part in fields(self):  # type: ignore[arg-type]
+            if isinstance(value := getattr(self, part.name), np.ndarray):
+                value.flags.writeable = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +97,11 @@ class Records:
         units.flags.writeable = False
         return units, scale
 
+    @cached_property
+    def constant(self) -> NDArray[np.bool_]:
+        """Which attributes have one value only, shape (d,)."""
+        return np.asarray(self.values.min(axis=0) == self.values.max(axis=0))
+
     @property
     def units(self) -> NDArray[np.int64]:
         """Attributes in units of ``10**-scale``, shape (n, d); see `exact`."""
@@ -99,13 +121,48 @@ class Records:
             If one is unknown, or named twice.
         """
         chosen = _checked_names(names)
-        unknown = [name for name in chosen if name not in self.names]
-        if unknown:
-            msg = f"there is no attribute {unknown[0]!r}; there are {', '.join(self.names)}"
-            raise InputError(msg)
+        check_known("attributes", chosen, self.names)
         places = [self.names.index(name) for name in chosen]
         columns = tuple(self.columns[j] for j in places)
         return Records(chosen, columns, self.decimals, self.library)
+
+    def at(self, rows: Ints) -> Records:
+        """Return some of the records, with the decimal places of all."""
+        columns = tuple(column[rows] for column in self.columns)
+        return Records(self.names, columns, self.scale, self.library)
+
+    def bounds(self, given: Mapping[str, tuple[Number | None, Number | None]]) -> tuple[Ints, Ints]:
+        """Publicly known least and largest value of each attribute in units, shape (d,) each.
+
+        Of attributes that are not given, all that is known is that one without a negative value has
+        none; what is unbounded is `UNBOUNDED`.
+
+        Raises
+        ------
+        InputError
+            If an attribute is unknown, its ends are not in order, or a value lies outside.
+        """
+        low = np.where(self.units.min(axis=0) >= 0, 0, -UNBOUNDED)
+        high = np.full(len(self.names), UNBOUNDED, np.int64)
+        unit = 10**self.scale
+        check_known("bounds", given, self.names)
+        for name, ends in given.items():
+            j = self.names.index(name)
+            least, most = (None if end is None else exact(end) * unit for end in (*ends, None)[:2])
+            if len(ends) != 2 or (least is not None and most is not None and least > most):
+                msg = f"bounds of {name!r} must be the least and the largest value of a record"
+                raise InputError(msg)
+            low[j] = -UNBOUNDED if least is None else int(-(-least // 1))
+            high[j] = UNBOUNDED if most is None else int(most // 1)
+            wrong = (self.units[:, j] < low[j]) | (self.units[:, j] > high[j])
+            if wrong.any():
+                msg = (
+                    f"row {int(np.argmax(wrong)) + 1}, attribute {name!r}: the value lies outside "
+                    f"the bounds given ({int(wrong.sum())} such rows); bounds must hold for every "
+                    "record"
+                )
+                raise InputError(msg)
+        return low, high
 
 
 def read_records(
@@ -135,33 +192,29 @@ def read_records(
     names = _checked_names(column_names(data) if attributes is None else attributes)
     found = read_columns(data, names, names)
     records = Records(names, found.arrays, decimals, found.library, found.note)
-    _check(records, named=attributes is not None)
+    if records.n == 0:
+        msg = "the data has no records; give at least one"
+        raise InputError(msg)
+    try:
+        _ = records.values
+    except InputError as error:
+        if attributes is not None:
+            raise
+        msg = f"{error.template}; or name the numerical attributes to use"
+        raise InputError(msg) from None
     return records
 
 
 def check_k(k: int, n: int, least: int = 1) -> int:
-    """Return k as an int.
+    """Return k, the least size of a group among n records, as an int.
 
-    Parameters
-    ----------
-    k, n : int
-        Least size of a group, and number of records.
-    least : int
-        2 where groups are to hide their members: records in groups of 1 are published as they are.
-
-    Raises
-    ------
-    InputError
-        If it is not a whole number from `least` to n.
+    It is at least 2 where groups are to hide their members.
     """
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < least:
-        why = "; a group of 1 publishes its record as it is" if k == 1 else ""
-        msg = f"k must be a whole number of at least {least}, not {k!r}{why}"
-        raise InputError(msg)
-    if k > n:
+    found = whole_number("k", k, least, "; a group of 1 publishes its record as it is" * (k == 1))
+    if found > n:
         msg = f"k = {k} is more than the {n} records; give at most {n}"
         raise InputError(msg)
-    return int(k)
+    return found
 
 
 def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -175,19 +228,6 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
         msg = f"{what}; name each attribute once"
         raise InputError(msg)
     return chosen
-
-
-def _check(records: Records, *, named: bool) -> None:
-    if records.n == 0:
-        msg = "the data has no records; give at least one"
-        raise InputError(msg)
-    try:
-        _ = records.values
-    except InputError as error:
-        if named:
-            raise
-        msg = f"{error.template}; or name the numerical attributes to use"
-        raise InputError(msg) from None
 
 
 def _floats(column: NDArray[Any], name: str) -> NDArray[np.float64]:

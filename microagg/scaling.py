@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.calls import check_choice
 from csp.errors import InputError, argument
-from microagg.records import Records
+from microagg.records import Floats, Records
 
-__all__ = ["SCALES", "scaled"]
+__all__ = ["OR_KEEP", "SCALES", "refuse_constant", "scaled", "spreads"]
 
 SCALES = {
     "none": "as they are: the attribute with the largest numbers decides",
@@ -19,51 +18,44 @@ SCALES = {
 }
 """Ways to make attributes comparable."""
 
+OR_KEEP = f"leave it out, or keep it with {argument('constant', 'keep')}"
+"""What can be done about constant attributes."""
 
-def scaled(records: Records, scale: str, *, constant: str = "error") -> NDArray[np.float64]:
-    """Points between which distances are taken.
 
-    Parameters
-    ----------
-    records : Records
-    scale : str
-        One of `SCALES`. Attributes are also moved to mean 0 (or minimum 0 for "range"), which
-        changes no distance, unless the scale is "none".
-    constant : {"error", "keep"}
-        What to do about an attribute that has one value only, whose spread is 0: refuse it, or
-        keep it, where it adds nothing to any distance.
+def refuse_constant(records: Records, why: str, mend: str) -> None:
+    """Refuse attributes of one value: name the first, say why, and what to do about it."""
+    if records.constant.any():
+        name = records.names[int(np.argmax(records.constant))]
+        msg = f"attribute {name!r} is constant ({int(records.constant.sum())} such), {why}; {mend}"
+        raise InputError(msg)
 
-    Returns
-    -------
-    (n, d) float64, C-contiguous
 
-    Raises
-    ------
-    InputError
-        If the scale is unknown, or an attribute is constant and that is not allowed (named).
+def spreads(records: Records, scale: str) -> Floats:
+    """Spread of each attribute, by which it is divided, shape (d,)."""
+    values = records.values
+    if scale == "none":
+        return np.ones(values.shape[1])
+    if scale == "range":
+        return np.asarray(np.ptp(values, axis=0))
+    return np.asarray(values.std(axis=0) if scale == "standardise" else values.std(axis=0) ** 2)
+
+
+def scaled(records: Records, scale: str, *, constant: str = "error") -> Floats:
+    """Points between which distances are taken, shape (n, d), C-contiguous.
+
+    Attributes are also moved to mean 0 (or minimum 0 for "range"), which changes no distance,
+    unless the scale is "none". An attribute that has one value only is refused ("error"), or adds
+    nothing to any distance ("keep").
     """
     check_choice("scale", scale, SCALES)
-    if constant not in ("error", "keep"):
-        msg = f"constant must be 'error' or 'keep', got {constant!r}"
-        raise InputError(msg)
-    values = records.values
-    flat = values.min(axis=0) == values.max(axis=0)
-    if flat.any() and constant == "error":
-        name = records.names[int(np.argmax(flat))]
-        msg = (
-            f"attribute {name!r} is constant ({int(flat.sum())} such), so it cannot tell records "
-            f"apart; leave it out, or keep it with {argument('constant', 'keep')}"
-        )
-        raise InputError(msg)
+    check_choice("constant", constant, ("error", "keep"))
+    if constant == "error":
+        refuse_constant(records, "so it cannot tell records apart", OR_KEEP)
+    values, flat = records.values, records.constant
     if scale == "none":
         return np.ascontiguousarray(values)
-    if scale == "range":
-        origin, spread = values.min(axis=0), np.ptp(values, axis=0)
-    else:
-        # What rounding leaves of the deviations of a constant must not be blown up to size one.
-        origin, spread = values.mean(axis=0), values.std(axis=0)
-        if scale == "variance":
-            spread = spread**2
-    points: NDArray[np.float64] = (values - origin) / np.where(flat, 1.0, spread)
+    origin = values.min(axis=0) if scale == "range" else values.mean(axis=0)
+    # What rounding leaves of the deviations of a constant must not be blown up to size one.
+    points: Floats = (values - origin) / np.where(flat, 1.0, spreads(records, scale))
     points[:, flat] = 0.0
     return np.ascontiguousarray(points)

@@ -7,35 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.calls import check_known, whole_number
 from csp.errors import InputError, Unprotectable, argument
 from csp.tables.columns import column_names, named_columns, numbered_codes, read_columns
-from microagg.records import Records
+from microagg.records import Ints, Records
 
 __all__ = ["Variety", "fewest_values", "other_attributes", "read_varieties"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Variety:
-    """A demand for different values.
+    """A demand for different values of an attribute in every group, `least` of them, at least 2.
 
-    Attributes
-    ----------
-    name : str
-        Attribute: a confidential one, or one that names the contributor of each record.
-    least : int
-        Different values that every group must have, at least 2.
-    codes : (n,) int64
-        Value of each record from 1; 0 where it is missing.
+    The attribute is confidential, or names the contributor of each record. Codes, (n,), are the
+    value of each record from 1; 0 where it is missing.
     """
 
     name: str
     least: int
-    codes: NDArray[np.int64]
-
-    def __repr__(self) -> str:
-        return f"Variety(at least {self.least} values of {self.name})"
+    codes: Ints
 
 
 def other_attributes(data: Any, diverse: Mapping[str, int]) -> tuple[str, ...]:
@@ -46,37 +37,13 @@ def other_attributes(data: Any, diverse: Mapping[str, int]) -> tuple[str, ...]:
 def read_varieties(
     data: Any, diverse: Mapping[str, int], n: int, most: int | None
 ) -> tuple[Variety, ...]:
-    """Read the attributes whose values must differ, of any kind.
-
-    Parameters
-    ----------
-    data : as `read_records` takes it
-    diverse : mapping of str to int
-    n : int
-        Records.
-    most : int, optional
-        Largest size of a group.
-
-    Raises
-    ------
-    InputError
-        If an attribute is unknown, or a number is not a whole one from 2 to `most`.
-    Unprotectable
-        If the whole file has fewer values.
-    """
+    """Read attributes of any kind whose values must differ in groups of at most `most` records."""
     found = []
     columns = _columns(data)
-    known = column_names(columns)
+    check_known(argument("diverse"), diverse, column_names(columns))
     for name, least in diverse.items():
-        if name not in known:
-            msg = f"{argument('diverse')} names {name!r}; there are {', '.join(known)}"
-            raise InputError(msg)
         top = n if most is None else most
-        if isinstance(least, bool) or not isinstance(least, (int, np.integer)) or least < 2:
-            msg = (
-                f"{argument('diverse')}: {name!r} needs a whole number of at least 2, not {least!r}"
-            )
-            raise InputError(msg)
+        whole_number(f"{argument('diverse')} of {name!r}", least, 2)
         if least > top:
             msg = (
                 f"{argument('diverse')}: a group of at most {top} records cannot have {least} "
@@ -96,7 +63,7 @@ def read_varieties(
     return tuple(found)
 
 
-def fewest_values(variety: Variety, labels: NDArray[np.int64]) -> int:
+def fewest_values(variety: Variety, labels: Ints) -> int:
     """Count with sets, apart from the searches, the fewest different values that a group has."""
     values: dict[int, set[int]] = {}
     for label, code in zip(labels.tolist(), variety.codes.tolist(), strict=True):

@@ -150,7 +150,7 @@ class AnyOf(Rule):
     rules: Sequence[Rule]
 
     def __post_init__(self) -> None:
-        flat = tuple(part for rule in self.rules for part in _parts(rule))
+        flat = tuple(part for rule in self.rules for part in parts_of(rule))
         object.__setattr__(self, "rules", flat)
         if not self.rules:
             msg = "AnyOf needs at least one rule"
@@ -298,6 +298,7 @@ def _shown(value: Any) -> str:
     return number_text(value) if isinstance(value, Fraction) else repr(value)
 
 
-def _parts(rule: Any) -> tuple[Rule, ...]:
+def parts_of(rule: Any) -> tuple[Rule, ...]:
+    """Rules of which a cell is sensitive to any: those of an `AnyOf`, or the rule alone."""
     found = as_rule(rule)
     return tuple(found.rules) if isinstance(found, AnyOf) else (found,)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.calls import check_known
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, UNBOUNDED, most_text
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
-from csp.tables.hierarchies.totals import check_known, unnoticed_totals
+from csp.tables.hierarchies.totals import unnoticed_totals
 from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up
 from csp.tables.units import NotUnits, to_units, unmasked
 
@@ -148,7 +149,7 @@ def _hierarchies(
     margins: bool,
 ) -> list[Hierarchy]:
     """Hierarchy of each axis, checked against the length of the axis."""
-    check_known(given, names)
+    check_known("hierarchies", given, names, "axes")
     if codes is not None and len(codes) != len(shape):
         msg = f"codes has {len(codes)} lists for {len(shape)} axes; give one for each axis"
         raise InputError(msg)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice
+from csp.calls import check_choice, check_known
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, Number, exact, most_text, number_text
 from csp.tables.codes import cell_name
 from csp.tables.columns import read_columns, text_codes
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
-from csp.tables.hierarchies.totals import check_known, check_leaves, dimension_names, total_codes
+from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
 from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up
 from csp.tables.units import column_units
 
@@ -103,7 +103,7 @@ def table_from_frame(
     """
     names, given = dimension_names(by), dict(hierarchies or {})
     check_choice("absent", absent, ("error", "zero"))
-    check_known(given, names)
+    check_known("hierarchies", given, names, "dimensions")
     top = (top,) if isinstance(top, str) else tuple(top)
     extra = [name for name in (value, count, *top, lower, upper) if name is not None]
     columns = read_columns(data, [*names, *extra], extra)

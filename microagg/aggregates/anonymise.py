@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.calls import check_choice, check_known
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
 from csp.exact import exact
-from microagg.aggregates.functions import Aggregate, Linear, read_aggregates
+from microagg.aggregates.functions import Aggregate, Linear, read_aggregates, read_tolerance
 from microagg.aggregates.generalise import generalise, generalise_fully
-from microagg.aggregates.generalised import Domains, Generalised, width_sums
+from microagg.aggregates.generalised import Domains, Generalised, residual_disclosure, width_sums
 from microagg.aggregates.grouping import (
     cheapest_runs,
     consecutive,
@@ -28,9 +28,8 @@ from microagg.aggregates.grouping import (
     unvaried,
     with_helpers,
 )
-from microagg.aggregates.residual import residual_disclosure
-from microagg.aggregates.verify import count_candidates, count_values
-from microagg.records import check_k, read_records
+from microagg.aggregates.verify import Case
+from microagg.records import Ints, check_k, read_records
 from microagg.variety import Variety, other_attributes, read_varieties
 
 __all__ = ["METHODS", "aggregate_anonymise"]
@@ -126,27 +125,20 @@ def aggregate_anonymise(
     records = read_records(X, attributes, decimals=decimals)
     units = records.units
     k = check_k(k, len(units), 2)
-    tolerance = exact(d)
-    if not 0 <= tolerance < 1:
-        msg = f"d must be at least 0 and below 1, not {d}"
-        raise InputError(msg)
-    for name, value, known in (("method", method, METHODS), ("domain", domain, _DOMAINS)):
-        if value not in known:
-            msg = f"{name} must be one of {', '.join(known)}, not {value!r}"
-            raise InputError(msg)
-    aggregates = read_aggregates(f, records.names)
+    tolerance = read_tolerance(d)
+    check_choice("method", method, METHODS)
+    check_choice("domain", domain, _DOMAINS)
+    aggregates = read_aggregates(f, records.names, diverse)
     for aggregate in aggregates:
         aggregate.check(units)
     varieties = read_varieties(X, diverse or {}, len(units), None)
-    if varieties and len(aggregates) > 1:
-        msg = f"{argument('diverse')} is for one aggregate; f names {len(aggregates)}"
-        raise InputError(msg)
     weights = _importance(importance, records.names)
     domains = Domains.of(units, weights)
     task = _Task(units, aggregates, k, tolerance, _DOMAINS.index(domain), domains, varieties, clock)
     best = task.best(method)
     lower, upper = best.lower, best.upper
-    counts = count_candidates(units, lower, upper, aggregates, tolerance, k)
+    case = Case(units, lower, upper, aggregates, tolerance)
+    counts = case.candidates(k)
     if counts.min() < k:
         row = int(np.argmin(counts))
         msg = (
@@ -154,7 +146,7 @@ def aggregate_anonymise(
             "deterministic, row by row and monotone?"
         )
         raise CertificateError(msg)
-    values = count_values(units, lower, upper, aggregates, tolerance, varieties)
+    values = [case.values(variety) for variety in varieties]
     for variety, found in zip(varieties, values, strict=True):
         if found.min() < variety.least:
             msg = (
@@ -163,9 +155,8 @@ def aggregate_anonymise(
             )
             raise CertificateError(msg)
     together, apart = domains.penalties(width_sums(lower, upper))
-    classes = _renumbered(best.labels)
-    for array in (lower, upper, classes):
-        array.flags.writeable = False
+    # From 0 without gaps, in their order; -1 stays.
+    classes = np.unique(np.append(best.labels, -1), return_inverse=True)[1].ravel()[:-1] - 1
     return Generalised(
         lower=lower,
         upper=upper,
@@ -191,19 +182,10 @@ def aggregate_anonymise(
 
 
 def _importance(given: Mapping[str, Any] | None, names: Sequence[str]) -> tuple[Fraction, ...]:
-    """Read what attributes cost; empty if they cost the same.
-
-    Raises
-    ------
-    InputError
-        If a name is unknown, a number is negative, or all are 0.
-    """
+    """Read what attributes cost, nothing below 0 and not 0 for all; empty if they cost the same."""
     if not given:
         return ()
-    unknown = [name for name in given if name not in names]
-    if unknown:
-        msg = f"{argument('importance')} names {unknown[0]!r}; there are {', '.join(names)}"
-        raise InputError(msg)
+    check_known(argument("importance"), given, names)
     found = tuple(exact(given.get(name, 1)) for name in names)
     if min(found) < 0 or not any(found):
         msg = f"{argument('importance')} needs numbers of at least 0, and not 0 for all attributes"
@@ -220,16 +202,16 @@ class _Attempt:
     """Ranges that satisfy the guarantee, and how they came about."""
 
     name: str
-    labels: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    labels: Ints
+    lower: Ints
+    upper: Ints
 
 
 @dataclass
 class _Task:
     """Records, what is asked for, and the smallest loss so far."""
 
-    units: NDArray[np.int64]
+    units: Ints
     aggregates: tuple[Aggregate, ...]
     k: int
     d: Fraction
@@ -240,12 +222,17 @@ class _Task:
     least: Fraction | None = None
 
     @cached_property
-    def costs(self) -> NDArray[np.int64]:
+    def costs(self) -> Ints:
         """What generalising each attribute costs, in whole numbers."""
         weights = self.domains.importance
         if not weights:
             return np.ones(self.units.shape[1], np.int64)
         return Linear("importance", weights).whole
+
+    @cached_property
+    def values(self) -> Ints:
+        """What the aggregates are of each record, shape (n, g)."""
+        return np.column_stack([aggregate.values(self.units) for aggregate in self.aggregates])
 
     def best(self, method: str) -> _Attempt:
         """Attempt that loses least; of equal ones the first."""
@@ -271,9 +258,9 @@ class _Task:
         elif method == "mondrian":
             yield from (self.full("Mondrian", every, cut) for cut in _CUTS)
         else:
-            in_need = exposed(self.units, self.aggregates, self.k, self.d)
+            in_need = exposed(self.values, self.k, self.d)
             if self.varieties:
-                in_need |= unvaried(self.units, self.aggregates[0], self.varieties, self.d)
+                in_need |= unvaried(self.values[:, 0], self.varieties, self.d)
             needed = np.flatnonzero(with_helpers(self.units, in_need, self.k, self.varieties))
             name = "Mondrian of exposed records"
             if method == "hybrid":
@@ -289,33 +276,31 @@ class _Task:
                 yield self.consecutive()
 
     def consecutive(self) -> _Attempt | None:
-        order = sorted_by(self.units, self.aggregates, np.arange(len(self.units)))
+        order = sorted_by(self.values, np.arange(len(self.units)))
         return self.narrowed("consecutive groups", consecutive(order, self.k, len(order)))
 
-    def runs(self, name: str, rows: NDArray[np.int64]) -> _Attempt | None:
+    def runs(self, name: str, rows: Ints) -> _Attempt | None:
         if not len(rows) or len(rows) * self.k * self.units.shape[1] > _AFFORDABLE:
             return None
-        order = sorted_by(self.units, self.aggregates, rows)
-        free = free_runs(self.units, self.aggregates, order, self.d)
+        order = sorted_by(self.values, rows)
+        free = free_runs(self.values[order], self.d)
         return self.narrowed(name, cheapest_runs(self.units, order, self.k, free, self.costs))
 
-    def narrowed_mondrian(self, name: str, rows: NDArray[np.int64], cut: str) -> _Attempt | None:
+    def narrowed_mondrian(self, name: str, rows: Ints, cut: str) -> _Attempt | None:
         labels = mondrian_groups(self.units, rows, self.k, cut)
         return self.narrowed(f"{name} ({cut}), narrowed", labels)
 
-    def narrowed(self, name: str, labels: NDArray[np.int64]) -> _Attempt | None:
-        labels = self.mixed(labels)
+    def narrowed(self, name: str, labels: Ints) -> _Attempt | None:
+        labels = mixed(labels, self.values[:, 0], self.varieties)
         ranges = generalise(
             self.units, labels, self.aggregates, self.d, costs=self.costs, hopeless=self.hopeless
         )
         return ranges and _Attempt(name, labels, *ranges)
 
-    def full(self, name: str, rows: NDArray[np.int64], cut: str) -> _Attempt:
-        labels = self.mixed(mondrian_groups(self.units, rows, self.k, cut))
+    def full(self, name: str, rows: Ints, cut: str) -> _Attempt:
+        labels = mondrian_groups(self.units, rows, self.k, cut)
+        labels = mixed(labels, self.values[:, 0], self.varieties)
         return _Attempt(f"{name} ({cut})", labels, *generalise_fully(self.units, labels))
-
-    def mixed(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        return mixed(labels, self.aggregates[0].values(self.units), self.varieties)
 
     def hopeless(self, widths: tuple[int, ...]) -> bool:
         if self.clock.over:
@@ -324,9 +309,3 @@ class _Task:
 
     def loss(self, widths: tuple[int, ...]) -> Fraction:
         return self.domains.penalties(widths)[self.domain]
-
-
-def _renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give classes numbers from 0 without gaps, in their order; -1 stays."""
-    _, classes = np.unique(np.append(labels, -1), return_inverse=True)
-    return np.asarray(classes.ravel()[:-1] - 1, np.int64)

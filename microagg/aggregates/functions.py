@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.calls import check_known
+from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, exact
 from microagg.aggregates.spreads import (
     LARGEST,
@@ -21,6 +22,7 @@ from microagg.aggregates.spreads import (
     variance_ends,
     variance_of,
 )
+from microagg.records import Ints
 
 __all__ = [
     "LARGEST",
@@ -32,6 +34,7 @@ __all__ = [
     "Monotone",
     "reach",
     "read_aggregates",
+    "read_tolerance",
 ]
 
 
@@ -210,7 +213,7 @@ VARIANCE = Continuous(variance_of, variance_ends, "variance")
 Aggregate = Linear | Monotone | Continuous
 
 
-def _whole_values(returned: Any, n: int, name: str) -> NDArray[np.int64]:
+def _whole_values(returned: Any, n: int, name: str) -> Ints:
     given = np.asarray(returned)
     if given.shape != (n,) or given.dtype.kind not in "biufO":
         msg = (
@@ -231,29 +234,28 @@ def _whole_values(returned: Any, n: int, name: str) -> NDArray[np.int64]:
     return np.asarray(found, np.int64)
 
 
-def read_aggregates(f: Any, names: Sequence[str]) -> tuple[Aggregate, ...]:
-    """Read which aggregates a caller names.
-
-    Parameters
-    ----------
-    f : str, mapping, sequence, callable, Monotone, or Continuous
-        "sum", "average", "range", "variance"; weights by attribute (0 where left out) or in the
-        order of the attributes; a function as `Monotone` or `Continuous` describes it; or a list
-        of several of these, the most important first.
-    names : sequence of str
-        The attributes.
-
-    Raises
-    ------
-    InputError
-        If f is none of this, names an unknown attribute, or has no weight but 0.
-    """
-    if isinstance(f, (list, tuple)) and f and not all(_is_number(part) for part in f):
-        return tuple(_read(part, names) for part in f)
-    return (_read(f, names),)
+def read_aggregates(
+    f: Any, names: Sequence[str], diverse: Mapping[str, int] | None = None
+) -> tuple[Aggregate, ...]:
+    """Read which aggregates a caller names, the most important first; see `aggregate_anonymise`."""
+    several = isinstance(f, (list, tuple)) and f and not all(_is_number(part) for part in f)
+    found = tuple(_read(part, names) for part in (f if several else [f]))
+    if diverse and len(found) > 1:
+        msg = f"{argument('diverse')} is for one aggregate; f names {len(found)}"
+        raise InputError(msg)
+    return found
 
 
-def reach(values: NDArray[np.int64], d: Fraction) -> NDArray[np.int64]:
+def read_tolerance(d: Any) -> Fraction:
+    """Share of its size within which an aggregate is known, at least 0 and below 1."""
+    share = exact(d)
+    if not 0 <= share < 1:
+        msg = f"d must be at least 0 and below 1, not {d!r}"
+        raise InputError(msg)
+    return share
+
+
+def reach(values: Ints, d: Fraction) -> Ints:
     """How far whole values may lie from each given one: the floor of d times its size."""
     size = np.abs(values)
     if int(size.max(initial=0)) * d.numerator < LARGEST:
@@ -274,10 +276,7 @@ def _read(f: Any, names: Sequence[str]) -> Aggregate:
         if f in ("range", "variance"):
             return RANGE if f == "range" else VARIANCE
     elif isinstance(f, Mapping):
-        unknown = [name for name in f if name not in names]
-        if unknown:
-            msg = f"f weighs {unknown[0]!r}, but the attributes are {', '.join(names)}"
-            raise InputError(msg)
+        check_known("f", f, names)
         return _weighted([f.get(name, 0) for name in names])
     elif isinstance(f, (Sequence, np.ndarray)) and all(map(_is_number, f)):
         if len(f) != count:

@@ -9,21 +9,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.compiled import Kernels
 from microagg.aggregates.functions import LARGEST, Aggregate, Linear, reach
-from microagg.aggregates.narrowing import fits, narrow_classes
+from microagg.records import Bools, Ints
 
 __all__ = ["generalise", "generalise_fully"]
 
-Ranges = tuple[NDArray[np.int64], NDArray[np.int64]]
+Ranges = tuple[Ints, Ints]
+
+_SMALL = 2_000
+"""Values up to which plain Python takes about a tenth of a second."""
+
+_CHUNK = 4096
+"""Classes between two questions whether going on is of any use."""
 
 
 def generalise(
-    units: NDArray[np.int64],
-    labels: NDArray[np.int64],
+    units: Ints,
+    labels: Ints,
     aggregates: Sequence[Aggregate],
     d: Fraction,
     *,
-    costs: NDArray[np.int64] | None = None,
+    costs: Ints | None = None,
     hopeless: Callable[[tuple[int, ...]], bool] | None = None,
 ) -> Ranges | None:
     """Generalise attribute after attribute in each class until its records share their f.
@@ -38,24 +45,10 @@ def generalise(
     exact parts are equal too), or when d > 0 and no two values possible in the class differ by
     more than d times either of them.
 
-    Parameters
-    ----------
-    units : (n, a) int64
-    labels : (n,) int64
-        Class of each record; negative for records that stay as they are.
-    aggregates : sequence of Aggregate
-    d : Fraction
-        Relative tolerance, at least 0.
-    costs : (a,) int64, optional
-        What it costs to generalise each attribute, in whole numbers; the same by default.
-    hopeless : callable, optional
-        Asked after every step with the sums of the widths so far, one an attribute, which only
-        grow: if True, the work ends.
-
-    Returns
-    -------
-    (lower, upper) : (n, a) int64
-        Published ranges; equal where nothing is generalised. None if it was hopeless.
+    Labels are negative for records that stay as they are. `costs`, (a,), says what it costs to
+    generalise each attribute, in whole numbers; the same by default. `hopeless` is asked after
+    every step with the sums of the widths so far, one an attribute, which only grow: if True, the
+    work ends, and nothing is returned. Otherwise the published ranges, lower and upper ends.
 
     Notes
     -----
@@ -71,24 +64,27 @@ def generalise(
     if costs is None:
         costs = np.ones(units.shape[1], np.int64)
     sums = [aggregate for aggregate in aggregates if isinstance(aggregate, Linear)]
-    if len(sums) == len(aggregates) and fits(step.units, sums, step.sizes, d, costs):
-        ranges = narrow_classes(step.units, step.starts, sums, d, costs, hopeless)
-        if ranges is None:
+    if len(sums) < len(aggregates) or not fits(step.units, sums, step.sizes, d, costs):
+        return _all_together(step, rows, lower, upper, d, costs, hopeless)
+    low, high = step.units.copy(), step.units.copy()
+    bounds = np.append(step.starts, len(rows))
+    weights = np.array([aggregate.whole for aggregate in sums])
+    widths = np.zeros(units.shape[1], np.int64)
+    for first in range(0, len(step.starts), _CHUNK):
+        KERNELS.run(
+            "narrow", step.units, bounds[first : first + _CHUNK + 1], weights, d.numerator,
+            d.denominator, costs, low, high, widths, small=low.size <= _SMALL,
+        )  # fmt: skip
+        if hopeless is not None and hopeless(tuple(widths.tolist())):
             return None
-        lower[rows], upper[rows] = ranges
-        return lower, upper
-    return _all_together(step, rows, lower, upper, d, costs, hopeless)
+    lower[rows], upper[rows] = low, high
+    return lower, upper
 
 
 def _all_together(
-    step: _Step,
-    rows: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
-    d: Fraction,
-    costs: NDArray[np.int64],
-    hopeless: Callable[[tuple[int, ...]], bool] | None,
-) -> Ranges | None:
+    step: _Step, rows: Ints, lower: Ints, upper: Ints,
+    d: Fraction, costs: Ints, hopeless: Callable[[tuple[int, ...]], bool] | None,
+) -> Ranges | None:  # fmt: skip
     """Take every step in all classes at once, so that a function is asked for many rows each time.
 
     Also for sums beyond the range of the compiled way, whose oracle it is in the tests.
@@ -114,15 +110,8 @@ def _all_together(
     return lower, upper
 
 
-def generalise_fully(units: NDArray[np.int64], labels: NDArray[np.int64]) -> Ranges:
-    """Give all records of a class the same ranges: plain k-anonymity.
-
-    Parameters
-    ----------
-    units : (n, a) int64
-    labels : (n,) int64
-        Class of each record; negative for records that stay as they are.
-    """
+def generalise_fully(units: Ints, labels: Ints) -> Ranges:
+    """Give all records of a class the same ranges: plain k-anonymity; negative labels stay."""
     lower, upper = units.copy(), units.copy()
     rows = np.flatnonzero(labels >= 0)
     if len(rows):
@@ -133,7 +122,7 @@ def generalise_fully(units: NDArray[np.int64], labels: NDArray[np.int64]) -> Ran
     return lower, upper
 
 
-def _runs(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _runs(labels: Ints) -> tuple[Ints, Ints]:
     """Start of every run of equal labels, and for each place the number of its run."""
     begins = np.ones(len(labels), bool)
     begins[1:] = labels[1:] != labels[:-1]
@@ -148,12 +137,12 @@ class _Step:
 
     def __init__(
         self,
-        units: NDArray[np.int64],
-        labels: NDArray[np.int64],
+        units: Ints,
+        labels: Ints,
         aggregates: Sequence[Aggregate],
-        lower: NDArray[np.int64] | None = None,
-        upper: NDArray[np.int64] | None = None,
-        frozen: NDArray[np.int64] | None = None,
+        lower: Ints | None = None,
+        upper: Ints | None = None,
+        frozen: Ints | None = None,
     ) -> None:
         self.units, self.labels, self.aggregates = units, labels, aggregates
         # Nothing is generalised before `only` has copied what remains, so sharing is safe.
@@ -167,11 +156,11 @@ class _Step:
         rank = np.arange(len(labels)) - self.starts[self.member]
         self.factor = 2 * rank + 1 - self.sizes[self.member]
 
-    def only(self, kept: NDArray[np.bool_]) -> _Step:
+    def only(self, kept: Bools) -> _Step:
         parts = (self.lower[kept], self.upper[kept], self.frozen[kept])
         return _Step(self.units[kept], self.labels[kept], self.aggregates, *parts)
 
-    def open_up(self, attribute: NDArray[np.int64]) -> None:
+    def open_up(self, attribute: Ints) -> None:
         """Generalise one attribute in each class."""
         place = np.arange(len(self.units))
         column = attribute[self.member]
@@ -180,7 +169,7 @@ class _Step:
         self.lower[place, column] = self.frozen[place, column] = low
         self.upper[place, column] = np.maximum.reduceat(values, self.starts)[self.member]
 
-    def added(self, attribute: NDArray[np.int64]) -> list[int]:
+    def added(self, attribute: Ints) -> list[int]:
         """Sum of the widths that one more attribute in each class has brought, by attribute."""
         width = (self.upper - self.lower)[self.starts, attribute]
         if int(width.max(initial=0)) * len(self.units) >= LARGEST:
@@ -189,7 +178,7 @@ class _Step:
         return [int(total[attribute == j].sum()) for j in range(self.units.shape[1])]
 
 
-def _done(step: _Step, aggregates: Sequence[Aggregate], d: Fraction) -> NDArray[np.bool_]:
+def _done(step: _Step, aggregates: Sequence[Aggregate], d: Fraction) -> Bools:
     """For each class, whether its records can no longer be told apart by f."""
     done = np.ones(len(step.starts), bool)
     for aggregate in aggregates:
@@ -210,11 +199,8 @@ def _done(step: _Step, aggregates: Sequence[Aggregate], d: Fraction) -> NDArray[
 
 
 def _most_similar_without(
-    step: _Step,
-    open_: NDArray[np.bool_],
-    aggregates: Sequence[Aggregate],
-    costs: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    step: _Step, open_: Bools, aggregates: Sequence[Aggregate], costs: Ints
+) -> Ints:
     """Attribute to generalise next in each class."""
     best = np.full(len(step.starts), -1)
     least = np.zeros(len(step.starts), np.int64)
@@ -238,13 +224,7 @@ def _most_similar_without(
     return best
 
 
-def _with_common(
-    step: _Step,
-    aggregate: Aggregate,
-    values: NDArray[np.int64],
-    j: int,
-    low: NDArray[np.int64],
-) -> NDArray[np.int64]:
+def _with_common(step: _Step, aggregate: Aggregate, values: Ints, j: int, low: Ints) -> Ints:
     """Values of f where attribute j, too, has one common value in each class."""
     if isinstance(aggregate, Linear):
         return np.asarray(values - aggregate.whole[j] * (step.frozen[:, j] - low))
@@ -253,7 +233,7 @@ def _with_common(
     return aggregate.values(rows)
 
 
-def _differences(step: _Step, values: NDArray[np.int64]) -> NDArray[Any]:
+def _differences(step: _Step, values: Ints) -> NDArray[Any]:
     """Sum of the absolute differences over all pairs of each class, exactly."""
     values = values - np.minimum.reduceat(values, step.starts)[step.member]
     top = int(values.max(initial=0)) + 1
@@ -265,3 +245,110 @@ def _differences(step: _Step, values: NDArray[np.int64]) -> NDArray[Any]:
     if top * int(step.sizes.max(initial=0)) ** 2 * len(step.aggregates) >= LARGEST:
         values = values.astype(object)
     return np.asarray(np.add.reduceat(values * step.factor, step.starts))
+
+
+# Weighted sums go class after class, compiled.
+
+KERNELS = Kernels(__name__, "pair_differences", "shared", "narrow")
+
+
+def fits(units: Ints, aggregates: Sequence[Linear], sizes: Ints, d: Fraction, costs: Ints) -> bool:
+    """Whether everything that is summed up on the way stays inside int64."""
+    top = 2 * int(np.abs(units).max(initial=0))
+    biggest = max(top * sum(abs(int(w)) for w in aggregate.whole) for aggregate in aggregates)
+    differences = biggest * int(sizes.max(initial=0)) ** 2 * len(aggregates) * int(costs.max())
+    slack = biggest * max(d.numerator, d.denominator)
+    return max(differences, slack, top * len(units)) < LARGEST
+
+
+def pair_differences(values: Any) -> int:
+    """Sum of the absolute differences over all pairs; the values are sorted on the way."""
+    m = len(values)
+    if m <= 16:
+        for i in range(1, m):
+            x = values[i]
+            j = i - 1
+            while j >= 0 and values[j] > x:
+                values[j + 1] = values[j]
+                j -= 1
+            values[j + 1] = x
+    else:
+        values.sort()
+    total = 0
+    for rank in range(m):
+        total += (2 * rank + 1 - m) * (values[rank] - values[0])
+    return total
+
+
+def shared(parts: Any, gains: Any, num: int, den: int) -> bool:
+    """Whether the records of a class share their f: for every aggregate one range, or nearly.
+
+    `parts` (aggregates, records) are sums of the exact attributes, `gains` (aggregates, 2) the
+    sums of the lower and upper ends of the generalised ones.
+    """
+    for g in range(len(parts)):
+        low, high = parts[g].min(), parts[g].max()
+        if low < high:
+            least, most = low + gains[g, 0], high + gains[g, 1]
+            if (most - least) * den > num * max(least, -most, 0):
+                return False
+    return True
+
+
+def narrow(
+    units: Any, bounds: Any, weights: Any, num: int, den: int, costs: Any, lower: Any, upper: Any,
+    widths: Any,
+) -> None:  # fmt: skip
+    """Set the ranges of the classes between consecutive bounds; add to the sums of widths."""
+    a = units.shape[1]
+    count = len(weights)
+    largest = 0
+    for c in range(len(bounds) - 1):
+        largest = max(largest, bounds[c + 1] - bounds[c])
+    all_parts = np.empty((count, largest), np.int64)
+    gains = np.empty((count, 2), np.int64)
+    scratch = np.empty(largest, np.int64)
+    closed = np.empty(a, np.bool_)
+    for c in range(len(bounds) - 1):
+        start, end = bounds[c], bounds[c + 1]
+        m = end - start
+        parts = all_parts[:, :m]
+        for g in range(count):
+            gains[g, 0] = gains[g, 1] = 0
+            for i in range(m):
+                total = 0
+                for j in range(a):
+                    total += weights[g, j] * units[start + i, j]
+                parts[g, i] = total
+        closed[:] = True
+        for _ in range(a):
+            if shared(parts, gains, num, den):
+                break
+            best = -1
+            least = 0
+            for j in range(a):
+                if closed[j]:
+                    spread = 0
+                    for g in range(count):
+                        w = weights[g, j]
+                        for i in range(m):
+                            scratch[i] = parts[g, i] - w * units[start + i, j]
+                        spread += pair_differences(scratch[:m]) * costs[j]
+                    cheaper = best >= 0 and spread == least and costs[j] < costs[best]
+                    if best < 0 or spread < least or cheaper:
+                        best, least = j, spread
+            closed[best] = False
+            low = high = units[start, best]
+            for i in range(start, end):
+                low = min(low, units[i, best])
+                high = max(high, units[i, best])
+            widths[best] += m * (high - low)
+            for i in range(start, end):
+                lower[i, best] = low
+                upper[i, best] = high
+            for g in range(count):
+                w = weights[g, best]
+                for i in range(m):
+                    parts[g, i] -= w * units[start + i, best]
+                gains[g, 0] += min(w * low, w * high)
+                gains[g, 1] += max(w * low, w * high)

@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.compiled import Kernels
-from microagg.aggregates.functions import Aggregate, reach
+from microagg.aggregates.functions import reach
 from microagg.partitions.mondrian import mondrian_labels
+from microagg.records import Bools, Ints
 from microagg.variety import Variety
 
 __all__ = [
@@ -32,15 +32,12 @@ _SMALL = 2_000
 """Values up to which plain Python takes about a tenth of a second."""
 
 
-def sorted_by(
-    units: NDArray[np.int64], aggregates: Sequence[Aggregate], rows: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Rows in ascending order of the aggregates, the first one first; ties by row."""
-    keys = [aggregate.values(units[rows]) for aggregate in aggregates]
-    return rows[np.lexsort([rows, *keys[::-1]])]
+def sorted_by(values: Ints, rows: Ints) -> Ints:
+    """Rows in ascending order of values, (n, g), the first column first; ties by row."""
+    return rows[np.lexsort([rows, *values[rows].T[::-1]])]
 
 
-def consecutive(order: NDArray[np.int64], k: int, n: int) -> NDArray[np.int64]:
+def consecutive(order: Ints, k: int, n: int) -> Ints:
     """Label runs of k sorted rows; what remains joins the last one. Rows left out get -1.
 
     This is the plain reading of line 4, with sizes from k to 2k - 1.
@@ -50,22 +47,15 @@ def consecutive(order: NDArray[np.int64], k: int, n: int) -> NDArray[np.int64]:
     return labels
 
 
-def exposed(
-    units: NDArray[np.int64], aggregates: Sequence[Aggregate], k: int, d: Fraction
-) -> NDArray[np.bool_]:
+def exposed(values: Ints, k: int, d: Fraction) -> Bools:
     """Find the records with fewer than k, themselves included, within their reach of f.
 
     The others are safe whatever is published: a range contains its own value of f, so that every
     record within reach, in all aggregates, stays a candidate.
-
-    Returns
-    -------
-    (n,) bool
     """
-    values = np.column_stack([aggregate.values(units) for aggregate in aggregates])
     far = np.column_stack([reach(v, d) for v in values.T])
     order = np.lexsort(values.T[::-1])
-    found = np.empty(len(units), bool)
+    found = np.empty(len(values), bool)
     found[order] = KERNELS.run("lonely", values[order], far[order], k, small=len(order) <= _SMALL)
     return found
 
@@ -90,20 +80,12 @@ def lonely(values: Any, far: Any, k: int) -> Any:
     return found
 
 
-def unvaried(
-    units: NDArray[np.int64], aggregate: Aggregate, varieties: Sequence[Variety], d: Fraction
-) -> NDArray[np.bool_]:
-    """Find the records within whose reach of f there are too few different values.
-
-    Returns
-    -------
-    (n,) bool
-    """
-    v = aggregate.values(units)
+def unvaried(v: Ints, varieties: Sequence[Variety], d: Fraction) -> Bools:
+    """Find the records within whose reach of f there are too few different values."""
     far = reach(v, d)
-    found = np.zeros(len(units), bool)
+    found = np.zeros(len(v), bool)
     for variety in varieties:
-        different = np.zeros(len(units), np.int64)
+        different = np.zeros(len(v), np.int64)
         for code in range(1, int(variety.codes.max()) + 1):
             these = np.sort(v[variety.codes == code])
             begun = np.searchsorted(these, v + far, side="right")
@@ -112,19 +94,11 @@ def unvaried(
     return found
 
 
-def mixed(
-    labels: NDArray[np.int64], values: NDArray[np.int64], varieties: Sequence[Variety]
-) -> NDArray[np.int64]:
+def mixed(labels: Ints, values: Ints, varieties: Sequence[Variety]) -> Ints:
     """Join classes with neighbours by f until each has the different values that it must have.
 
-    Parameters
-    ----------
-    labels : (n,) int64
-        Class of each record; negative for records that stay as they are.
-    values : (n,) int64
-        Of f. Classes are neighbours by their means.
-    varieties : sequence of Variety
-        All records with a class must have enough values together.
+    Negative labels stay; `values` are those of f, and classes neighbours by their means. All
+    records with a class must have enough different values together.
     """
     if not varieties:
         return labels
@@ -153,12 +127,7 @@ def mixed(
     return found
 
 
-def with_helpers(
-    units: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
-    k: int,
-    varieties: Sequence[Variety] = (),
-) -> NDArray[np.bool_]:
+def with_helpers(units: Ints, chosen: Bools, k: int, varieties: Sequence[Variety] = ()) -> Bools:
     """Fill up fewer than k chosen records to k with those that widen their ranges least.
 
     Nearness is the sum, over the attributes, of the distance to the range of the chosen; ties by
@@ -183,9 +152,7 @@ def with_helpers(
     return filled
 
 
-def mondrian_groups(
-    units: NDArray[np.int64], rows: NDArray[np.int64], k: int, cut: str
-) -> NDArray[np.int64]:
+def mondrian_groups(units: Ints, rows: Ints, k: int, cut: str) -> Ints:
     """Clusters of Mondrian among some rows; the others get -1."""
     labels = np.full(len(units), -1)
     if len(rows):
@@ -193,25 +160,15 @@ def mondrian_groups(
     return labels
 
 
-def free_runs(
-    units: NDArray[np.int64],
-    aggregates: Sequence[Aggregate],
-    order: NDArray[np.int64],
-    d: Fraction,
-) -> NDArray[np.int64]:
-    """For each place in a sorted order, where a run from there stops sharing its f (exclusive).
+def free_runs(values: Ints, d: Fraction) -> Ints:
+    """For each place in sorted values, (m, g), where a run from there stops sharing f (exclusive).
 
     With several aggregates all of them must be equal.
-
-    Returns
-    -------
-    (m,) int64
     """
-    values = np.column_stack([aggregate.values(units[order]) for aggregate in aggregates])
-    if len(aggregates) > 1:
+    m = len(values)
+    if values.shape[1] > 1:
         changes = np.flatnonzero((values[1:] != values[:-1]).any(axis=1)) + 1
-        ends = np.append(changes, len(order))
-        return ends[np.searchsorted(changes, np.arange(len(order)), side="right")]
+        return np.append(changes, m)[np.searchsorted(changes, np.arange(m), side="right")]
     v = values[:, 0]
     # For v < 0 the tolerance is that of the end nearer to zero: M (1 + d) <= v.
     most = np.where(v >= 0, v + reach(v, d), 0)
@@ -221,35 +178,12 @@ def free_runs(
     return np.searchsorted(v, most, side="right").astype(np.int64)
 
 
-def cheapest_runs(
-    units: NDArray[np.int64],
-    order: NDArray[np.int64],
-    k: int,
-    free: NDArray[np.int64],
-    costs: NDArray[np.int64] | None = None,
-) -> NDArray[np.int64]:
+def cheapest_runs(units: Ints, order: Ints, k: int, free: Ints, costs: Ints | None = None) -> Ints:
     """Cut sorted rows into runs of k to 2k - 1 whose full generalisation is narrowest in sum.
 
-    Dynamic programming over the sorted order. A run costs its size times the sum of its ranges,
-    or nothing if its last row comes before `free` of its first one: then it needs no
-    generalisation.
-
-    Parameters
-    ----------
-    units : (n, a) int64
-    order : (m,) int64
-        At least k sorted rows.
-    k : int
-    free : (m,) int64
-        For each place in the order, how far a run from there may extend (as an end, exclusive)
-        without any need to generalise.
-    costs : (a,) int64, optional
-        What a unit of width costs in each attribute; the same by default.
-
-    Returns
-    -------
-    (n,) int64
-        Run of each row; -1 for rows not in the order.
+    Dynamic programming over the sorted order, of at least k rows. A run costs its size times the
+    sum of its ranges, each times what its attribute costs, or nothing if its last row comes before
+    `free` of its first one: then it needs no generalisation. Rows not in the order get -1.
     """
     labels = np.full(len(units), -1)
     # Floats: only which cut is chosen depends on their rounding, never what is safe.

@@ -7,9 +7,9 @@ continuous, and ranges are connected: what they take is an interval, whose ends 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
+from microagg.records import Ints
 
 __all__ = [
     "LARGEST",
@@ -26,8 +26,6 @@ LARGEST = 2**61
 CORNERS = 12
 """Most generalised attributes for which all corners are tried: the largest variance over ranges is
 NP-hard to find (Ferson et al. 2002)."""
-
-Ints = NDArray[np.int64]
 
 
 def range_of(rows: Ints) -> Ints:
@@ -48,13 +46,7 @@ def range_ends(lower: Ints, upper: Ints) -> tuple[Ints, Ints]:
 
 
 def variance_of(rows: Ints) -> Ints:
-    """Squared number of attributes times their variance: ``d * sum(x**2) - sum(x)**2``.
-
-    Raises
-    ------
-    InputError
-        If that could be beyond 2**61.
-    """
+    """Squared number of attributes times their variance: ``d * sum(x**2) - sum(x)**2``."""
     d = rows.shape[1]
     top = int(np.abs(rows).max(initial=0))
     if top * top * d**3 >= LARGEST:
@@ -64,12 +56,7 @@ def variance_of(rows: Ints) -> Ints:
 
 
 def check_corners(wide: int) -> None:
-    """Refuse more generalised attributes than all corners can be tried of.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse more generalised attributes than all corners can be tried of."""
     if wide > CORNERS:
         msg = (
             f"variances of more than {CORNERS} generalised attributes are not bounded, and these "
@@ -83,12 +70,8 @@ def variance_ends(lower: Ints, upper: Ints) -> tuple[Ints, Ints]:
 
     The largest is at a corner, as the variance is convex. The smallest is that of the values
     nearest to some m, with m the mean of those that m lies outside of; it is rounded up, and since
-    f is known in whole numbers nothing is lost by that.
-
-    Raises
-    ------
-    InputError
-        If more than `CORNERS` attributes are ranges in some records.
+    f is known in whole numbers nothing is lost by that. More than `CORNERS` generalised attributes
+    are refused.
     """
     d = lower.shape[1]
     wide = np.flatnonzero((lower < upper).any(axis=0))

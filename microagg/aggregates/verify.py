@@ -5,8 +5,10 @@ Of what makes them it shares the reading of records and of aggregates, and no mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, partial
 from itertools import combinations, pairwise, product
 from math import ceil, prod
 from typing import Any
@@ -15,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
-from csp.errors import InputError, argument
-from csp.exact import exact
+from csp.errors import InputError
 from microagg.aggregates.functions import (
     RANGE,
     VARIANCE,
@@ -24,13 +25,14 @@ from microagg.aggregates.functions import (
     Continuous,
     Linear,
     read_aggregates,
+    read_tolerance,
 )
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.spreads import check_corners
-from microagg.records import check_k, read_records
+from microagg.records import Ints, check_k, read_records
 from microagg.variety import Variety, other_attributes, read_varieties
 
-__all__ = ["candidate_counts", "count_candidates", "count_values", "is_aggregate_anonymous"]
+__all__ = ["Case", "candidate_counts", "is_aggregate_anonymous"]
 
 
 _Known = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -74,21 +76,11 @@ def is_aggregate_anonymous(
     """
     if diverse and attributes is None and not isinstance(published, Generalised):
         attributes = other_attributes(X, diverse)
-    counts = candidate_counts(X, published, f, d, k=k, attributes=attributes, decimals=decimals)
-    if counts.min() < k or not diverse:
-        return bool(counts.min() >= k)
-    names = published.names if isinstance(published, Generalised) else attributes
-    decimals = published.scale if isinstance(published, Generalised) else decimals
-    lower, upper = _ends(published)
-    records = read_records(X, names, decimals=decimals)
-    varieties = read_varieties(X, diverse, len(counts), None)
-    aggregates = read_aggregates(f, records.names)
-    if len(aggregates) > 1:
-        msg = f"{argument('diverse')} is for one aggregate; f names {len(aggregates)}"
-        raise InputError(msg)
-    found = count_values(records.units, lower, upper, aggregates, exact(d), varieties)
-    pairs = zip(found, varieties, strict=True)
-    return all(bool(values.min() >= variety.least) for values, variety in pairs)
+    case = _read(X, published, f, d, attributes, decimals, diverse)
+    if case.candidates(check_k(k, len(case.units))).min() < k:
+        return False
+    varieties = read_varieties(X, diverse or {}, len(case.units), None)
+    return all(bool(case.values(variety).min() >= variety.least) for variety in varieties)
 
 
 def candidate_counts(
@@ -122,130 +114,141 @@ def candidate_counts(
     values fit, and those with the ranges of t's own and, for every aggregate, the same sum of the
     exact part or an interval that fits as a whole.
     """
+    case = _read(X, published, f, d, attributes, decimals)
+    n = len(case.units)
+    return case.candidates(n if k is None else check_k(k, n))
+
+
+def _read(
+    X: Any,
+    published: Generalised | tuple[Ints, Ints],
+    f: Any,
+    d: Any,
+    attributes: Sequence[str] | None,
+    decimals: int | None,
+    diverse: Mapping[str, int] | None = None,
+) -> Case:
+    """Read the two files, and what the attacker knows."""
     if isinstance(published, Generalised):
         attributes = published.names if attributes is None else attributes
         decimals = published.scale if decimals is None else decimals
-    lower, upper = _ends(published)
+        published = published.lower, published.upper
+    lower, upper = map(np.asarray, published)
     records = read_records(X, attributes, decimals=decimals)
-    n = len(records.units)
-    least = n if k is None else check_k(k, n)
     if lower.shape != records.units.shape or upper.shape != records.units.shape:
         msg = f"the ranges have shape {lower.shape}, the records {records.units.shape}"
         raise InputError(msg)
     if lower.dtype.kind not in "iu" or upper.dtype.kind not in "iu":
         msg = "ends of ranges must be whole units; multiply them by 10**scale"
         raise InputError(msg)
-    aggregates = read_aggregates(f, records.names)
-    found = count_candidates(records.units, lower, upper, aggregates, exact(d), least)
     outside = (records.units < lower) | (records.units > upper)
     if outside.any():
         row, j = (int(x[0]) for x in np.nonzero(outside))
         msg = f"row {row + 1}, attribute {records.names[j]!r}: the value is outside its range"
         raise InputError(msg)
-    return found
+    aggregates = read_aggregates(f, records.names, diverse)
+    return Case(records.units, lower, upper, aggregates, read_tolerance(d))
 
 
-def _ends(
-    published: Generalised | tuple[NDArray[np.int64], NDArray[np.int64]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    if isinstance(published, Generalised):
-        return published.lower, published.upper
-    lower, upper = (np.asarray(end) for end in published)
-    return lower, upper
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Records and the ends of their ranges, (n, a) each, and what an attacker knows of a record."""
 
+    units: Ints
+    lower: Ints
+    upper: Ints
+    aggregates: tuple[Aggregate, ...]
+    d: Fraction
 
-def count_values(
-    units: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
-    aggregates: Sequence[Aggregate],
-    d: Fraction,
-    varieties: Sequence[Variety],
-) -> tuple[NDArray[np.int64], ...]:
-    """Count the different values that the candidates of every record have, of one aggregate.
+    @cached_property
+    def known(self) -> list[_Known]:
+        """Each aggregate of the records, its known and its published interval, all in one unit."""
+        found = []
+        for aggregate in self.aggregates:
+            value, low, high = self._intervals(aggregate)
+            slack = _times(np.abs(value), self.d.numerator)
+            value, low, high = (_times(x, self.d.denominator) for x in (value, low, high))
+            found.append((value, value - slack, value + slack, low, high))
+        return found
 
-    A value is among them if more intervals of its records have begun than have ended.
-    """
-    if not varieties:
-        return ()
-    _, a, b, low, high = _known(aggregates[0], units, lower, upper, d)
-    found = []
-    for variety in varieties:
-        count = np.zeros(len(units), np.int64)
+    def _intervals(self, aggregate: Aggregate) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        if isinstance(aggregate, Continuous):
+            value = aggregate.values(self.units)
+            low, high = _spread_ends(aggregate, self.lower, self.upper)
+            trouble = "outside its own bounds over the record's ranges; correct the bounds"
+        else:
+            f: Callable[[Ints], NDArray[Any]] = aggregate.values
+            signs: Sequence[Any]
+            if isinstance(aggregate, Linear):
+                f, signs = partial(_weighed, aggregate), aggregate.weights
+            else:
+                signs = aggregate.directions or (1,) * self.units.shape[1]
+            rising = np.array([sign >= 0 for sign in signs])
+            value = f(self.units)
+            low = f(np.where(rising, self.lower, self.upper))
+            high = f(np.where(rising, self.upper, self.lower))
+            trouble = (
+                "not between its values at the corners of the record's ranges, so it is not "
+                "monotone in the directions named"
+            )
+        wrong = (low > value) | (value > high)
+        if wrong.any():
+            msg = f"row {int(np.argmax(wrong)) + 1}: {aggregate.name} is {trouble}"
+            raise InputError(msg)
+        return value, low, high
+
+    def values(self, variety: Variety) -> Ints:
+        """Count the different values that the candidates of every record have, of one aggregate.
+
+        A value is among them if more intervals of its records have begun than have ended.
+        """
+        _, a, b, low, high = self.known[0]
+        count = np.zeros(len(self.units), np.int64)
         for code in range(1, int(variety.codes.max()) + 1):
             these = variety.codes == code
             begun = np.searchsorted(np.sort(low[these]), b, side="right")
             count += begun > np.searchsorted(np.sort(high[these]), a, side="left")
-        found.append(count)
-    return tuple(found)
+        return count
+
+    def candidates(self, k: int) -> Ints:
+        """Count candidates as `candidate_counts` does."""
+        if len(self.known) > 1:
+            return self._certain(k)
+        _, a, b, low, high = self.known[0]
+        # An interval that ends before a also begins before b: one sort of each end is enough.
+        begun = np.searchsorted(np.sort(low), b, side="right")
+        return np.asarray(begun - np.searchsorted(np.sort(high), a, side="left"), np.int64)
+
+    def _certain(self, k: int) -> Ints:
+        """Count the records that are candidates for certain, up to k or beyond."""
+        spans, whole = _looks(self.aggregates, self.lower, self.upper)
+        wide = np.asarray((self.lower < self.upper).any(axis=1))
+        counts = np.bincount(whole)[whole].astype(np.int64)
+        values, a, b, low, high = (np.column_stack(x) for x in zip(*self.known, strict=True))
+        order = np.lexsort((spans, values[:, 0]))
+        alike = np.argsort(spans, kind="stable")
+        bounds = np.searchsorted(spans[alike], np.arange(spans.max(initial=0) + 2))
+        sums = np.array([isinstance(aggregate, Linear) for aggregate in self.aggregates])
+        # Integers beyond int64 take the same function as plain Python.
+        plain = values.dtype == object
+        count = KERNELS.plain if plain else KERNELS.choose(small=len(values) <= _SMALL)
+        count["count_certain"](
+            order, values, a, b, low, high, sums, spans, whole, wide, alike, bounds, k, counts
+        )
+        return counts
 
 
-def count_candidates(
-    units: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
-    aggregates: Sequence[Aggregate],
-    d: Fraction,
-    k: int,
-) -> NDArray[np.int64]:
-    """Count candidates as `candidate_counts` does, on whole units."""
-    known = [_known(aggregate, units, lower, upper, d) for aggregate in aggregates]
-    if len(known) > 1:
-        looks = _looks(aggregates, lower, upper)
-        return _certain(aggregates, known, looks, np.asarray((lower < upper).any(axis=1)), k)
-    _, a, b, low, high = known[0]
-    # An interval that ends before a also begins before b: one sort of each end is enough.
-    begun = np.searchsorted(np.sort(low), b, side="right")
-    return np.asarray(begun - np.searchsorted(np.sort(high), a, side="left"), np.int64)
-
-
-def _known(
-    aggregate: Aggregate,
-    units: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
-    d: Fraction,
-) -> _Known:
-    """Aggregate of every record, its known and its published interval, all in one unit."""
-    if isinstance(aggregate, Linear):
-        size = prod(w.denominator for w in aggregate.weights)
-        value = low = high = 0 * units[:, 0]
-        for j, w in enumerate(aggregate.weights):
-            weight = int(w * size)
-            ends = (lower, upper) if weight >= 0 else (upper, lower)
-            value = value + _times(units[:, j], weight)
-            low = low + _times(ends[0][:, j], weight)
-            high = high + _times(ends[1][:, j], weight)
-    elif isinstance(aggregate, Continuous):
-        value = aggregate.values(units)
-        low, high = _spread_ends(aggregate, lower, upper)
-        wrong = (low > value) | (value > high)
-        if wrong.any():
-            msg = (
-                f"row {int(np.argmax(wrong)) + 1}: {aggregate.name} is outside its own bounds over "
-                "the record's ranges; correct the bounds"
-            )
-            raise InputError(msg)
-    else:
-        signs = aggregate.directions or (1,) * units.shape[1]
-        corner = np.array(signs) > 0
-        value = aggregate.values(units)
-        low = aggregate.values(np.where(corner, lower, upper))
-        high = aggregate.values(np.where(corner, upper, lower))
-        wrong = (low > value) | (value > high)
-        if wrong.any():
-            msg = (
-                f"row {int(np.argmax(wrong)) + 1}: {aggregate.name} is not between its values at "
-                "the corners of the record's ranges, so it is not monotone in the directions named"
-            )
-            raise InputError(msg)
-    slack = _times(np.abs(value), d.numerator)
-    value, low, high = (_times(x, d.denominator) for x in (value, low, high))
-    return value, value - slack, value + slack, low, high
+def _weighed(aggregate: Linear, rows: Ints) -> NDArray[Any]:
+    """Weighted sums in units of all denominators together, which shares nothing with `Linear`."""
+    size = prod(w.denominator for w in aggregate.weights)
+    total: NDArray[Any] = 0 * rows[:, 0]
+    for j, w in enumerate(aggregate.weights):
+        total = total + _times(rows[:, j], int(w * size))
+    return total
 
 
 def _spread_ends(
-    aggregate: Continuous, lower: NDArray[np.int64], upper: NDArray[np.int64]
+    aggregate: Continuous, lower: Ints, upper: Ints
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Bound a function that is not monotone: the user's as it says, the others anew."""
     if aggregate is not RANGE and aggregate is not VARIANCE:
@@ -253,14 +256,9 @@ def _spread_ends(
     ends = _ends_of_range if aggregate is RANGE else _ends_of_variance
     if aggregate is VARIANCE:
         check_corners(int((lower < upper).sum(axis=1).max(initial=0)))
-    known: dict[tuple[int, ...], tuple[int, int]] = {}
-    found = []
-    for box in np.hstack([lower, upper]).tolist():
-        key = tuple(box)
-        if key not in known:
-            known[key] = ends(box[: len(box) // 2], box[len(box) // 2 :])
-        found.append(known[key])
-    table = np.array(found)
+    boxes, which = np.unique(np.hstack([lower, upper]), axis=0, return_inverse=True)
+    d = lower.shape[1]
+    table = np.array([ends(box[:d], box[d:]) for box in boxes.tolist()])[which.ravel()]
     return table[:, 0], table[:, 1]
 
 
@@ -300,26 +298,20 @@ def _times(numbers: NDArray[Any], factor: int) -> NDArray[Any]:
     return np.asarray(numbers * factor)
 
 
-def _looks(
-    aggregates: Sequence[Aggregate], lower: NDArray[np.int64], upper: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _looks(aggregates: Sequence[Aggregate], lower: Ints, upper: Ints) -> tuple[Ints, Ints]:
     """Give each look a number: the ranges of a record; its ranges and f of its exact part."""
     wide = lower < upper
     spans: list[NDArray[Any]] = [np.where(wide, lower, 0), np.where(wide, upper, 0), wide]
     parts: list[NDArray[Any]] = []
     for aggregate in aggregates:
         if isinstance(aggregate, Linear):
-            size = prod(w.denominator for w in aggregate.weights)
-            own = 0 * lower[:, 0]
-            for j, w in enumerate(aggregate.weights):
-                own = own + _times(np.where(wide[:, j], 0, lower[:, j]), int(w * size))
-            parts.append(own[:, None])
+            parts.append(_weighed(aggregate, np.where(wide, 0, lower))[:, None])
         else:
             parts.append(np.where(wide, 0, lower))
     return _numbers(spans), _numbers(spans + parts)
 
 
-def _numbers(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+def _numbers(columns: Sequence[NDArray[Any]]) -> Ints:
     """Give each distinct row of some columns a number."""
     table = np.column_stack(columns)
     if table.dtype == object:
@@ -327,29 +319,6 @@ def _numbers(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
         rows = (place.setdefault(tuple(row), len(place)) for row in table.tolist())
         return np.fromiter(rows, np.int64, len(table))
     return np.asarray(np.unique(table, axis=0, return_inverse=True)[1]).ravel()
-
-
-def _certain(
-    aggregates: Sequence[Aggregate],
-    known: Sequence[_Known],
-    looks: tuple[NDArray[np.int64], NDArray[np.int64]],
-    wide: NDArray[np.bool_],
-    k: int,
-) -> NDArray[np.int64]:
-    """Count the records that are candidates for certain, up to k or beyond."""
-    spans, whole = looks
-    counts = np.bincount(whole)[whole].astype(np.int64)
-    values, a, b, low, high = (np.column_stack(parts) for parts in zip(*known, strict=True))
-    order = np.lexsort((spans, values[:, 0]))
-    alike = np.argsort(spans, kind="stable")
-    bounds = np.searchsorted(spans[alike], np.arange(spans.max(initial=0) + 2))
-    sums = np.array([isinstance(aggregate, Linear) for aggregate in aggregates])
-    # Integers beyond int64 take the same function as plain Python.
-    count = KERNELS.plain if values.dtype == object else KERNELS.choose(small=len(values) <= _SMALL)
-    count["count_certain"](
-        order, values, a, b, low, high, sums, spans, whole, wide, alike, bounds, k, counts
-    )
-    return counts
 
 
 KERNELS = Kernels(__name__, "fits_jointly", "count_certain")

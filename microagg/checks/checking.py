@@ -7,14 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from csp.calls import check_choice
+from csp.calls import check_choice, check_known, whole_number
 from csp.errors import InputError
 from microagg.checks.closeness import equal_distances, ordered_distances
-from microagg.checks.diversity import Profiles
+from microagg.checks.diversity import counts_of, effective, entropy_diverse, largest_l
 from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
-from microagg.checks.result import Anonymity, Diversity, whole_number
+from microagg.checks.result import Anonymity, Diversity
+from microagg.records import Ints
 
 __all__ = [
     "DISTANCES",
@@ -118,10 +118,7 @@ t=0.25))
         raise InputError(msg)
     keys, hidden = read_roles(data, quasi_identifiers, confidential)
     names = [attribute.name for attribute in hidden]
-    unknown = [name for name in distances or {} if name not in names]
-    if unknown:
-        msg = f"distances names {unknown[0]!r}, which is not among the confidential attributes"
-        raise InputError(msg)
+    check_known("distances", distances or {}, names, "confidential attributes")
     classes = classes_of(keys)
     sizes = np.bincount(classes).astype(np.int64)
     gaps = np.any([key.codes < 0 for key in keys], axis=0)
@@ -139,12 +136,9 @@ t=0.25))
         _diversity(attribute, classes, ratio, (distances or {}).get(attribute.name))
         for attribute in hidden
     )
-    arrays = classes, sizes, counts[classes], np.flatnonzero(classes == few)
-    for array in arrays:
-        array.flags.writeable = False
     return Anonymity(
-        tuple(key.name for key in keys), missing, *arrays[:3], int(counts[few]), arrays[3],
-        int(gaps.sum()), found,
+        tuple(key.name for key in keys), missing, classes, sizes, counts[classes],
+        int(counts[few]), np.flatnonzero(classes == few), int(gaps.sum()), found,
     )  # fmt: skip
 
 
@@ -158,7 +152,7 @@ def is_k_anonymous(
     InputError
         As for `anonymity`, or if k is not a whole number from 1 on.
     """
-    least = whole_number(k, "k")
+    least = whole_number("k", k)
     return anonymity(data, quasi_identifiers, missing=missing).k >= least
 
 
@@ -172,7 +166,7 @@ def is_p_sensitive(
     InputError
         As for `anonymity`, or if p is not a whole number from 1 on, or nothing is confidential.
     """
-    least = whole_number(p, "p")
+    least = whole_number("p", p)
     found = anonymity(data, quasi_identifiers, _some(confidential)).p
     return found is not None and found >= least
 
@@ -213,7 +207,8 @@ def is_l_diverse(
     if kind == "entropy":
         keys, hidden = read_roles(data, quasi_identifiers, _some(confidential))
         classes = classes_of(keys)
-        return all(Profiles(classes, a.codes).entropy_diverse(least).all() for a in hidden)
+        seen = {counts for a in hidden for counts in counts_of(classes, a.codes)}
+        return all(entropy_diverse(counts, least) for counts in seen)
     found = anonymity(data, quasi_identifiers, _some(confidential), c=c).confidential
     return all((part.p if kind == "distinct" else part.recursive) >= least for part in found)
 
@@ -248,16 +243,15 @@ def is_t_close(
     return found.t is not None and found.t <= most
 
 
-def _diversity(
-    attribute: Attribute, classes: NDArray[np.int64], c: Fraction, distance: str | None
-) -> Diversity:
+def _diversity(attribute: Attribute, classes: Ints, c: Fraction, distance: str | None) -> Diversity:
     kind = distance or ("ordered" if attribute.numeric else "equal")
     check_choice("distance", kind, DISTANCES)
     if kind == "ordered" and not attribute.numeric:
         msg = f"{attribute.name!r} holds text, which has no order; take the equal distance"
         raise InputError(msg)
-    profiles = Profiles(classes, attribute.codes)
-    distinct, entropy, recursive = profiles.distinct, profiles.entropy, profiles.recursive(c)
+    known = counts_of(classes, attribute.codes)
+    distinct, entropy = list(map(len, known)), list(map(effective, known))
+    recursive = [largest_l(counts, c) for counts in known]
     t, far = None, np.empty(0, np.int64)
     if not attribute.gaps:
         measure = ordered_distances if kind == "ordered" else equal_distances
@@ -267,17 +261,13 @@ def _diversity(
     few, flat, skew = (
         np.flatnonzero(classes == int(np.argmin(found))) for found in (distinct, entropy, recursive)
     )
-    for array in (few, flat, skew, far):
-        array.flags.writeable = False
     return Diversity(
-        attribute.name, int(distinct.min()), float(entropy.min()), int(recursive.min()), c, t,
+        attribute.name, min(distinct), min(entropy), min(recursive), c, t,
         kind, attribute.gaps, few, flat, skew, far,
     )  # fmt: skip
 
 
-def _open_candidates(
-    keys: Sequence[Attribute], classes: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _open_candidates(keys: Sequence[Attribute], classes: Ints, sizes: Ints) -> Ints:
     """Fewest candidates of a person of each class, where a missing value may be any value.
 
     A record is one if it shows the person's value or none wherever the person's is published,

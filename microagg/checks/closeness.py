@@ -14,25 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.records import Ints
+
 __all__ = ["equal_distances", "ordered_distances"]
 
-_Entries = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
-
-def ordered_distances(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> list[Fraction]:
+def ordered_distances(classes: Ints, codes: Ints) -> list[Fraction]:
     """Earth mover's distance of every class, neighbouring values 1 / (m - 1) apart.
 
-    Parameters
-    ----------
-    classes : (n,) int64
-        Class of each record: 0, 1, ... without gaps.
-    codes : (n,) int64
-        Rank of its value among the m values of the file: 0 .. m - 1, all of them taken.
-
-    Returns
-    -------
-    list of Fraction
-        One a class, from 0 to 1.
+    Classes, (n,), are 0, 1, ... without gaps; codes, (n,), are the ranks of the values among the m
+    of the file, all of them taken.
 
     Notes
     -----
@@ -70,18 +61,8 @@ def ordered_distances(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> l
     ]
 
 
-def equal_distances(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> list[Fraction]:
-    """Distance of every class, any two values 1 apart: half the sum of differences of shares.
-
-    Parameters
-    ----------
-    classes, codes : (n,) int64
-        As for `ordered_distances`; the order of codes does not matter.
-
-    Returns
-    -------
-    list of Fraction
-    """
+def equal_distances(classes: Ints, codes: Ints) -> list[Fraction]:
+    """Distance of every class, any two values 1 apart: half the sum of differences of shares."""
     n = len(codes)
     sizes = np.bincount(classes)
     whole = _roomy(n, 1)
@@ -96,7 +77,7 @@ def equal_distances(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> lis
     ]
 
 
-def _entries(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> _Entries:
+def _entries(classes: Ints, codes: Ints) -> tuple[NDArray[Any], ...]:
     """Classes, codes and counts of the values that occur, sorted."""
     pairs, counts = np.unique(np.column_stack([classes, codes]), axis=0, return_counts=True)
     return pairs[:, 0], pairs[:, 1], counts.astype(np.int64)

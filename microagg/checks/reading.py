@@ -18,6 +18,7 @@ from csp.errors import InputError
 from csp.exact import exact
 from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.units import is_missing
+from microagg.records import Frozen, Ints
 
 __all__ = ["Attribute", "classes_of", "fraction_of", "read_attributes", "read_roles"]
 
@@ -26,29 +27,18 @@ BLANKS = frozenset({"", "na", "nan", "<na>", "nat", "null", "none"})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Attribute:
+class Attribute(Frozen):
     """One attribute of a published file.
 
-    Attributes
-    ----------
-    name : str
-    codes : (n,) int64
-        Equal for equal values; -1 where the value is missing. For numbers, codes ascend with the
-        values.
-    values : tuple
-        Value of each code: exact numbers (Fraction), or text.
-    numeric : bool
-        Whether every value that is there is a number.
+    Codes, (n,), are equal for equal values and -1 where the value is missing; for numbers they
+    ascend with the values. The value of each code is an exact number (Fraction), or text; an
+    attribute is numeric if every value that is there is a number.
     """
 
     name: str
-    codes: NDArray[np.int64]
+    codes: Ints
     values: tuple[Any, ...]
     numeric: bool
-
-    def __repr__(self) -> str:
-        kind = "numbers" if self.numeric else "text"
-        return f"Attribute({self.name}: {kind}, {len(self.values)} values)"
 
     @property
     def gaps(self) -> int:
@@ -59,20 +49,7 @@ class Attribute:
 def read_roles(
     data: Any, quasi_identifiers: Sequence[str] | None, confidential: Sequence[str] | str
 ) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...]]:
-    """Read quasi-identifiers and confidential attributes of a published file.
-
-    Parameters
-    ----------
-    data : (n, d) array, data frame, mapping of columns, or path
-    quasi_identifiers : sequence of str, optional
-        All that are not confidential, by default.
-    confidential : sequence of str, or str
-
-    Raises
-    ------
-    InputError
-        If an attribute is unknown, named twice or in both roles, or there is none, or no record.
-    """
+    """Read quasi-identifiers, by default all others, and confidential attributes."""
     data = named_columns(data)
     names = column_names(data)
     hidden = _listed(confidential, "confidential")
@@ -96,19 +73,8 @@ def read_attributes(
 ) -> tuple[Attribute, ...]:
     """Read attributes of a published file.
 
-    Parameters
-    ----------
-    data : (n, d) array, data frame, mapping of columns, or path
-        An array names its attributes a1, a2, ...
-    names : sequence of str
-    numbers : sequence of str
-        Attributes in which text that is a number counts as the number. Elsewhere two texts are
-        two published values, also if they write the same number.
-
-    Raises
-    ------
-    InputError
-        If an attribute is unknown or there are no records.
+    In those named as numbers, text that is a number counts as the number. Elsewhere two texts are
+    two published values, also if they write the same number.
     """
     columns = read_columns(named_columns(data), names).arrays
     if len(columns[0]) == 0:
@@ -118,7 +84,7 @@ def read_attributes(
     return tuple(_attribute(name, column, parse=name in numbers) for name, column in pairs)
 
 
-def classes_of(attributes: Sequence[Attribute]) -> NDArray[np.int64]:
+def classes_of(attributes: Sequence[Attribute]) -> Ints:
     """Class of each record, shape (n,): equal published values, missing equal to missing.
 
     Classes are numbered in the order of their first records.
@@ -147,7 +113,7 @@ def _attribute(name: str, column: NDArray[Any], *, parse: bool) -> Attribute:
         values, which = np.unique(column[~gone], return_inverse=True)
         codes = np.full(len(column), -1, np.int64)
         codes[~gone] = which
-        return _frozen(name, codes, tuple(exact(v) for v in values.tolist()), numeric=True)
+        return Attribute(name, codes, tuple(exact(v) for v in values.tolist()), numeric=True)
     known: dict[Any, int] = {}
     codes = np.empty(len(column), np.int64)
     for i, item in enumerate(column.tolist()):
@@ -164,11 +130,11 @@ def _attribute(name: str, column: NDArray[Any], *, parse: bool) -> Attribute:
         except InputError:
             items = [str(item) for item in items]
     elif not numeric:  # text and numbers in one column are told apart as they are
-        return _frozen(name, codes, tuple(str(item) for item in items), numeric=False)
+        return Attribute(name, codes, tuple(str(item) for item in items), numeric=False)
     ranked = sorted(set(items))
     place = {value: code for code, value in enumerate(ranked)}
     new = np.array([place[item] for item in items] + [-1], np.int64)
-    return _frozen(name, new[codes], tuple(ranked), numeric=numeric)
+    return Attribute(name, new[codes], tuple(ranked), numeric=numeric)
 
 
 def _number(item: Any, row: int, name: str) -> Any:
@@ -186,21 +152,8 @@ def _infinite(row: int, name: str) -> InputError:
     return InputError(f"row {row + 1}, column {name!r}: the number is infinite; correct the file")
 
 
-def _frozen(
-    name: str, codes: NDArray[np.int64], values: tuple[Any, ...], *, numeric: bool
-) -> Attribute:
-    codes.flags.writeable = False
-    return Attribute(name, codes, values, numeric)
-
-
 def fraction_of(number: Any, what: str) -> Fraction:
-    """Exact number of a threshold.
-
-    Raises
-    ------
-    InputError
-        If it is none.
-    """
+    """Exact number of a threshold, which is not a truth value."""
     if isinstance(number, bool):
         msg = f"{what} must be a number, not {number!r}"
         raise InputError(msg)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.calls import whole_number
+from microagg.records import Frozen, Ints
 
-__all__ = ["Anonymity", "Diversity", "whole_number"]
+__all__ = ["Anonymity", "Diversity"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Diversity:
+class Diversity(Frozen):
     """What the classes show of one confidential attribute.
 
     Attributes
@@ -81,7 +82,7 @@ class Diversity:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Anonymity:
+class Anonymity(Frozen):
     """Anonymity of a masked file, as far as its published values tell.
 
     Attributes
@@ -133,7 +134,7 @@ class Anonymity:
 
     def below(self, k: int) -> NDArray[np.int64]:
         """List records with fewer than k candidates, as row numbers from 0."""
-        return np.flatnonzero(self.candidates < whole_number(k, "k"))
+        return np.flatnonzero(self.candidates < whole_number("k", k))
 
     def summary(self) -> dict[str, Any]:
         """Plain data for JSON: counts and row numbers, no values."""
@@ -151,20 +152,6 @@ class Anonymity:
         }
 
 
-def whole_number(number: Any, name: str) -> int:
-    """Check a threshold.
-
-    Raises
-    ------
-    InputError
-        If it is not a whole number of at least 1.
-    """
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-        msg = f"{name} must be a whole number of at least 1, not {number!r}"
-        raise InputError(msg)
-    return int(number)
-
-
-def _rows(rows: NDArray[np.int64], most: int = 20) -> list[int]:
+def _rows(rows: Ints, most: int = 20) -> list[int]:
     """Row numbers for a summary; no more than a reader can use."""
     return [int(row) for row in rows[:most]]

@@ -7,6 +7,7 @@ round of pricing gives a lower bound, complete or not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +16,12 @@ from numpy.typing import NDArray
 
 from csp.compiled import Kernels
 from csp.errors import SolverError
-from microagg.compliance.search import Task, shared_error
+from csp.highs import Model, Status
+from microagg.compliance.search import Task, squared_errors
+from microagg.partitions.partition import in_clusters
+from microagg.records import Floats, Ints
 
-__all__ = ["CLOSE", "Columns", "Pricing", "generate"]
+__all__ = ["CLOSE", "Columns", "Pricing", "generate", "membership"]
 
 CLOSE = 1e-9
 """Relative slack of a bound: the prices are floats."""
@@ -39,16 +43,8 @@ FIRST_NODES = 500
 
 KERNELS = Kernels(
     "microagg.compliance.pricing",
-    *(
-        "offer",
-        "meet",
-        "take_in",
-        "unsafe",
-        "distances",
-        "root_bounds",
-        "greedy_group",
-        "cheap_groups",
-    ),
+    *("empty_group", "offer", "meet", "take_in", "collect", "unsafe"),
+    *("distances", "root_bounds", "greedy_group", "cheap_groups"),
     beside=("microagg.compliance.sensitivity",),
 )
 
@@ -57,57 +53,53 @@ KERNELS = Kernels(
 class Columns:
     """Safe groups and their squared errors.
 
-    Attributes
-    ----------
-    task : Task
-    most : float
-        Groups that cost more are left out: no partition better than one of that error has them,
-        and costs many orders of magnitude apart are more than the solver's tolerances bear.
+    Groups that cost more than `most` are left out: no partition better than one of that error has
+    them, and costs many orders of magnitude apart are more than the solver's tolerances bear.
     """
 
     task: Task
     most: float = np.inf
-    place: dict[tuple[int, ...], int] = field(default_factory=dict)
-    groups: list[NDArray[np.int64]] = field(default_factory=list)
+    known: set[tuple[int, ...]] = field(default_factory=set)
+    groups: list[Ints] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
 
-    def add(self, group: NDArray[np.int64]) -> bool:
+    def add(self, group: Ints) -> bool:
         """Add a group; say whether it is new."""
         members = np.sort(group)
         key = tuple(members.tolist())
         points = self.task.points[members]
         cost = float(((points - points.mean(axis=0)) ** 2).sum())
-        if key in self.place or cost > self.most:
+        if key in self.known or cost > self.most:
             return False
-        self.place[key] = len(self.groups)
+        self.known.add(key)
         self.groups.append(members)
         self.costs.append(cost)
         return True
 
-    def add_partition(self, labels: NDArray[np.int64]) -> None:
+    def add_partition(self, labels: Ints) -> None:
         """Add all groups of a partition."""
-        order = np.argsort(labels, kind="stable")
-        for group in np.split(order, np.cumsum(np.bincount(labels))[:-1]):
+        order, starts = in_clusters(labels)
+        for group in np.split(order, starts[1:]):
             self.add(group)
 
 
-def generate(
-    task: Task, columns: Columns, labels: NDArray[np.int64]
-) -> tuple[float, NDArray[np.float64], Pricing]:
-    """Add groups until none is missing or the time is over.
+def membership(groups: Sequence[Ints], n: int) -> Any:
+    """Which of n records, as rows, are in which group, as columns; sparse."""
+    from scipy.sparse import csc_array
 
-    Returns
-    -------
-    bound : float
-    prices : (n,) float64
-        Those that gave it.
-    pricing : Pricing
-    """
+    begin = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
+    rows = np.concatenate(groups)
+    return csc_array((np.ones(len(rows)), rows, begin), shape=(n, len(groups)))
+
+
+def generate(task: Task, columns: Columns, labels: Ints) -> tuple[float, Floats, Pricing]:
+    """Add groups until none is missing or the time is over: a bound, and prices that gave it."""
     master, pricing = Master(task), Pricing(task)
     pricing.neighbours(columns)
-    master.take(columns)
-    best, best_prices, nodes, pull = 0.0, shared_error(task, labels), 0, PULL
-    solved = master.solve()
+    # At first, records share the squared error of their cluster equally.
+    shared = np.bincount(labels, squared_errors(task.points, labels)) / np.bincount(labels)
+    best, best_prices, nodes, pull = 0.0, shared[labels], 0, PULL
+    solved = master.solve(columns)
     while True:
         if solved is None or task.late:
             return best, best_prices, pricing
@@ -125,8 +117,7 @@ def generate(
         if not nodes and added < FEW * len(columns.groups):
             nodes = FIRST_NODES  # quick groups have done what they can
         if added:
-            master.take(columns)
-            solved = master.solve()
+            solved = master.solve(columns)
             pull = PULL
         elif pull:
             pull = 0.0
@@ -141,32 +132,21 @@ class Master:
     def __init__(self, task: Task) -> None:
         from scipy.sparse import csr_array
 
-        from csp.highs import Model
-
-        self.model = Model()
-        self.clock = task.clock
+        self.model, self.clock, self.taken = Model(), task.clock, 0
         n = len(task.points)
         self.model.add_rows(csr_array((n, 0)), np.ones(n), np.ones(n))
-        self.taken = 0
 
-    def take(self, columns: Columns) -> None:
-        """Add the groups that came since."""
-        from scipy.sparse import csc_array
+    def solve(self, columns: Columns) -> tuple[float, Floats] | None:
+        """Add the groups that came since; return the least cost and the prices of the records.
 
+        None if the time is over.
+        """
         groups = columns.groups[self.taken :]
-        if not groups:
-            return
-        begin = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
-        rows = np.concatenate(groups)
-        members = csc_array((np.ones(len(rows)), rows, begin))
-        cost = np.array(columns.costs[self.taken :], dtype=np.float64)
-        self.model.add_columns(members, cost, np.zeros(len(groups)), np.full(len(groups), np.inf))
-        self.taken = len(columns.groups)
-
-    def solve(self) -> tuple[float, NDArray[np.float64]] | None:
-        """Return the least cost and the prices of the records; None if the time is over."""
-        from csp.highs import Status
-
+        if groups:
+            members = membership(groups, len(columns.task.points))
+            cost = np.array(columns.costs[self.taken :])
+            self.model.add_columns(members, cost, np.zeros(len(cost)), np.full(len(cost), np.inf))
+            self.taken = len(columns.groups)
         ended = self.model.solve(self.clock)
         if ended == Status.LIMIT:
             return None
@@ -199,10 +179,10 @@ class Pricing:
             spans.append((low, high))
             low = high + 1
         self.spans = np.array(spans, dtype=np.int64)
-        depths = sorted({max(a - 2, 0) for a, _ in spans} | set(range(longest)))
+        depths = sorted({a - 2 for a, _ in spans} | set(range(longest)))
         near = _nearest_sums(points, np.minimum(depths, n - 1))
         where = {depth: i for i, depth in enumerate(depths)}
-        self.near_spans = np.array([near[where[max(a - 2, 0)]] for a, _ in spans])
+        self.near_spans = np.array([near[where[a - 2]] for a, _ in spans])
         self.near = np.array([near[where[i]] for i in range(longest)])
 
     def neighbours(self, columns: Columns) -> None:
@@ -220,9 +200,7 @@ class Pricing:
                 if not task.fails(group).any():
                     columns.add(group)
 
-    def round(
-        self, prices: NDArray[np.float64], columns: Columns, nodes: int
-    ) -> tuple[int, float, bool]:
+    def round(self, prices: Floats, columns: Columns, nodes: int) -> tuple[int, float, bool]:
         """Price once: groups added, a lower bound, and whether the searches were complete.
 
         Sizes beyond `exact`, which only rules can make worth while, are bounded but not searched.
@@ -267,34 +245,21 @@ class Pricing:
         return added, bound - slack, complete
 
     def search(
-        self,
-        root: int,
-        t: int,
-        prices: NDArray[np.float64],
-        ceiling: float,
-        nodes: int,
-        room: NDArray[np.int64],
-    ) -> tuple[float, int, bool]:
+        self, root: int, t: int, prices: Floats, ceiling: float, nodes: int,
+        room: Ints,
+    ) -> tuple[float, int, bool]:  # fmt: skip
         """Search groups of one root and size; see `pricing.cheap_groups`."""
         task = self.task
         found: tuple[float, int, bool] = KERNELS.compiled["cheap_groups"](
-            root, t, self.rank, task.points, self.near[: max(t - 1, 1)], prices, task.demand,
+            root, t, self.rank, task.points, self.near[: t - 1], prices, task.demand,
             ceiling, nodes, room,
         )  # fmt: skip
         return found
 
-    def enumerate(
-        self, prices: NDArray[np.float64], columns: Columns, ceiling: float, most: int
-    ) -> bool:
-        """Add every safe group whose reduced cost is below a ceiling; say whether all were added.
+    def enumerate(self, prices: Floats, columns: Columns, ceiling: float, most: int) -> bool:
+        """Add every safe group with a reduced cost below a ceiling, if there are at most so many.
 
-        Parameters
-        ----------
-        prices : (n,) float64
-        columns : Columns
-        ceiling : float
-        most : int
-            Groups added at most.
+        Says whether all were added.
         """
         task, bounds, left = self.task, np.empty(len(self.spans)), most
         run = KERNELS.compiled["root_bounds"]
@@ -315,7 +280,7 @@ class Pricing:
         return True
 
 
-def _nearest_sums(points: NDArray[np.float64], depths: NDArray[Any]) -> list[NDArray[np.float64]]:
+def _nearest_sums(points: Floats, depths: NDArray[Any]) -> list[Floats]:
     """Sum squared distances of each record to its nearest others, for several numbers of those."""
     n = len(points)
     most = int(depths.max())

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from csp.calls import check_choice
+from csp.calls import check_choice, whole_number
 from csp.clock import Clock
 from csp.errors import InputError, Unprotectable, argument
 from csp.exact import Number
 from csp.rules import Rule
-from csp.rules.base import AnyOf, as_rule
-from microagg.compliance.result import Compliant, certified
+from csp.rules.base import as_rule
+from microagg.compliance.drop import drop_records
+from microagg.compliance.optimise import listed, optimised
+from microagg.compliance.result import Asked, Compliant, certified
 from microagg.compliance.search import (
     Interrupted,
-    Progress,
     Task,
     faults_of,
     grown,
@@ -26,17 +26,16 @@ from microagg.compliance.search import (
     made_safe,
     renumbered,
 )
+from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
-from microagg.records import Records, check_k, read_records
+from microagg.records import Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.clusters import cluster_table
 from microagg.tables.contributions import sides_of_units
-from microagg.tables.forms import Forms, forms_of, largest_read
+from microagg.tables.forms import Forms, forms_of, largest_read, strictest
+from microagg.tables.identities import Identity
 from microagg.tables.risk import disclosure
 from microagg.variety import Variety, fewest_values, other_attributes, read_varieties
-
-if TYPE_CHECKING:
-    from microagg.tables.identities import Identity
 
 __all__ = ["METHODS", "comply"]
 
@@ -164,10 +163,11 @@ def comply(
         raise InputError(msg)
     points = scaled(records, scale, constant=constant)
     if method != "suppress" and (identities not in ("detect", None) or share is not None):
-        asked = argument("identities", option="--identity")
-        msg = f"method {method!r} does not suppress means; leave out {asked} and share="
+        named = argument("identities", option="--identity")
+        msg = f"method {method!r} does not suppress means; leave out {named} and share="
         raise InputError(msg)
     _check_passable(whole, k)
+    asked = Asked(method, whole, negative, varieties, most)
     codes = [variety.codes[:, None] for variety in varieties]
     # What clusters must have whatever the rule: a size, and different values.
     nothing = np.zeros((records.n, 1), np.int64)
@@ -176,11 +176,19 @@ def comply(
         tuple(variety.least for variety in varieties), clock,
     )  # fmt: skip
     if method == "suppress":
+        from microagg.compliance.suppress import suppress_clusters
+
         start = partition or _mdav(records, bare)
-        return _suppress(
-            records, start, whole, negative, clock, varieties, most,
-            {"identities": identities, "share": share}, {"cost": cost, "unions": unions}, progress,
+        _check_diverse(start, varieties)
+        built = cluster_table(
+            records, start, negative=negative, top=largest_read(whole), identities=identities,
+            share=share,
         )  # fmt: skip
+        safe = suppress_clusters(
+            built, whole, cost=cost, unions=unions, time_limit=clock.seconds, progress=progress
+        )
+        facts = start.information_loss, int(safe.problem.primary.sum())
+        return certified(asked, records, start, facts, safe.hidden, suppressed=safe)
     forms = forms_of(whole)
     sides = sides_of_units(records.units, records.names, negative)
     shares = np.ascontiguousarray(np.hstack(sides))
@@ -199,41 +207,25 @@ def comply(
     unsafe = disclosure(records, start, whole, negative=negative).count
     facts = start.information_loss, unsafe
     if method == "drop":
-        return _drop(task, records, start, negative, facts, varieties)
+        return _drop(asked, task, records, start, facts)
     if method == "optimise":
-        from microagg.compliance.optimise import optimised
-
         labels, bound = optimised(task, start.labels)
         made = Partition.of(records, labels, k, method)
-        return certified(
-            method, records, made, whole, negative, facts, varieties, most, bound=bound
-        )
+        return certified(asked, records, made, facts, bound=bound)
     labels = renumbered(grown(task)) if method == "grow" else start.labels
-    labels = _safe(task, labels)
-    if moves:
-        try:
-            labels = improved(task, labels)
-        except Interrupted as stop:
-            labels = stop.labels
-    made = Partition.of(records, labels, k, method)
-    return certified(method, records, made, whole, negative, facts, varieties, most)
+    labels = _finished(task, labels, moves=moves)
+    return certified(asked, records, Partition.of(records, labels, k, method), facts)
 
 
 def _method(name: str) -> str:
     return argument("method", name, option=f"--comply {name}")
 
 
-def _k(least: int) -> str:
-    return argument("k", least, option=f"-k {least}")
-
-
 def _check_most(most: int | None, k: int, n: int) -> None:
     """Refuse a cap below k, or one that n records cannot be cut by."""
     if most is None:
         return
-    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < k:
-        msg = f"{argument('most')} must be a whole number of at least k = {k}, not {most!r}"
-        raise InputError(msg)
+    whole_number(argument("most"), most, k, f"; clusters have at least k = {k} records")
     if n > n // k * most:
         msg = (
             f"{n} records cannot be cut into clusters of {k} to {most}: at most {n // k} clusters "
@@ -267,31 +259,22 @@ def _check_start(
 
 def _check_passable(rule: Rule, k: int) -> None:
     """Refuse rules that no cluster of k records passes; those of the user's own may do anything."""
-    for part in rule.rules if isinstance(rule, AnyOf) else (rule,):
-        try:
-            least = forms_of(part).least
-        except InputError:
-            continue
-        if least > k:
-            msg = (
-                f"no cluster of {k} records passes {part}: it takes at least {least}, even if "
-                f"their values are equal; give {_k(least)} or more, or a milder rule"
-            )
-            raise InputError(msg)
+    least, part = strictest(rule)
+    if least > k:
+        msg = (
+            f"no cluster of {k} records passes {part}: it takes at least {least}, even if their "
+            f"values are equal; give {argument('k', least, option=f'-k {least}')} or more, or a "
+            "milder rule"
+        )
+        raise InputError(msg)
 
 
 def _mdav(records: Records, bare: Task) -> Partition:
     """MDAV's clusters, changed only where they are too large or not diverse."""
-    from microagg.partitions.mdav import mdav_labels
-
     labels = mdav_labels(bare.points, bare.k, clock=bare.clock)
     if not faults_of(bare, labels).any():
         return Partition.of(records, labels, bare.k, "MDAV")
-    labels = _safe(bare, labels)
-    try:
-        labels = improved(bare, labels)
-    except Interrupted as stop:
-        labels = stop.labels
+    labels = _finished(bare, labels)
     return Partition.of(records, labels, bare.k, "MDAV, then moves")
 
 
@@ -308,25 +291,20 @@ def _check_possible(task: Task, records: Records) -> None:
         raise Unprotectable(msg, cell=("Total", next(iter(names))))
 
 
-def _safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    found = made_safe(task, labels)
-    if faults_of(task, found).any():
-        from microagg.compliance.optimise import listed
-
-        return listed(task)
-    return found
+def _finished(task: Task, labels: Ints, *, moves: bool = True) -> Ints:
+    """Make clusters safe, then better, if records may move."""
+    labels = made_safe(task, labels)
+    if faults_of(task, labels).any():
+        labels = listed(task)
+    try:
+        return improved(task, labels) if moves else labels
+    except Interrupted as stop:
+        return stop.labels
 
 
 def _drop(
-    task: Task,
-    records: Records,
-    start: Partition,
-    negative: str,
-    facts: tuple[float, int],
-    varieties: tuple[Variety, ...],
+    asked: Asked, task: Task, records: Records, start: Partition, facts: tuple[float, int]
 ) -> Compliant:
-    from microagg.compliance.drop import drop_records
-
     labels, dropped = drop_records(task, start.labels, records.names)
     rows = np.flatnonzero(labels >= 0)
     if not len(rows):
@@ -335,50 +313,19 @@ def _drop(
             f"records would be dropped; use {_method('merge')}, or a larger k"
         )
         raise Unprotectable(msg)
-    kept = Records(
-        records.names, tuple(c[rows] for c in records.columns), records.scale, records.library
-    )
+    kept = records.at(rows)
     made = Partition.of(kept, renumbered(labels[rows]), task.k, "drop")
-    varieties = tuple(replace(variety, codes=variety.codes[rows]) for variety in varieties)
-    return certified(
-        "drop", kept, made, task.forms.rule, negative, facts, varieties, task.cap, rows=rows,
-        dropped=dropped,
-    )  # fmt: skip
+    varieties = tuple(replace(variety, codes=variety.codes[rows]) for variety in asked.varieties)
+    asked = replace(asked, varieties=varieties)
+    return certified(asked, kept, made, facts, rows=rows, dropped=dropped)
 
 
-def _suppress(
-    records: Records,
-    start: Partition,
-    rule: Rule,
-    negative: str,
-    clock: Clock,
-    varieties: tuple[Variety, ...],
-    most: int | None,
-    relations: dict[str, Any],
-    choices: dict[str, Any],
-    progress: Progress | None,
-) -> Compliant:
-    from microagg.compliance.suppress import suppress_clusters
-
-    for variety in varieties:  # suppressing means cannot make a given cluster diverse
-        if (found := fewest_values(variety, start.labels)) < variety.least:
+def _check_diverse(partition: Partition, varieties: tuple[Variety, ...]) -> None:
+    """Refuse clusters that suppressing means cannot make diverse."""
+    for variety in varieties:
+        if (found := fewest_values(variety, partition.labels)) < variety.least:
             msg = (
                 f"the partition has a cluster with {found} values of {variety.name!r}, fewer than "
                 f"{variety.least}; leave the partition out, or choose {_method('merge')}"
             )
             raise InputError(msg)
-    built = cluster_table(records, start, negative=negative, top=largest_read(rule), **relations)
-    safe = suppress_clusters(built, rule, time_limit=clock.seconds, progress=progress, **choices)
-    facts = start.information_loss, int(safe.problem.primary.sum())
-    return certified(
-        "suppress",
-        records,
-        start,
-        rule,
-        negative,
-        facts,
-        varieties,
-        most,
-        safe.hidden,
-        suppressed=safe,
-    )

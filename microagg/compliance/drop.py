@@ -5,38 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import OutOfTime
 from microagg.compliance.result import Dropped
 from microagg.compliance.search import Task, faults_of, grown, renumbered
+from microagg.records import Ints
 from microagg.tables.forms import Form
 
 __all__ = ["drop_records", "fewest"]
 
 
 def drop_records(
-    task: Task, labels: NDArray[np.int64], names: tuple[str, ...]
-) -> tuple[NDArray[np.int64], tuple[Dropped, ...]]:
+    task: Task, labels: Ints, names: tuple[str, ...]
+) -> tuple[Ints, tuple[Dropped, ...]]:
     """Make each cluster safe by leaving out as few of its records as possible.
 
     Clusters that cannot keep k records that way are given up. Their records form new clusters by
     growth among themselves; a record that is still without a safe cluster joins the nearest one
     that stays safe with it, and is dropped if there is none.
 
-    Parameters
-    ----------
-    task : Task
-    labels : (n,) int64
-    names : tuple of str
-        Attributes.
-
-    Returns
-    -------
-    labels : (n,) int64
-        -1 for dropped records.
-    dropped : tuple of Dropped
-        In the order of the records.
+    Labels are -1 for dropped records, which come in the order of their rows.
     """
     found = labels.copy()
     dropped: list[Dropped] = []
@@ -57,17 +45,11 @@ def drop_records(
             dropped.append(Dropped(row, names[column % len(names)]))
         task.say("leaving records out", (g + 1) / clusters)
     left = _regrown(task, found, np.array(sorted(loose), dtype=np.int64))
-    homes = _Homes(task, found)
-    for row in left.tolist():
-        home = None if task.late else homes.nearest_safe(row)
-        if home is None:
-            dropped.append(Dropped(row, ""))
-        else:
-            found[row] = home
+    dropped += [Dropped(row, "") for row in _not_rehoused(task, found, left)]
     return found, tuple(sorted(dropped, key=lambda d: d.row))
 
 
-def fewest(task: Task, members: NDArray[np.int64]) -> list[tuple[int, int]] | None:
+def fewest(task: Task, members: Ints) -> list[tuple[int, int]] | None:
     """Find the fewest records without which a cluster is safe and still has k.
 
     If a cell is sensitive, every safe part of the cluster lacks one of the records behind its
@@ -75,16 +57,8 @@ def fewest(task: Task, members: NDArray[np.int64]) -> list[tuple[int, int]] | No
     the weighted sum stays, while the total can only fall. So it is enough to branch on those, to
     a depth that is raised until a part is safe.
 
-    Returns
-    -------
-    list of (int, int), or None
-        Records and the columns in which they made a cell sensitive; None if no part of k records
-        is safe.
-
-    Raises
-    ------
-    OutOfTime
-        If the time runs out first.
+    They come with the columns in which they made a cell sensitive; None if no part of k records is
+    safe.
     """
     for depth in range(len(members) - task.k + 1):
         seen: set[frozenset[int]] = set()
@@ -96,7 +70,7 @@ def fewest(task: Task, members: NDArray[np.int64]) -> list[tuple[int, int]] | No
 
 def _search(
     task: Task,
-    members: NDArray[np.int64],
+    members: Ints,
     gone: tuple[tuple[int, int], ...],
     depth: int,
     seen: set[frozenset[int]],
@@ -124,7 +98,7 @@ def _search(
     return None
 
 
-def _first_sensitive(task: Task, members: NDArray[np.int64]) -> tuple[int, Form] | None:
+def _first_sensitive(task: Task, members: Ints) -> tuple[int, Form] | None:
     shares = -np.sort(-task.shares[members][:, task.needs == 0], axis=0).T
     total = shares.sum(axis=1)
     for form in task.forms.forms:
@@ -134,7 +108,7 @@ def _first_sensitive(task: Task, members: NDArray[np.int64]) -> tuple[int, Form]
     return None
 
 
-def _regrown(task: Task, found: NDArray[np.int64], loose: NDArray[np.int64]) -> NDArray[np.int64]:
+def _regrown(task: Task, found: Ints, loose: Ints) -> Ints:
     """Give loose records new clusters, as far as those are safe; return the others."""
     if len(loose) < task.k:
         return loose
@@ -142,27 +116,26 @@ def _regrown(task: Task, found: NDArray[np.int64], loose: NDArray[np.int64]) -> 
     labels = renumbered(grown(part))
     safe = (faults_of(part, labels) == 0)[labels]
     found[loose[safe]] = labels[safe] + int(found.max(initial=-1)) + 1
-    rest: NDArray[np.int64] = loose[~safe]
+    rest: Ints = loose[~safe]
     return rest
 
 
-class _Homes:
-    """Clusters that may take in records."""
-
-    def __init__(self, task: Task, labels: NDArray[np.int64]) -> None:
-        self.task = task
-        self.groups = np.unique(labels[labels >= 0])
-        self.members = {int(g): np.flatnonzero(labels == g) for g in self.groups}
-        means = [task.points[self.members[int(g)]].mean(axis=0) for g in self.groups]
-        self.means = np.array(means).reshape(len(self.groups), task.points.shape[1])
-
-    def nearest_safe(self, row: int) -> int | None:
-        far = ((self.means - self.task.points[row]) ** 2).sum(axis=1)
-        for place in np.argsort(far, kind="stable"):
-            g = int(self.groups[place])
-            wider = np.append(self.members[g], row)
-            if len(wider) <= self.task.most and not self.task.fails(wider).any():
-                self.members[g] = wider
-                self.means[place] = self.task.points[wider].mean(axis=0)
-                return g
-        return None
+def _not_rehoused(task: Task, found: Ints, left: Ints) -> list[int]:
+    """Put records into the nearest clusters that stay safe with them; return the others."""
+    groups = np.unique(found[found >= 0])
+    members = {int(g): np.flatnonzero(found == g) for g in groups}
+    means = np.array([task.points[rows].mean(axis=0) for rows in members.values()])
+    means = means.reshape(len(groups), task.points.shape[1])  # there may be none
+    rest = []
+    for row in left.tolist():
+        far = ((means - task.points[row]) ** 2).sum(axis=1)
+        for place in [] if task.late else np.argsort(far, kind="stable"):
+            g = int(groups[place])
+            wider = np.append(members[g], row)
+            if len(wider) <= task.most and not task.fails(wider).any():
+                found[row], members[g] = g, wider
+                means[place] = task.points[wider].mean(axis=0)
+                break
+        else:
+            rest.append(row)
+    return rest

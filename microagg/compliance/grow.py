@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from microagg.compliance.sensitivity import Demand, take_in, unsafe
+from microagg.compliance.sensitivity import Demand, empty_group, take_in, unsafe
+from microagg.records import Floats, Ints
 
 __all__ = ["grow"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def grow(points: Floats, labels: Ints, state: Ints, demand: Demand, rounds: int) -> None:
@@ -20,15 +17,8 @@ def grow(points: Floats, labels: Ints, state: Ints, demand: Demand, rounds: int)
     round the one farthest from that; each takes k records and then the next nearest until it has
     no sensitive cell, or `most` records. Fewer than k records that remain stay without a cluster.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-    labels : (n,) int64
-        -1 for records without a cluster; filled in.
-    state : (2,) int64
-        Records without a cluster, and the next number of a cluster.
-    demand : Demand
-    rounds : int
+    Labels are -1 for records without a cluster; the state holds how many these are, and the next
+    number of a cluster.
     """
     n, d = points.shape
     distance = np.empty(n)
@@ -70,8 +60,7 @@ def take(labels: Ints, state: Ints, distance: Floats, demand: Demand) -> None:
     """Give the nearest records a cluster until it is large enough and safe, or full."""
     free = np.flatnonzero(labels < 0)
     order = free[np.argsort(distance[free], kind="mergesort")]
-    top = np.zeros((demand.shares.shape[1], demand.weights.shape[1]), np.int64)
-    total = np.zeros(demand.shares.shape[1], np.int64)
+    top, total = empty_group(demand)
     size = 0
     for i in order:
         labels[i] = state[1]

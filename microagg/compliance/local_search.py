@@ -14,24 +14,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from microagg.compliance.sensitivity import Demand, gather, shortfall, take_in, unsafe
+from microagg.compliance.sensitivity import (
+    Demand,
+    collect,
+    empty_group,
+    gather,
+    shortfall,
+    take_in,
+    unsafe,
+)
+from microagg.records import Floats, Ints
 
-__all__ = [
-    "Clusters",
-    "exchange",
-    "insert",
-    "mend",
-    "missing",
-    "relocate",
-    "remove",
-    "replaced_fits",
-    "split",
-]
+__all__ = ["Clusters"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 GAIN = 1e-9
 """Least relative gain that counts: rounding must not let two states follow one another forever."""
@@ -46,17 +42,9 @@ LESS = 1e-9
 class Clusters(NamedTuple):
     """Clusters as linked lists of records, with their sums.
 
-    Attributes
-    ----------
-    points : (n, d) float64
-    labels : (n,) int64
-        Cluster of each record.
-    first : (g,) int64
-        First record of each cluster, -1 if it has none.
-    after, before : (n,) int64
-        Neighbours of each record in its list, -1 at its ends.
-    sums : (g, d) float64
-    sizes : (g,) int64
+    Labels, (n,), are the cluster of each record; `first`, (g,), the first record of each cluster,
+    -1 if it has none; `after` and `before`, (n,), the neighbours of each record in its list, -1 at
+    its ends; sums (g, d) and sizes (g,) those of the clusters.
     """
 
     points: Floats
@@ -115,9 +103,8 @@ def relocate(
     `near` (n, m) names the clusters that each record is tried with.
     """
     points, labels, _, _, _, sums, sizes = clusters
-    d, columns = points.shape[1], demand.shares.shape[1]
-    top = np.empty((columns, demand.weights.shape[1]), np.int64)
-    total = np.empty(columns, np.int64)
+    d = points.shape[1]
+    top, total = empty_group(demand)
     gains = np.empty(near.shape[1])
     moved = 0
     for i in range(start, stop):
@@ -173,9 +160,8 @@ def exchange(
     `near` (n, m) names the clusters that each record is tried with.
     """
     points, labels, first, after, _, sums, sizes = clusters
-    d, columns = points.shape[1], demand.shares.shape[1]
-    top = np.empty((columns, demand.weights.shape[1]), np.int64)
-    total = np.empty(columns, np.int64)
+    d = points.shape[1]
+    top, total = empty_group(demand)
     swapped = 0
     for i in range(start, stop):
         here = labels[i]
@@ -217,19 +203,23 @@ def exchange(
     return swapped
 
 
+def members_of(g: int, clusters: Clusters) -> Ints:
+    """List the records of a cluster, as they are linked."""
+    found = np.empty(clusters.sizes[g], np.int64)
+    i = clusters.first[g]
+    for place in range(len(found)):
+        found[place] = i
+        i = clusters.after[i]
+    return found
+
+
 def split(g: int, new: int, clusters: Clusters, demand: Demand, tiny: float) -> bool:
     """Cut a cluster between two far records where that saves most; the second part is `new`."""
-    points, _, first, after, _, sums, sizes = clusters
-    k, most = demand.k, demand.most
-    size, d, columns = sizes[g], points.shape[1], demand.shares.shape[1]
+    points, sums, k = clusters.points, clusters.sums, demand.k
+    size, d = clusters.sizes[g], points.shape[1]
     if size < 2 * k:
         return False
-    members = np.empty(size, np.int64)
-    i = first[g]
-    for place in range(size):
-        members[place] = i
-        i = after[i]
-    members.sort()
+    members = np.sort(members_of(g, clusters))
     one = farthest_member(members, points, sums[g] / size)
     two = farthest_member(members, points, points[one])
     side = np.empty(size)
@@ -238,40 +228,33 @@ def split(g: int, new: int, clusters: Clusters, demand: Demand, tiny: float) -> 
         for j in range(d):
             lean += points[members[place], j] * (points[two, j] - points[one, j])
         side[place] = lean
-    order = np.argsort(side, kind="mergesort")
+    members = members[np.argsort(side, kind="mergesort")]
     kept = np.zeros(d)
-    gains = np.full(size, -1.0)
+    gains = np.full(size, -1.0)  # of cuts before each record
     whole = 0.0
     for j in range(d):
         whole += sums[g, j] * sums[g, j]
-    for place in range(size - 1):
+    for count in range(1, size):
         left = right = 0.0
         for j in range(d):
-            kept[j] += points[members[order[place]], j]
+            kept[j] += points[members[count - 1], j]
             left += kept[j] * kept[j]
             right += (sums[g, j] - kept[j]) * (sums[g, j] - kept[j])
-        count = place + 1
-        if k <= count <= size - k and max(count, size - count) <= most:
-            gains[place] = left / count + right / (size - count) - whole / size
-    top = np.empty((columns, demand.weights.shape[1]), np.int64)
-    total = np.empty(columns, np.int64)
+        if k <= count <= size - k and max(count, size - count) <= demand.most:
+            gains[count] = left / count + right / (size - count) - whole / size
+    top, total = empty_group(demand)
     while True:
         cut = int(np.argmax(gains))
         if gains[cut] <= tiny + GAIN * whole / size:
             return False
         gains[cut] = -1.0
-        fits = True
-        for part in range(2):
-            top[:] = 0
-            total[:] = 0
-            for place in range(0 if part == 0 else cut + 1, cut + 1 if part == 0 else size):
-                take_in(members[order[place]], demand, top, total)
-            if unsafe(top, total, demand) > 0:
-                fits = False
-                break
+        collect(members[:cut], demand, top, total)
+        fits = unsafe(top, total, demand) == 0
         if fits:
-            for place in range(cut + 1, size):
-                record = members[order[place]]
+            collect(members[cut:], demand, top, total)
+            fits = unsafe(top, total, demand) == 0
+        if fits:
+            for record in members[cut:]:
                 remove(record, clusters)
                 insert(record, new, clusters)
             return True
@@ -297,54 +280,35 @@ def missing(size: int, top: Ints, total: Ints, demand: Demand) -> float:
 
 
 def mend(g: int, clusters: Clusters, demand: Demand, near: Ints) -> bool:
-    """Take the step that mends cluster g most; say whether there was one.
-
-    Parameters
-    ----------
-    g : int
-    clusters : Clusters
-        Changed.
-    demand : Demand
-    near : (b,) int64
-        Clusters that g may deal with.
-    """
-    _, _, first, after, _, _, sizes = clusters
-    columns = demand.shares.shape[1]
-    shape = (columns, demand.weights.shape[1])
-    top, total = np.empty(shape, np.int64), np.empty(columns, np.int64)
+    """Take the step that mends cluster g most, with a near one; say whether there was one."""
+    first, after, sizes = clusters.first, clusters.after, clusters.sizes
+    top, total = empty_group(demand)
     gather(first[g], after, -1, demand, top, total)
     own = missing(sizes[g], top, total, demand)
     best, given, taken, there = LESS, -1, -1, -1
+    gives = np.append(members_of(g, clusters), -1)  # -1 gives or takes nothing
     for h in near:
         if h == g or sizes[h] == 0:
             continue
         gather(first[h], after, -1, demand, top, total)
         now = own + missing(sizes[h], top, total, demand)
-        i = first[g]
-        last = False
-        while not last:
-            last = i < 0  # the last round gives nothing and only takes
-            j = first[h]
-            only = False
-            while not only:
-                only = j < 0
-                if i >= 0 or j >= 0:
-                    more = (j >= 0) * 1 - (i >= 0) * 1
-                    gather(first[g], after, i, demand, top, total)
-                    if j >= 0:
-                        take_in(j, demand, top, total)
-                    then = missing(sizes[g] + more, top, total, demand)
-                    if now - then > best:
-                        gather(first[h], after, j, demand, top, total)
-                        if i >= 0:
-                            take_in(i, demand, top, total)
-                        then += missing(sizes[h] - more, top, total, demand)
-                        if now - then > best:
-                            best, given, taken, there = now - then, i, j, h
+        takes = np.append(members_of(h, clusters), -1)
+        for i in gives:
+            for j in takes:
+                if i < 0 and j < 0:
+                    continue
+                more = (j >= 0) * 1 - (i >= 0) * 1
+                gather(first[g], after, i, demand, top, total)
                 if j >= 0:
-                    j = after[j]
-            if i >= 0:
-                i = after[i]
+                    take_in(j, demand, top, total)
+                then = missing(sizes[g] + more, top, total, demand)
+                if now - then > best:
+                    gather(first[h], after, j, demand, top, total)
+                    if i >= 0:
+                        take_in(i, demand, top, total)
+                    then += missing(sizes[h] - more, top, total, demand)
+                    if now - then > best:
+                        best, given, taken, there = now - then, i, j, h
     if there < 0:
         return False
     for record in (given, taken):

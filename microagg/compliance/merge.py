@@ -9,14 +9,11 @@ clusters that fit no other.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from microagg.compliance.sensitivity import Demand, absorb, unsafe
+from microagg.compliance.sensitivity import Demand, absorb, empty_group, unsafe
+from microagg.records import Floats, Ints
 
 __all__ = ["join"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def join(
@@ -26,25 +23,13 @@ def join(
     """Join at most `steps` clusters; return how many were joined.
 
     The cluster with most sensitive cells joins the one for which the squared error grows least
-    for each sensitive cell that disappears (or grows least, if none does). All arrays are changed.
-
-    Parameters
-    ----------
-    top, total : (g, c, m), (g, c) int64
-        Largest contributions and totals of each cluster.
-    sums : (g, d) float64
-        Sums of the points of each cluster.
-    sizes : (g,) int64
-        Records of each cluster; 0 if it has joined another.
-    faults : (g,) int64
-        Sensitive cells of each cluster.
-    into : (g,) int64
-        The cluster that each joined; itself if none.
-    demand : Demand
-    steps : int
+    for each sensitive cell that disappears (or grows least, if none does). All arrays are changed:
+    the largest contributions (g, c, m) and totals (g, c) of clusters, the sums of their points
+    (g, d), their sizes (0 if one has joined another), how many of their cells are sensitive, and
+    into which each has gone (itself if none).
     """
     groups, d = sums.shape
-    trial_top, trial_total = np.empty_like(top[0]), np.empty_like(total[0])
+    trial_top, trial_total = empty_group(demand)
     stuck = np.zeros(groups, np.bool_)  # too large for every other cluster, and they for it
     step = 0
     while step < steps:

@@ -12,11 +12,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError, Unprotectable, argument
-from microagg.compliance.column_generation import CLOSE, Columns, Pricing, generate
+from csp.highs import Model, Status
+from microagg.compliance.column_generation import CLOSE, Columns, Pricing, generate, membership
 from microagg.compliance.search import (
     Interrupted,
     Task,
@@ -24,9 +24,11 @@ from microagg.compliance.search import (
     grown,
     improved,
     made_safe,
+    means_of,
     renumbered,
     squared_error,
 )
+from microagg.records import Floats, Ints
 from microagg.tables.forms import Forms
 
 __all__ = ["MOST", "listed", "optimised"]
@@ -59,35 +61,18 @@ SHAKES = 30
 """Times that the best partition is shaken for other groups."""
 
 
-def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
-    """Search the best safe partition.
+def optimised(task: Task, start: Ints) -> tuple[Ints, float]:
+    """Search the best safe partition, from one with clusters of at least k, safe or not.
 
-    Parameters
-    ----------
-    task : Task
-        Its clock is kept; without a limit, pricing ends when it is complete.
-    start : (n,) int64
-        A partition with clusters of at least k, safe or not.
-
-    Returns
-    -------
-    labels : (n,) int64
-        The best safe partition found.
-    bound : float
-        Information loss in percent that no safe partition falls short of.
-
-    Raises
-    ------
-    InputError
-        For more than `MOST` records.
-    OutOfTime, SolverError, Unprotectable
-        As for `listed`.
+    The task's clock is kept; without a limit, pricing ends when it is complete. The bound beside
+    the labels is the information loss in percent that no safe partition falls short of. More than
+    `MOST` records are refused; other errors are those of `listed`.
     """
     n = len(task.points)
     if n > MOST:
         msg = f"method 'optimise' takes at most {MOST} records, not {n}; use 'merge'"
         raise InputError(msg)
-    seen: list[NDArray[np.int64]] = []
+    seen: list[Ints] = []
     try:
         labels = _first_partition(task, start, seen.append)
     except Interrupted as stop:
@@ -115,27 +100,13 @@ def optimised(task: Task, start: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
     return labels, percent
 
 
-def _first_partition(
-    task: Task, start: NDArray[np.int64], seen: Callable[[NDArray[np.int64]], None]
-) -> NDArray[np.int64]:
+def _first_partition(task: Task, start: Ints, seen: Callable[[Ints], None]) -> Ints:
     """Find a good safe partition by the other methods and by shaking the best.
 
-    Parameters
-    ----------
-    task : Task
-    start : (n,) int64
-        Clusters of at least k records, safe or not.
-    seen : callable
-        Called with every safe partition on the way.
-
-    Raises
-    ------
-    OutOfTime
-        If the time was over before there was one.
-    Interrupted
-        On Ctrl-C after there was one.
+    `seen` is called with every safe partition on the way. Ctrl-C after there was one ends as
+    `Interrupted`, with the best.
     """
-    best: NDArray[np.int64] | None = None
+    best: Ints | None = None
     for labels in (start, renumbered(grown(task))):
         safe = made_safe(task, labels)
         if faults_of(task, safe).any():
@@ -164,7 +135,7 @@ def _first_partition(
     return best
 
 
-def listed(task: Task) -> NDArray[np.int64]:
+def listed(task: Task) -> Ints:
     """Find a safe partition among all safe groups, for when the searches found none.
 
     Raises
@@ -204,16 +175,11 @@ def listed(task: Task) -> NDArray[np.int64]:
     raise SolverError(msg)
 
 
-def _shaken(
-    task: Task, labels: NDArray[np.int64], random: np.random.Generator
-) -> NDArray[np.int64]:
+def _shaken(task: Task, labels: Ints, random: np.random.Generator) -> Ints:
     """Join a tenth of the clusters with one near to them, so that other cuts can be found."""
     found = labels.copy()
-    sizes = np.bincount(labels)
-    sums = np.zeros((len(sizes), task.points.shape[1]))
-    np.add.at(sums, labels, task.points)
-    means = sums / sizes[:, None]
-    for g in random.choice(len(sizes), max(1, len(sizes) // 10), replace=False):
+    means = means_of(task.points, labels)
+    for g in random.choice(len(means), max(1, len(means) // 10), replace=False):
         far = ((means - means[g]) ** 2).sum(axis=1)
         near = np.argsort(far, kind="stable")[1:4]
         if len(near):
@@ -221,7 +187,7 @@ def _shaken(
     return renumbered(found)
 
 
-def _free_bound(task: Task, labels: NDArray[np.int64]) -> float:
+def _free_bound(task: Task, labels: Ints) -> float:
     """Bound of all partitions, safe or not.
 
     Without rules a group of 2k records can be cut in two at no cost, so that small groups are all
@@ -241,13 +207,9 @@ def _free_bound(task: Task, labels: NDArray[np.int64]) -> float:
 
 
 def _closed(
-    task: Task,
-    columns: Columns,
-    pricing: Pricing,
-    prices: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    bound: float,
-) -> tuple[NDArray[np.int64], float]:
+    task: Task, columns: Columns, pricing: Pricing, prices: Floats,
+    labels: Ints, bound: float,
+) -> tuple[Ints, float]:  # fmt: skip
     """Close the gap between the relaxation and the best partition as far as groups can be listed.
 
     A partition that is better than the best has no group whose reduced cost is above their
@@ -274,19 +236,13 @@ def _closed(
     return labels, bound
 
 
-def _whole(
-    task: Task, columns: Columns, labels: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], float | None]:
-    """Best partition into the groups at hand.
+def _whole(task: Task, columns: Columns, labels: Ints) -> tuple[Ints, float | None]:
+    """Best partition into the groups at hand, moved on; or the labels given, if they are better.
 
-    Returns
-    -------
-    labels : (n,) int64
-        It, moved on where that saves; or the labels given, if they are better.
-    least : float or None
-        What every partition into these groups costs, by the solver; None if it ran out of time.
+    Beside it, what every partition into these groups costs, by the solver; None if it ran out of
+    time.
     """
-    found, least = _set_partition(task, columns, np.array(columns.costs))
+    found, least = _set_partition(task, columns)
     if found is None:
         return labels, None
     moved = improved(task, found)
@@ -294,7 +250,7 @@ def _whole(
     return min((labels, moved), key=lambda x: squared_error(task, x)), least
 
 
-def _covering(task: Task, columns: Columns) -> tuple[NDArray[np.int64] | None, float]:
+def _covering(task: Task, columns: Columns) -> tuple[Ints | None, float]:
     """Find a partition into the groups at hand, or how many records every choice leaves over.
 
     Records by themselves at price 1 beside groups at price 0: so there always is a solution, and
@@ -303,28 +259,20 @@ def _covering(task: Task, columns: Columns) -> tuple[NDArray[np.int64] | None, f
     singles = Columns(task)
     singles.groups = columns.groups + [np.array([i]) for i in range(len(task.points))]
     singles.costs = [0.0] * len(columns.groups) + [1.0] * len(task.points)
-    found, least = _set_partition(task, singles, np.array(singles.costs))
+    found, least = _set_partition(task, singles)
     whole = found is not None and int(np.bincount(found).min()) >= task.k
     return found if whole else None, 0.0 if least is None else least
 
 
-def _set_partition(
-    task: Task, columns: Columns, costs: NDArray[np.float64]
-) -> tuple[NDArray[np.int64] | None, float | None]:
+def _set_partition(task: Task, columns: Columns) -> tuple[Ints | None, float | None]:
     """Cheapest choice of groups that covers every record once, and the solver's bound of its cost.
 
     The bound is None if the solver ran out of time, the partition if it has none.
     """
-    from scipy.sparse import csr_array
-
-    from csp.highs import Model, Status
-
     n, m = len(task.points), len(columns.groups)
-    rows = np.concatenate(columns.groups)
-    places = np.repeat(np.arange(m), [len(group) for group in columns.groups])
-    matrix = csr_array((np.ones(len(rows)), (rows, places)), shape=(n, m))
+    rows = membership(columns.groups, n).tocsr()
     model = Model().load(
-        cost=costs, lower=np.zeros(m), upper=np.ones(m), rows=matrix,
+        cost=np.array(columns.costs), lower=np.zeros(m), upper=np.ones(m), rows=rows,
         row_lower=np.ones(n), row_upper=np.ones(n), integer=True,
     )  # fmt: skip
     left = max(task.clock.left, LEAST_SECONDS)

@@ -15,14 +15,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from microagg.compliance.sensitivity import Demand, take_in, unsafe
+from microagg.compliance.sensitivity import Demand, collect, empty_group, take_in, unsafe
+from microagg.records import Floats, Ints
 
 __all__ = ["cheap_groups", "distances", "greedy_group", "root_bounds"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def distances(root: int, points: Floats, found: Floats) -> None:
@@ -40,19 +37,9 @@ def root_bounds(
 ) -> None:
     """Lower bounds of the reduced cost of groups with this root, one for each span of sizes.
 
-    Parameters
-    ----------
-    root : int
-    rank : (n,) int64
-        Place of each record in the order; a group's root comes first.
-    points : (n, d) float64
-    near : (s, n) float64
-        For each span from size a: sums of the squared distances to the a - 2 nearest records.
-    prices : (n,) float64
-    spans : (s, 2) int64
-        Least and largest size.
-    bounds : (s,) float64
-        Filled in; infinite where there are too few records.
+    A group's root comes first by rank, (n,). Spans, (s, 2), are of the least and largest size; for
+    each from size a, `near`, (s, n), sums up the squared distances to the a - 2 nearest records.
+    Bounds, (s,), are filled in, infinite where there are too few records.
     """
     n = len(prices)
     far = np.empty(n)
@@ -61,14 +48,12 @@ def root_bounds(
     for place in range(len(spans)):
         a, b = spans[place]
         bounds[place] = -prices[root]
-        if a == 1 and b == 1:
-            continue
         if len(later) < a - 1:
             bounds[place] = np.inf
             continue
         terms = far[later] / b + near[place][later] / (2.0 * b) - prices[later]
-        must = max(a - 1, 0)
-        if must > 0 and must < len(terms):
+        must = a - 1
+        if must < len(terms):
             terms = np.partition(terms, must - 1)
         bounds[place] += terms[:must].sum()
         # Beyond the least size only those come in that lower the sum.
@@ -80,18 +65,11 @@ def root_bounds(
 def greedy_group(root: int, points: Floats, prices: Floats, demand: Demand, group: Ints) -> Any:
     """Grow a group from a record, by the record that raises the reduced cost least each time.
 
-    It may fill `group`.
-
-    Returns
-    -------
-    least : float
-        Least reduced cost of a safe group of k records or more on the way; 0 if none is below.
-    size : int
-        Its size; its records are the first of `group`.
+    Returns the least reduced cost of a safe group of k records or more on the way, 0 if none is
+    below, and its size; its records are the first of `group`, which it may fill.
     """
     n, d = points.shape
-    top = np.zeros((demand.shares.shape[1], demand.weights.shape[1]), np.int64)
-    total = np.zeros(demand.shares.shape[1], np.int64)
+    top, total = empty_group(demand)
     mean = points[root].copy()
     taken = np.zeros(n, np.bool_)
     cost, least, best = 0.0, 0.0, 0
@@ -131,42 +109,19 @@ def cheap_groups(
 ) -> Any:  # fmt: skip
     """Safe groups of t records with this root and a reduced cost below a ceiling.
 
-    Parameters
-    ----------
-    root, t : int
-    rank, points, prices
-        As for `root_bounds`.
-    near : (t - 1, n) float64
-        Sums of the squared distances of each record to its 0, 1, .. t - 2 nearest.
-    demand : Demand
-    ceiling : float
-    nodes : int
-        Parts of groups to be looked at, at most.
-    groups : (g, t) int64
-        Groups found are written here, the root first: only the one that costs least if g is 1,
-        otherwise all, and the search ends when there is no room.
+    `near`, (t - 1, n), sums up the squared distances of each record to its 0, 1, .. t - 2 nearest.
+    At most `nodes` parts of groups are looked at. Groups found are written to `groups`, (g, t), the
+    root first: only the one that costs least if g is 1, otherwise all, and the search ends when
+    there is no room.
 
-    Returns
-    -------
-    least : float
-        Least reduced cost, or the ceiling if no group is below it.
-    count : int
-        Groups found.
-    complete : bool
-        Whether nothing was left unseen.
+    Returns the least reduced cost, or the ceiling if no group is below it; how many groups there
+    are; and whether nothing was left unseen.
     """
-    n, columns = len(prices), demand.shares.shape[1]
-    top = np.zeros((columns, demand.weights.shape[1]), np.int64)
-    total = np.zeros(columns, np.int64)
+    n = len(prices)
+    top, total = empty_group(demand)
     least, kept, single = ceiling, 0, len(groups) == 1
     chosen = np.empty(t, np.int64)
     chosen[0] = root
-    if t == 1:
-        take_in(root, demand, top, total)
-        if -prices[root] < least and unsafe(top, total, demand) == 0:
-            groups[0, 0] = root
-            return -prices[root], 1, True
-        return least, 0, True
     far = np.empty(n)
     distances(root, points, far)
     later = np.flatnonzero(rank > rank[root])
@@ -210,10 +165,7 @@ def cheap_groups(
         reached = cost[level] + adds[level, place]
         if rest == 1:
             if reached < limit:
-                top[:] = 0
-                total[:] = 0
-                for i in range(t):
-                    take_in(chosen[i], demand, top, total)
+                collect(chosen, demand, top, total)
                 if unsafe(top, total, demand) == 0:
                     least = min(least, reached)
                     if single:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import CertificateError
-from microagg.partitions.partition import Partition, information_loss
-from microagg.records import Records
+from csp.tables.cross.html import notebook_list
+from microagg.partitions.partition import MaskedFile, Partition, information_loss
+from microagg.records import Bools, Records
 from microagg.tables.risk import disclosure
 from microagg.variety import Variety, fewest_values
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from csp.rules import Rule
     from microagg.compliance.suppress import Suppressed
 
-__all__ = ["Compliant", "Dropped", "certified"]
+__all__ = ["Asked", "Compliant", "Dropped", "certified"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Compliant:
+class Compliant(MaskedFile):
     """Microaggregated records in which no published cell is sensitive.
 
     What may be published is `masked` and `to_frame`. The partition holds all means, suppressed
@@ -110,8 +111,6 @@ class Compliant:
         )
 
     def _repr_html_(self) -> str:
-        from csp.tables.cross.html import notebook_list
-
         shown = len(self.partition.sizes) - self.hidden.sum(axis=0)
         rows = [
             (name, f"{count:,}")
@@ -130,23 +129,11 @@ class Compliant:
         means = np.where(self.hidden, np.nan, self.partition.centroids)
         return means[self.partition.labels]
 
-    def to_frame(self, library: str | None = None) -> Any:
-        """Masked file in the caller's kind of frame, missing where a cell is suppressed.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            That of the caller's data by default, or the first that is installed.
-        """
-        from csp.tables.frames import columns_to_frame
-
+    def to_columns(self) -> dict[str, Any]:
+        """Masked file as columns by name, None where a cell is suppressed."""
         gone = self.hidden[self.partition.labels]
-        means = self.partition.masked
-        columns = {
-            name: [None if g else m for m, g in zip(means[:, j].tolist(), gone[:, j], strict=True)]
-            for j, name in enumerate(self.partition.names)
-        }
-        return columns_to_frame(columns, self.library if library is None else library)
+        columns = np.where(gone, None, self.partition.masked.astype(object))  # type: ignore[call-overload]
+        return dict(zip(self.partition.names, columns.T.tolist(), strict=True))
 
     def summary(self) -> dict[str, Any]:
         """Plain data for JSON; holds no value of any record."""
@@ -184,71 +171,61 @@ class Compliant:
         return facts
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a masked file has to comply with, and how it is made to.
+
+    Each cluster must have the different values of all varieties, and at most `most` records.
+    """
+
+    method: str
+    rule: Rule
+    negative: str = "error"
+    varieties: tuple[Variety, ...] = ()
+    most: int | None = None
+
+
 def certified(
-    method: str,
+    asked: Asked,
     records: Records,
     partition: Partition,
-    rule: Rule,
-    negative: str,
     start: tuple[float, int],
-    varieties: tuple[Variety, ...] = (),
-    most: int | None = None,
-    hidden: NDArray[np.bool_] | None = None,
+    hidden: Bools | None = None,
     **rest: Any,
 ) -> Compliant:
     """Return a compliant result, after the rules of tables have judged what it publishes.
 
     The searches judge groups by `Forms`, and suppression its own table; this judges the finished
-    clusters anew, by the rules themselves.
-
-    Parameters
-    ----------
-    method : str
-    records : Records
-        Those that are kept.
-    partition : Partition
-        Of them.
-    rule : Rule
-    negative : str
-    start : (float, int)
-        Information loss and sensitive cells before.
-    varieties : tuple of Variety
-        Different values that each cluster must have.
-    most : int, optional
-        Largest size of a cluster.
-    hidden : (c, d) bool, optional
-        Cells that are not published.
-    **rest
-        Further attributes of `Compliant`.
+    clusters of the records that are kept anew, by the rules themselves. Of the start it is told the
+    information loss and the sensitive cells; `rest` are further attributes of the result.
 
     Raises
     ------
     CertificateError
         If a published cell is sensitive after all, or a cluster is too large or not diverse.
     """
-    found = disclosure(records, partition, rule, negative=negative)
+    found = disclosure(records, partition, asked.rule, negative=asked.negative)
     gone = np.zeros(found.sensitive.shape, dtype=bool) if hidden is None else hidden
     unsafe = int((found.sensitive & ~gone).sum())
-    if unsafe:
-        msg = (
-            f"{unsafe} published cells are sensitive to {found.rule} after method {method!r}; this "
-            "is a fault of the search, and nothing is returned"
-        )
-        raise CertificateError(msg)
-    largest = int(np.bincount(partition.labels).max())
-    values = tuple((v.name, v.least, fewest_values(v, partition.labels)) for v in varieties)
+    values = tuple((v.name, v.least, fewest_values(v, partition.labels)) for v in asked.varieties)
     lacking = [name for name, least, fewest in values if fewest < least]
-    if lacking or (most is not None and largest > most):
-        what = f"lacks different values of {lacking[0]!r}" if lacking else f"exceeds {most} records"
+    wrong = ""
+    if unsafe:
+        wrong = f"{unsafe} published cells are sensitive to {found.rule}"
+    elif lacking:
+        wrong = f"a cluster lacks different values of {lacking[0]!r}"
+    elif asked.most is not None and int(np.bincount(partition.labels).max()) > asked.most:
+        wrong = f"a cluster exceeds {asked.most} records"
+    if wrong:
         msg = (
-            f"a cluster {what} after method {method!r}; this is a fault of the search, and "
-            "nothing is returned"
+            f"{wrong} after method {asked.method!r}; this is a fault of the search, and nothing is "
+            "returned"
         )
         raise CertificateError(msg)
     options: dict[str, Any] = {"rows": np.arange(records.n), "dropped": ()} | rest
     return Compliant(
-        method=method, rule=str(rule), partition=partition, hidden=gone, start_loss=start[0],
-        start_unsafe=start[1], unsafe=unsafe, most=most, diverse=values,
+        method=asked.method, rule=str(asked.rule), partition=partition, hidden=gone,
+        start_loss=start[0], start_unsafe=start[1], unsafe=unsafe, most=asked.most, diverse=values,
         published_loss=information_loss(records, partition.labels, gone),
         library=records.library, **options,
     )  # fmt: skip

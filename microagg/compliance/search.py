@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from microagg.compliance.local_search import Clusters
 from microagg.compliance.sensitivity import Demand
+from microagg.records import Bools, Floats, Ints
 from microagg.tables.forms import Forms
 
 __all__ = [
@@ -25,17 +25,19 @@ __all__ = [
     "improved",
     "joined",
     "made_safe",
+    "means_of",
     "renumbered",
-    "shared_error",
     "squared_error",
+    "squared_errors",
 ]
 
 Progress = Callable[[str, float], None]
 
 KERNELS = Kernels(
     "microagg.compliance.grow",
-    *("unsafe", "offer", "meet", "take_in", "absorb", "gather", "join", "farthest_member"),
-    *("insert", "remove", "replaced_fits", "relocate", "exchange", "split"),
+    *("empty_group", "unsafe", "offer", "meet", "take_in", "tally", "count_unsafe", "absorb"),
+    *("collect", "gather", "join", "members_of"),
+    *("insert", "remove", "replaced_fits", "relocate", "exchange", "farthest_member", "split"),
     *("measure", "take", "grow", "shortfall", "missing", "mend"),
     beside=(
         "microagg.compliance.sensitivity",
@@ -47,20 +49,17 @@ KERNELS = Kernels(
 NEAR = 16
 """Clusters that a record is tried with: those with the nearest means."""
 
+SMALL = 2_000
+"""Contributions that plain Python judges in less than a tenth of a second."""
+
 STEPS = 20_000_000
 """Elementary steps between two looks at the clock, about a tenth of a second."""
 
 
 class Interrupted(Exception):
-    """Ctrl-C while a partition was improved; what it had become by then is worth keeping.
+    """Ctrl-C while a partition was improved; the labels that it had by then are as safe."""
 
-    Attributes
-    ----------
-    labels : (n,) int64
-        As safe as the partition that was to be improved.
-    """
-
-    def __init__(self, labels: NDArray[np.int64]) -> None:
+    def __init__(self, labels: Ints) -> None:
         super().__init__("interrupted")
         self.labels = labels
 
@@ -69,29 +68,18 @@ class Interrupted(Exception):
 class Task:
     """What a search works on.
 
-    Attributes
-    ----------
-    points : (n, d) float64
-        Records as the squared error sees them.
-    shares : (n, c) int64
-        Contributions as the rule sees them, never negative; a column is an attribute or, with
-        negative="split", one sign of it. The last columns are codes of values, as many as
-        `diverse` has entries: from 1, and 0 where the value is missing.
-    forms : Forms
-    k : int
-        Least size of a cluster.
-    cap : int or None
-        Largest size of a cluster.
-    diverse : tuple of int
-        Different codes that a cluster must have in each column of codes; at least 2.
-    clock : Clock
-        When to stop.
-    progress : callable or None
-        Called with what is done now and the share of it that is done.
+    Points, (n, d), are the records as the squared error sees them, and shares, (n, c), the
+    contributions as the rule sees them, never negative; a column is an attribute or, with
+    negative="split", one sign of it. The last columns are codes of values, as many as `diverse` has
+    entries: from 1, and 0 where the value is missing. `diverse` says how many different ones a
+    cluster must have, at least 2.
+
+    Clusters have k to `cap` records. `progress` is called with what is done now and the share of it
+    that is done.
     """
 
-    points: NDArray[np.float64]
-    shares: NDArray[np.int64]
+    points: Floats
+    shares: Ints
     forms: Forms
     k: int
     cap: int | None = None
@@ -105,7 +93,7 @@ class Task:
         return max(self.forms.reads, *self.diverse, 1)
 
     @property
-    def needs(self) -> NDArray[np.int64]:
+    def needs(self) -> Ints:
         """Different codes needed in each column, shape (c,); 0 for contributions."""
         plain = self.shares.shape[1] - len(self.diverse)
         return np.array([0] * plain + list(self.diverse), np.int64)
@@ -125,15 +113,7 @@ class Task:
         """Largest size of a cluster, all records if there is no cap."""
         return len(self.points) if self.cap is None else self.cap
 
-    def failing(self, top: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Columns in which groups fail, by their largest entries (.., c, m) and totals (.., c)."""
-        found = self.forms.sensitive(top, total)
-        for j, need in enumerate(self.needs.tolist()):
-            if need:
-                found[..., j] = top[..., j, need - 1] == 0
-        return found
-
-    def fails(self, group: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def fails(self, group: Ints) -> Bools:
         """Columns in which a group of records fails, shape (c,)."""
         shares = self.shares[group]
         found = self.forms.sensitive(-np.sort(-shares, axis=0).T, shares.sum(axis=0))
@@ -153,57 +133,63 @@ class Task:
         return self.clock.over
 
 
-def renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def renumbered(labels: Ints) -> Ints:
     """Clusters numbered 0, 1, ... in the order of their first record."""
     _, first, place = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    found: NDArray[np.int64] = rank[place.ravel()]
+    found: Ints = rank[place.ravel()]
     return found
 
 
-def faults_of(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def faults_of(task: Task, labels: Ints) -> Ints:
     """Columns in which each cluster fails, one more if it is too large or too small."""
-    top, total = _tops(task, labels)
     sizes = np.bincount(labels)
-    return np.asarray(
-        task.failing(top, total).sum(axis=1) + (sizes < task.k) + (sizes > task.most), np.int64
-    )
+    return _tallied(task, labels)[2] + (sizes < task.k) + (sizes > task.most)
 
 
-def squared_error(task: Task, labels: NDArray[np.int64]) -> float:
+def _tallied(task: Task, labels: Ints) -> tuple[Ints, Ints, Ints]:
+    """Largest entries (g, c, m), totals (g, c) and columns that fail (g,) of all clusters."""
+    groups, columns = int(labels.max()) + 1, task.shares.shape[1]
+    top, total = np.zeros((groups, columns, task.reads), np.int64), np.zeros((groups, columns), int)
+    faults = np.empty(groups, np.int64)
+    small = task.shares.size <= SMALL
+    KERNELS.run("tally", labels, task.demand, top, total, small=small)
+    KERNELS.run("count_unsafe", top, total, task.demand, faults, small=small)
+    return top, total, faults
+
+
+def sums_of(points: Floats, labels: Ints) -> Floats:
+    """Sum up the points of each cluster, shape (g, d)."""
+    sums = np.zeros((int(labels.max()) + 1, points.shape[1]))
+    np.add.at(sums, labels, points)
+    return sums
+
+
+def means_of(points: Floats, labels: Ints) -> Floats:
+    """Means of the points of each cluster, shape (g, d)."""
+    return np.asarray(sums_of(points, labels) / np.bincount(labels)[:, None])
+
+
+def squared_errors(points: Floats, labels: Ints) -> Floats:
+    """Squared distance of each record from the mean of its cluster, shape (n,)."""
+    return np.asarray(((points - means_of(points, labels)[labels]) ** 2).sum(axis=1))
+
+
+def squared_error(task: Task, labels: Ints) -> float:
     """Compute the squared error of a partition."""
-    sizes = np.bincount(labels)
-    sums = np.zeros((len(sizes), task.points.shape[1]))
-    np.add.at(sums, labels, task.points)
-    means = sums / sizes[:, None]
-    return float(((task.points - means[labels]) ** 2).sum())
+    return float(squared_errors(task.points, labels).sum())
 
 
-def shared_error(task: Task, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Share out the squared error of each cluster equally among its records."""
-    sizes = np.bincount(labels)
-    sums = np.zeros((len(sizes), task.points.shape[1]))
-    np.add.at(sums, labels, task.points)
-    off = ((task.points - (sums / sizes[:, None])[labels]) ** 2).sum(axis=1)
-    shares: NDArray[np.float64] = (np.bincount(labels, off) / sizes)[labels]
-    return shares
-
-
-def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def joined(task: Task, labels: Ints) -> Ints:
     """Join clusters until none fails, as far as sizes and the time allow.
 
-    Returns
-    -------
-    (n,) int64
-        Safe unless sizes are capped, the time was over, or the whole file as one cluster is not.
+    The result is safe unless sizes are capped, the time was over, or the whole file as one cluster
+    is not.
     """
-    top, total = _tops(task, labels)
+    top, total, faults = _tallied(task, labels)
     sizes = np.bincount(labels).astype(np.int64)
-    sums = np.zeros((len(sizes), task.points.shape[1]))
-    np.add.at(sums, labels, task.points)
-    demand = task.demand
-    faults = np.asarray(task.failing(top, total).sum(axis=1), dtype=np.int64)
+    sums, demand = sums_of(task.points, labels), task.demand
     into = np.arange(len(sizes))
     steps = max(1, STEPS // (len(sizes) * (task.points.shape[1] + task.shares.shape[1])))
     run, start = KERNELS.compiled["join"], int((faults > 0).sum())
@@ -219,13 +205,10 @@ def joined(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     return renumbered(into[labels])
 
 
-def made_safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def made_safe(task: Task, labels: Ints) -> Ints:
     """Join clusters, and where that is not enough mend them by single records.
 
-    Returns
-    -------
-    (n,) int64
-        Without a cap safe unless the time was over; with one, `faults_of` tells.
+    Without a cap the result is safe unless the time was over; with one, `faults_of` tells.
     """
     labels = joined(task, labels)
     faults = faults_of(task, labels)
@@ -253,13 +236,10 @@ def made_safe(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     return renumbered(state.labels)
 
 
-def improved(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def improved(task: Task, labels: Ints) -> Ints:
     """Move, exchange and split while the squared error shrinks; safe clusters stay safe.
 
-    Raises
-    ------
-    Interrupted
-        On Ctrl-C, with the partition at hand.
+    Ctrl-C ends as `Interrupted`, with the partition at hand.
     """
     state = _State(task, labels)
     rounds, changed = 0, 1
@@ -275,7 +255,7 @@ def improved(task: Task, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     return renumbered(state.labels)
 
 
-def grown(task: Task) -> NDArray[np.int64]:
+def grown(task: Task) -> Ints:
     """Clusters by growth, what is left beside them as a cluster of its own; not all may be safe."""
     n, d = task.points.shape
     labels = np.full(n, -1, np.int64)
@@ -291,11 +271,9 @@ def grown(task: Task) -> NDArray[np.int64]:
     elif len(rest):
         # Too few for a cluster: each joins the cluster with the nearest mean that has room; if
         # none has, they are left as a cluster that is too small, to be mended.
-        count = int(state[1])
-        sums = np.zeros((count, d))
         kept = labels >= 0
-        np.add.at(sums, labels[kept], task.points[kept])
-        means = sums / np.bincount(labels[kept])[:, None]
+        means = means_of(task.points[kept], labels[kept])
+        count = len(means)
         for i in rest:
             full = np.bincount(labels[labels >= 0], minlength=count)[:count] >= task.most
             far = np.where(full, np.inf, ((means - task.points[i]) ** 2).sum(axis=1))
@@ -306,7 +284,7 @@ def grown(task: Task) -> NDArray[np.int64]:
 class _State:
     """Clusters while they are improved or mended."""
 
-    def __init__(self, task: Task, labels: NDArray[np.int64]) -> None:
+    def __init__(self, task: Task, labels: Ints) -> None:
         n, d = task.points.shape
         room = max(int(labels.max()) + 1, n // task.k) + 1  # each split needs a free number
         self.task, self.demand = task, task.demand
@@ -327,7 +305,7 @@ class _State:
         """Squared error that is none: far below that of a record, far above rounding."""
         return 1e-10 * float((self.task.points**2).sum(axis=1).mean())
 
-    def sweep(self, name: str, near: NDArray[np.int64], rounds: int) -> int:
+    def sweep(self, name: str, near: Ints, rounds: int) -> int:
         """Try every record once with the clusters near to it, some at a time."""
         task, run = self.task, KERNELS.compiled[name]
         n, d = task.points.shape
@@ -341,14 +319,14 @@ class _State:
                 break
         return changed
 
-    def nearest(self) -> NDArray[np.int64]:
+    def nearest(self) -> Ints:
         """Clusters with the nearest means for each record, shape (n, m)."""
         from scipy.spatial import cKDTree
 
         alive = np.flatnonzero(self.sizes > 0)
         means = self.sums[alive] / self.sizes[alive, None]
         _, places = cKDTree(means).query(self.task.points, k=min(NEAR, len(alive)))
-        found: NDArray[np.int64] = alive[places.reshape(len(self.labels), -1)]
+        found: Ints = alive[places.reshape(len(self.labels), -1)]
         return np.ascontiguousarray(found)
 
     def split(self) -> int:
@@ -361,20 +339,3 @@ class _State:
             free = int(np.argmin(self.sizes))
             changed += run(g, free, self.clusters, self.demand, self.tiny)
         return changed
-
-
-def _tops(task: Task, labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Largest entries (g, c, m) and totals (g, c) of all clusters."""
-    from microagg.partitions.partition import cluster_sums
-    from microagg.tables.contributions import largest
-
-    shares, needs = task.shares, task.needs
-    total = np.where(needs > 0, 0, cluster_sums(shares, labels))
-    top = largest(shares, labels, task.reads)[0].reshape(*total.shape, -1).copy()
-    for j in np.flatnonzero(needs):
-        top[:, j] = 0
-        pairs = np.unique(np.column_stack([labels, -shares[:, j]]), axis=0)
-        rank = np.arange(len(pairs)) - np.searchsorted(pairs[:, 0], pairs[:, 0])
-        kept = rank < top.shape[2]
-        top[pairs[kept, 0], j, rank[kept]] = -pairs[kept, 1]
-    return top, total

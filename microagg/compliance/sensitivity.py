@@ -11,26 +11,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Demand", "absorb", "gather", "meet", "offer", "shortfall", "take_in", "unsafe"]
+from microagg.records import Ints
 
-Ints = NDArray[np.int64]
+__all__ = ["Demand", "absorb", "collect", "empty_group", "gather", "shortfall", "take_in", "unsafe"]
 
 
 class Demand(NamedTuple):
     """What is asked of every group of records.
 
-    Attributes
-    ----------
-    shares : (n, c) int64
-        Contributions and codes of the records.
-    weights, units : (f, m), (f,) int64
-        Forms of the rule.
-    needs : (c,) int64
-        Different codes that a group must have; 0 for contributions.
-    k, most : int
-        Least and largest size.
+    Shares are the contributions and codes of the records, (n, c); weights (f, m) and units (f,) the
+    forms of the rule; needs, (c,), different codes that a group must have, 0 for contributions; k
+    and `most` the least and largest size.
     """
 
     shares: Ints
@@ -41,15 +33,17 @@ class Demand(NamedTuple):
     most: int
 
 
+def empty_group(demand: Demand) -> tuple[Ints, Ints]:
+    """Largest entries, (c, m), and total, (c,), of a group without records."""
+    columns = demand.shares.shape[1]
+    return np.zeros((columns, demand.weights.shape[1]), np.int64), np.zeros(columns, np.int64)
+
+
 def unsafe(top: Ints, total: Ints, demand: Demand) -> int:
     """Count the columns in which a group fails.
 
-    Parameters
-    ----------
-    top : (c, m) int64
-        Largest contributions, or largest different codes, descending; 0 beyond.
-    total : (c,) int64
-    demand : Demand
+    `top`, (c, m), holds the largest contributions, or the largest different codes, descending, and
+    0 beyond; `total` is (c,).
     """
     weights, units, needs = demand.weights, demand.units, demand.needs
     count = 0
@@ -134,6 +128,26 @@ def absorb(top: Ints, total: Ints, other_top: Ints, other_total: Ints, demand: D
             if other_top[j, i] <= top[j, -1]:
                 break
             offer(top[j], other_top[j, i])
+
+
+def tally(labels: Ints, demand: Demand, top: Ints, total: Ints) -> None:
+    """Add every record to its group, all groups empty at first: (g, c, m) and (g, c)."""
+    for i in range(len(labels)):
+        take_in(i, demand, top[labels[i]], total[labels[i]])
+
+
+def count_unsafe(top: Ints, total: Ints, demand: Demand, found: Ints) -> None:
+    """Count the columns in which each group fails."""
+    for g in range(len(found)):
+        found[g] = unsafe(top[g], total[g], demand)
+
+
+def collect(members: Ints, demand: Demand, top: Ints, total: Ints) -> None:
+    """Compute a group anew from its records."""
+    top[:] = 0
+    total[:] = 0
+    for i in members:
+        take_in(i, demand, top, total)
 
 
 def gather(first: int, after: Ints, without: int, demand: Demand, top: Ints, total: Ints) -> None:

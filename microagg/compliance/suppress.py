@@ -8,11 +8,12 @@ that protects any table, and the pattern is audited over all of these relations.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.audits.audit import Audit, audit
 from csp.clock import Clock
 from csp.errors import CertificateError
 from csp.mechanism import Mechanism
@@ -20,11 +21,8 @@ from csp.problem.problem import Problem
 from csp.release.release import Release
 from csp.rules import Rule
 from csp.rules.base import as_rule
+from csp.solve import Suppression, suppress
 from microagg.tables.clusters import ClusterTable
-
-if TYPE_CHECKING:
-    from csp.audits.audit import Audit
-    from csp.solve import Suppression
 
 __all__ = ["Suppressed", "cluster_problem", "paired", "suppress_clusters"]
 
@@ -147,9 +145,6 @@ def suppress_clusters(
     OutOfTime
         If the time limit passed before a pattern was found and audited.
     """
-    from csp.audits.audit import audit
-    from csp.solve import suppress
-
     clock = Clock.of(time_limit)
     problem = cluster_problem(cells, rule, cost=cost, unions=unions)
     suppression = suppress(problem, time_limit=clock.part(_SEARCH).seconds, **options)

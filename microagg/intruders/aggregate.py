@@ -11,22 +11,24 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import Number, exact
+from csp.tables.frames import columns_to_frame
 from microagg.aggregates.functions import (
     RANGE,
     VARIANCE,
     Aggregate,
     Linear,
     read_aggregates,
+    read_tolerance,
 )
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.verify import candidate_counts
-from microagg.records import Records, read_records
+from microagg.records import Frozen, Ints, Records, read_records
 
 __all__ = ["AggregateAttack", "aggregate_attack", "candidates_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AggregateAttack:
+class AggregateAttack(Frozen):
     """What aggregate knowledge tells of each record.
 
     Attributes
@@ -84,8 +86,6 @@ class AggregateAttack:
         reveal : bool
             Whether to add the sums that follow, as floats.
         """
-        from csp.tables.frames import columns_to_frame
-
         columns: dict[str, Any] = {
             "row": np.arange(len(self.candidates)),
             "candidates": self.candidates,
@@ -159,10 +159,7 @@ def aggregate_attack(
     >>> aggregate_attack(rows, aggregate_anonymise(rows, 2, method="aggranon"))
     AggregateAttack(4 records, at least 2 candidates, 4 sums and 4 values disclosed)
     """
-    share = exact(d)
-    if not 0 <= share < 1:
-        msg = f"d must be at least 0 and below 1, not {d!r}"
-        raise InputError(msg)
+    share = read_tolerance(d)
     named = _by_place(X, published)
     counts = candidate_counts(named, published, f, share)
     records = read_records(named, published.names, decimals=published.scale)
@@ -173,8 +170,6 @@ def aggregate_attack(
     for aggregate in aggregates:
         if isinstance(aggregate, Linear):
             _disclose(records, published, aggregate, share, (sums, values, attribute, disclosed))
-    for array in (counts, sums, values, attribute, disclosed):
-        array.flags.writeable = False
     names = tuple(aggregate.name for aggregate in aggregates)
     return AggregateAttack(
         published.names, names, share, counts, sums, values, attribute, disclosed
@@ -213,9 +208,7 @@ def candidates_of(
     return np.flatnonzero((low <= int(most)) & (high >= int(least)))
 
 
-def _published_ends(
-    published: Generalised, aggregate: Aggregate
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Fraction]:
+def _published_ends(published: Generalised, aggregate: Aggregate) -> tuple[Ints, Ints, Fraction]:
     """Bound f over the published ranges, in whole numbers, and say what 1 of f is in them."""
     low, high = aggregate.ends(published.lower, published.upper)
     unit = Fraction(10**published.scale)
@@ -267,9 +260,7 @@ def _disclose(
             attribute[told] = int(np.argmax(wide[rows[0]]))
 
 
-def _meeting(
-    lows: NDArray[np.int64], highs: NDArray[np.int64], values: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _meeting(lows: Ints, highs: Ints, values: Ints) -> Ints:
     """Count the intervals that hold each value, their sorted ends given."""
     begun = np.searchsorted(lows, values, side="right")
     return np.asarray(begun - np.searchsorted(highs, values, side="left"), np.int64)

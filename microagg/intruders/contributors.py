@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,16 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact, number_text
+from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Records
+from microagg.records import Bools, Frozen, Ints, Records
 from microagg.tables.contributions import largest
 
 __all__ = ["Insiders", "insiders"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Insiders:
+class Insiders(Frozen):
     """What each record's person can infer of the others in its cluster.
 
     Attributes
@@ -106,8 +106,6 @@ class Insiders:
         reveal : bool
             Whether to add the relative error of the best estimate.
         """
-        from csp.tables.frames import columns_to_frame
-
         c, d = self.excess.shape
         columns: dict[str, Any] = {
             "cluster": np.repeat(np.arange(c), d),
@@ -213,22 +211,14 @@ def insiders(
     point = np.zeros(first.shape, dtype=bool)
     rows, columns = np.nonzero((low == high) & ~alone[:, None])
     point[labels[rows], columns] = True
-    found = Insiders(
+    return Insiders(
         records.names, labels, lower, upper, sizes, who[:, :, 0], who[:, :, 1],
         totals - first - second, first, point, records.scale, left - rivals, above,
         records.library,
     )  # fmt: skip
-    for array in (
-        found.lower, found.upper, found.victim, found.intruder, found.excess, found.contribution,
-        found.point, found.rest, found.above,
-    ):  # fmt: skip
-        array.flags.writeable = False
-    return found
 
 
-def _within(
-    excess: NDArray[np.int64], size: NDArray[np.int64], percent: Number
-) -> NDArray[np.bool_]:
+def _within(excess: Ints, size: Ints, percent: Number) -> Bools:
     """Whether an excess is less than p percent of a size."""
     p = exact(percent)
     if p <= 0:
@@ -244,12 +234,7 @@ def _within(
     )
 
 
-def _ends(
-    left: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    least: NDArray[np.int64],
-    most: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ends(left: Ints, sizes: Ints, least: Ints, most: Ints) -> tuple[Ints, Ints]:
     """Lower and upper end of other values for every person, in units, shape (n, d) each."""
     open_end = most >= UNBOUNDED
     room = np.where(open_end, 0, most - least)
@@ -264,29 +249,17 @@ def _ends(
 
 def _bounds(
     records: Records, given: Mapping[str, tuple[Number | None, Number | None]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Known least and largest values in units."""
-    d = len(records.names)
-    least, most = np.zeros(d, np.int64), np.full(d, UNBOUNDED, np.int64)
-    unknown = [name for name in given if name not in records.names]
-    if unknown:
-        msg = f"bounds: no attribute {unknown[0]!r}; there are {', '.join(records.names)}"
-        raise InputError(msg)
-    unit = 10**records.scale
-    for j, name in enumerate(records.names):
-        low, high = given.get(name, (0, None))
-        column = records.units[:, j]
-        if low is None:
+) -> tuple[Ints, Ints]:
+    """Known bounds in units; without a lower one, nothing follows from a sum."""
+    least, most = records.bounds(given)
+    for j in np.flatnonzero(least <= -UNBOUNDED):
+        name, below = records.names[j], records.units[:, j] < 0
+        if name in given:
             msg = f"bounds of {name!r}: without a lower bound nothing follows from a sum; give one"
             raise InputError(msg)
-        least[j] = int(-(-exact(low) * unit // 1))
-        most[j] = UNBOUNDED if high is None else int(Fraction(exact(high) * unit) // 1)
-        wrong = (column < least[j]) | (column > most[j])
-        if wrong.any():
-            what = "lies outside the bounds given" if name in given else "is negative"
-            msg = (
-                f"row {int(np.argmax(wrong)) + 1}, attribute {name!r}: the value {what} "
-                f"({int(wrong.sum())} such rows); give bounds that hold for every record"
-            )
-            raise InputError(msg)
+        msg = (
+            f"row {int(np.argmax(below)) + 1}, attribute {name!r}: the value is negative "
+            f"({int(below.sum())} such rows); give bounds that hold for every record"
+        )
+        raise InputError(msg)
     return least, most

@@ -15,22 +15,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_known, whole_number
 from csp.errors import InputError
 from csp.exact import Number, exact, number_text
+from csp.rules import Rule
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import cluster_sums
-from microagg.records import Records, check_k, read_records
+from microagg.records import Frozen, Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Form, Forms, forms_of
-
-if TYPE_CHECKING:
-    from csp.rules import Rule
 
 __all__ = ["CraftedClusters", "OpeningLie", "crafted_clusters", "lie_bound", "opening_lie"]
 
@@ -83,9 +82,7 @@ def lie_bound(rule: Rule | str, owned: int = 1) -> Fraction:
     >>> microagg.lie_bound("P(10)", owned=2), microagg.lie_bound("P(10,2)", owned=2)
     (Fraction(0, 1), Fraction(1, 10))
     """
-    if isinstance(owned, bool) or not isinstance(owned, (int, np.integer)) or owned < 1:
-        msg = f"owned must be a whole number of at least 1, not {owned!r}"
-        raise InputError(msg)
+    whole_number("owned", owned)
     lines = []  # value at 0 and at 1, and slope beyond 1, of each rule's g
     for form in forms_of(rule).forms:
         a = [Fraction(w, form.unit) - 1 for w in form.weights[: owned + 1]]
@@ -243,7 +240,7 @@ def _published(forms: Forms, amounts: Sequence[int]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CraftedClusters:
+class CraftedClusters(Frozen):
     """What reports that are chosen for it tell of other records in their cluster.
 
     Attributes
@@ -358,9 +355,7 @@ def crafted_clusters(
     records = read_records(X, attributes, decimals=decimals)
     n = records.n
     k = check_k(k, n, 2)
-    if attribute not in records.names:
-        msg = f"there is no attribute {attribute!r}; there are {', '.join(records.names)}"
-        raise InputError(msg)
+    check_known("attribute", [attribute], records.names)
     mine = tuple(dict.fromkeys(int(i) for i in owned))
     if not mine or len(mine) >= n or min(mine) < 0 or max(mine) >= n:
         msg = f"owned must name some, not all, of the rows 0 to {n - 1}"
@@ -375,7 +370,7 @@ def crafted_clusters(
     tried = [i for i in range(len(told)) if lies is not None or i not in mine]
     forms = None if rule is None else forms_of(rule)
 
-    def excess(reported: NDArray[np.int64]) -> NDArray[np.int64]:
+    def excess(reported: Ints) -> Ints:
         """Sum what the others in each record's cluster put in; -1 where that is suppressed."""
         columns = tuple(np.ascontiguousarray(c) for c in reported.T)
         points = scaled(Records(records.names, columns), scale, constant="keep")
@@ -396,6 +391,4 @@ def crafted_clusters(
         found = excess(reported)
         better = (found != NOTHING) & ((best == NOTHING) | (found < best))
         best[better], which[better] = found[better], i
-    for array in (values, honest, best, which):
-        array.flags.writeable = False
     return CraftedClusters(attribute, mine, values, honest, best, which)

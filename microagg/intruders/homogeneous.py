@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_known
 from csp.errors import InputError
 from csp.exact import Number, number_text
+from csp.tables.frames import columns_to_frame
 from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
+from microagg.records import Frozen, Ints
 
 __all__ = ["Homogeneity", "homogeneity"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Homogeneity:
+class Homogeneity(Frozen):
     """Confidential values that follow from the class of a person.
 
     Attributes
@@ -71,9 +74,7 @@ class Homogeneity:
         InputError
             If it is none of the confidential attributes.
         """
-        if attribute not in self.names:
-            msg = f"there is no confidential attribute {attribute!r}; {', '.join(self.names)}"
-            raise InputError(msg)
+        check_known("attribute", [attribute], self.names, "confidential attributes")
         return np.flatnonzero(self.disclosed[:, self.names.index(attribute)])
 
     def to_frame(self, library: str = "", *, reveal: bool = False) -> Any:
@@ -85,8 +86,6 @@ class Homogeneity:
         reveal : bool
             Whether to add the least and largest value that the intruder is left with, as text.
         """
-        from csp.tables.frames import columns_to_frame
-
         rows, places = np.nonzero(self.disclosed)
         columns: dict[str, Any] = {
             "row": rows,
@@ -176,10 +175,7 @@ def homogeneity(
         raise InputError(msg)
     names = tuple(attribute.name for attribute in hidden)
     given = dict(width) if isinstance(width, Mapping) else dict.fromkeys(names, width)
-    unknown = [name for name in given if name not in names]
-    if unknown:
-        msg = f"width names {unknown[0]!r}, which is not among the confidential attributes"
-        raise InputError(msg)
+    check_known("width", given, names, "confidential attributes")
     widths = []
     for attribute in hidden:
         size = fraction_of(given.get(attribute.name, 0), "width")
@@ -204,8 +200,6 @@ def homogeneity(
         told = [pair if ok else (None, None) for pair, ok in zip(ends, found, strict=True)]
         lower.append(tuple(a for a, _ in told))
         upper.append(tuple(b for _, b in told))
-    for array in (classes, disclosed, exact):
-        array.flags.writeable = False
     constant = tuple(len(a.values) == 1 and not a.gaps for a in hidden)
     return Homogeneity(
         tuple(key.name for key in keys), names, classes, disclosed, exact, constant, tuple(widths),
@@ -217,7 +211,7 @@ def _close(low: Any, high: Any, width: Fraction) -> bool:
     return bool(low == high if isinstance(low, str) else high - low <= width)
 
 
-def _neighbours(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _neighbours(codes: Ints) -> list[Ints]:
     """Other classes whose records may be of the same person: missing values may be any value."""
     gaps = np.flatnonzero((codes < 0).any(axis=1))
     found: list[list[int]] = [[] for _ in codes]
@@ -231,9 +225,7 @@ def _neighbours(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return [np.array(others, np.int64) for others in found]
 
 
-def _range_of(
-    attribute: Attribute, classes: NDArray[np.int64], near: Sequence[NDArray[np.int64]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _range_of(attribute: Attribute, classes: Ints, near: Sequence[Ints]) -> tuple[Ints, Ints]:
     """Least and largest code of the candidates of each class; -1 where one is missing.
 
     Codes of numbers ascend with the values; those of text only need to be equal.

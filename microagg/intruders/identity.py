@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.audits.claims import Certificate, Claim
+from csp.audits.intervals import interval_claims
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.exact import Number, exact, number_text
+from csp.release.completion import complete
 from csp.release.release import Release
+from csp.tables.frames import columns_to_frame
 from csp.tables.patterns import as_flags
-
-if TYPE_CHECKING:
-    from csp.audits.claims import Certificate, Claim
-    from csp.tables.table import Table
+from csp.tables.table import Table
+from microagg.compliance.result import Compliant
+from microagg.compliance.suppress import Suppressed
+from microagg.records import Bools, Frozen
+from microagg.tables.clusters import ClusterTable
 
 __all__ = ["VERDICTS", "IdentityAttack", "identity_attack"]
 
@@ -30,7 +35,7 @@ VERDICTS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class IdentityAttack:
+class IdentityAttack(Frozen):
     """What follows of suppressed cells from all relations of a release.
 
     Attributes
@@ -107,8 +112,6 @@ class IdentityAttack:
         reveal : bool
             Whether to add the ends of the intervals; for exact cells they are the value.
         """
-        from csp.tables.frames import columns_to_frame
-
         columns: dict[str, Any] = {
             "cluster": [label[0] for label in self.labels],
             "attribute": [label[1] for label in self.labels],
@@ -190,10 +193,6 @@ def identity_attack(
     >>> identity_attack(table, hidden)
     IdentityAttack(2 suppressed cells: 2 known exactly, 0 between two ends, 0 open)
     """
-    from csp.audits.claims import Certificate
-    from csp.audits.intervals import interval_claims
-    from csp.release.completion import complete
-
     clock = Clock.of(time_limit)
     release, table, shown, shape = _release_of(target, pattern)
     if not release.pattern.any():
@@ -218,7 +217,6 @@ def identity_attack(
         )
         for i in cells.tolist()
     )
-    cells.flags.writeable = False
     return IdentityAttack(
         tuple(release.labels[i] for i in cells.tolist()),
         cells,
@@ -230,12 +228,8 @@ def identity_attack(
 
 def _release_of(
     target: Any, pattern: ArrayLike | None
-) -> tuple[Release, Table | None, NDArray[np.bool_], tuple[int, int] | None]:
+) -> tuple[Release, Table | None, Bools, tuple[int, int] | None]:
     """Release, its table if there is one, cells of interest, and clusters by attributes."""
-    from microagg.compliance.result import Compliant
-    from microagg.compliance.suppress import Suppressed
-    from microagg.tables.clusters import ClusterTable
-
     if isinstance(target, Compliant):
         if target.suppressed is None:
             msg = "nothing is suppressed in this file, so there is nothing to attack"
@@ -245,28 +239,28 @@ def _release_of(
         if pattern is None:
             msg = "a table of clusters needs the pattern of suppressed cells"
             raise InputError(msg)
-        flags = _flags(pattern, target.table.n_cells, target.shape)
-        wrong = flags & target.public
+        cells, hidden = target, _flags(pattern, target.table.n_cells, target.shape)
+        wrong = hidden & cells.public
         if wrong.any():
-            msg = f"cell {target.table.cell(int(np.argmax(wrong)))} is public: it is never missing"
+            msg = f"cell {cells.table.cell(int(np.argmax(wrong)))} is public: it is never missing"
             raise InputError(msg)
-        # What rounding adds to an identity is not published either.
-        release = Release.of(target.table, flags | target.unseen)
-        return release, target.table, ~target.unseen, target.shape
-    if pattern is not None:
+    elif pattern is not None:
         msg = "a release has its own pattern; leave pattern out"
         raise InputError(msg)
-    if isinstance(target, Suppressed):
-        cells = target.cells
-        release = Release.of(cells.table, target.suppression.pattern | cells.unseen)
-        return release, cells.table, ~cells.unseen, cells.shape
-    if isinstance(target, Release):
+    elif isinstance(target, Suppressed):
+        cells, hidden = target.cells, target.suppression.pattern
+    elif isinstance(target, Release):
         return target, None, np.ones(len(target.pattern), dtype=bool), None
-    msg = f"target is a {type(target).__name__}; give a Release, Suppressed, Compliant or a table"
-    raise InputError(msg)
+    else:
+        kind = type(target).__name__
+        msg = f"target is a {kind}; give a Release, Suppressed, Compliant or a table"
+        raise InputError(msg)
+    # What rounding adds to an identity is not published either.
+    release = Release.of(cells.table, hidden | cells.unseen)
+    return release, cells.table, ~cells.unseen, cells.shape
 
 
-def _flags(given: ArrayLike, n: int, shape: tuple[int, int] | None) -> NDArray[np.bool_]:
+def _flags(given: ArrayLike, n: int, shape: tuple[int, int] | None) -> Bools:
     if shape is not None and np.shape(given) == shape:
         full = np.zeros(n, dtype=bool)
         size = shape[0] * shape[1]

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.calls import check_choice
+from csp.calls import check_choice, whole_number
 from csp.errors import InputError
 from csp.tables.columns import column_names, named_columns
-from microagg.records import Records, read_records
-from microagg.scaling import SCALES
+from csp.tables.frames import columns_to_frame
+from microagg.partitions.partition import MaskedFile, in_clusters
+from microagg.records import Floats, Frozen, Ints, Records, read_records
+from microagg.scaling import SCALES, refuse_constant, spreads
 
 __all__ = [
     "RecordLinkage",
@@ -22,7 +24,6 @@ __all__ = [
     "nearest_records",
     "published_records",
     "record_rows",
-    "spreads",
 ]
 
 CLOSE = 1e-9
@@ -30,7 +31,7 @@ CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RecordLinkage:
+class RecordLinkage(Frozen):
     """Links of persons to masked records.
 
     Attributes
@@ -97,34 +98,21 @@ class RecordLinkage:
         seed : int
             Ties are broken at random, each record with the same probability.
         """
-        random = np.random.default_rng(seed)
-        order = np.argsort(self.choices, kind="stable")
-        sizes = np.bincount(self.choices)
-        starts = np.cumsum(sizes) - sizes
-        drawn = random.integers(0, self.nearest)
-        found = np.empty(len(self.nearest), np.int64)
-        for i, (pool, left) in enumerate(zip(self.pools, drawn.tolist(), strict=True)):
-            for group in pool:
-                if left < sizes[group]:
-                    found[i] = order[starts[group] + left]
-                    break
-                left -= int(sizes[group])
-        return found
+        order, starts = in_clusters(self.choices)
+        equal = np.split(order, starts[1:])
+        drawn = np.random.default_rng(seed).integers(0, self.nearest).tolist()
+        pools = ([row for group in pool for row in equal[group]] for pool in self.pools)
+        return np.array([pool[d] for pool, d in zip(pools, drawn, strict=True)], np.int64)
 
     def simulate(self, runs: int = 100, seed: int = 0) -> NDArray[np.float64]:
         """Share of right links in runs whose ties are broken at random, shape (runs,)."""
-        if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or runs < 1:
-            msg = f"runs must be a whole number of at least 1, not {runs!r}"
-            raise InputError(msg)
         random = np.random.default_rng(seed)
         within = self.nearest[self.right]
-        hits = [(random.integers(0, within) == 0).sum() for _ in range(runs)]
+        hits = [(random.integers(0, within) == 0).sum() for _ in range(whole_number("runs", runs))]
         return np.array(hits, np.float64) / len(self.right)
 
     def to_frame(self, library: str | None = None) -> Any:
         """One row per person: row, nearest, right, chance. For internal files only."""
-        from csp.tables.frames import columns_to_frame
-
         columns = {
             "row": np.arange(len(self.right)),
             "nearest": self.nearest,
@@ -166,7 +154,7 @@ def link_records(
     ----------
     original : (n, d) array, data frame, mapping of columns, or path
         What the intruder knows; one record per person.
-    masked : (m, d) array, data frame, mapping of columns, path, Partition or Compliant
+    masked : (m, d) array, data frame, mapping of columns, path, or result of a masking
         What is published. Attributes are found by name; an array has the columns of the original
         file, or those of `attributes`, in their order.
     attributes : sequence of str, optional
@@ -208,6 +196,9 @@ def link_records(
     known = read_records(original, attributes)
     found = published_records(masked, known.names, original)
     behind = record_rows(rows, known.n, found.n)
+    check_choice("scale", scale, SCALES)
+    if scale != "none":
+        refuse_constant(known, "so it does not tell records apart", "leave it out")
     spread = spreads(known, scale)
     published, which = np.unique(found.values, axis=0, return_inverse=True)
     which = np.asarray(which, np.int64).ravel()
@@ -217,50 +208,16 @@ def link_records(
     own = np.full(known.n, -1, np.int64)
     own[behind] = which
     right = np.fromiter((g in pool for g, pool in zip(own, pools, strict=True)), bool, known.n)
-    for array in (nearest, right, which, own):
-        array.flags.writeable = False
     return RecordLinkage(known.names, scale, nearest, right, which, pools, own, known.library)
 
 
-def spreads(records: Records, scale: str) -> NDArray[np.float64]:
-    """Spread of each attribute, by which it is divided, shape (d,).
-
-    Raises
-    ------
-    InputError
-        If the scale is unknown, or an attribute is constant and that is not allowed.
-    """
-    check_choice("scale", scale, SCALES)
-    values = records.values
-    if scale == "none":
-        return np.ones(values.shape[1])
-    flat = values.min(axis=0) == values.max(axis=0)
-    if flat.any():
-        name = records.names[int(np.argmax(flat))]
-        msg = f"attribute {name!r} is constant, so it does not tell records apart; leave it out"
-        raise InputError(msg)
-    if scale == "range":
-        return np.asarray(np.ptp(values, axis=0))
-    return np.asarray(values.std(axis=0) if scale == "standardise" else values.var(axis=0))
-
-
 def nearest_records(
-    persons: NDArray[np.float64], published: NDArray[np.float64], spread: NDArray[np.float64]
+    persons: Floats, published: Floats, spread: Floats
 ) -> tuple[tuple[int, ...], ...]:
     """Find the published points at the least distance from each person, exactly.
 
-    Parameters
-    ----------
-    persons : (n, d) float64
-    published : (g, d) float64
-        Distinct points.
-    spread : (d,) float64
-        Positive; differences are divided by it.
-
-    Returns
-    -------
-    tuple of n tuples of int
-        Ascending.
+    Points, (g, d), are distinct, and found in ascending order; differences are divided by the
+    positive spread, (d,).
     """
     from scipy.spatial import cKDTree
 
@@ -284,30 +241,22 @@ def nearest_records(
 
 
 def _closest(
-    person: NDArray[np.float64], published: NDArray[np.float64], candidates: list[int],
+    person: Floats, published: Floats, candidates: list[int],
     divisors: list[Fraction],
 ) -> tuple[int, ...]:  # fmt: skip
     """Candidates at the least distance, in fractions."""
     place = [Fraction(x) for x in person.tolist()]
-    squares = []
-    for candidate in candidates:
-        point = published[candidate].tolist()
-        steps = zip(place, point, divisors, strict=True)
-        squares.append(sum((((x - Fraction(y)) / s) ** 2 for x, y, s in steps), Fraction(0)))
+    squares = [
+        sum(((x - Fraction(y)) / s) ** 2 for x, y, s in zip(place, point, divisors, strict=True))
+        for point in published[candidates].tolist()
+    ]
     least = min(squares)
     return tuple(c for c, square in zip(candidates, squares, strict=True) if square == least)
 
 
 def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Records:
-    """Read the attributes named of a masked file.
-
-    Raises
-    ------
-    InputError
-        If one is missing, or not published for every record.
-    """
+    """Read the attributes named of a masked file; each must be published for every record."""
     from microagg.compliance.result import Compliant
-    from microagg.partitions.partition import Partition
 
     if isinstance(masked, Compliant) and masked.hidden.any():
         msg = (
@@ -315,10 +264,8 @@ def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Rec
             "attributes that are published for every record"
         )
         raise InputError(msg)
-    if isinstance(masked, (Partition, Compliant)):
-        partition = masked.partition if isinstance(masked, Compliant) else masked
-        values = partition.masked
-        masked = {name: values[:, j] for j, name in enumerate(partition.names)}
+    if isinstance(masked, MaskedFile):
+        masked = masked.to_columns()
     elif isinstance(masked, (np.ndarray, list, tuple)):
         array = np.asarray(masked)
         known = isinstance(original, Records)
@@ -338,14 +285,8 @@ def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Rec
         raise InputError(msg) from None
 
 
-def record_rows(rows: ArrayLike | None, persons: int, records: int) -> NDArray[np.int64]:
-    """Original row behind each masked record, shape (records,).
-
-    Raises
-    ------
-    InputError
-        If rows are not given and the files differ in length, or do not fit.
-    """
+def record_rows(rows: ArrayLike | None, persons: int, records: int) -> Ints:
+    """Original row behind each masked record, shape (records,), checked if it is given."""
     if rows is None:
         if persons != records:
             msg = (

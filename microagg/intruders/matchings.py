@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
+from microagg.records import Bools, Floats, Frozen, Ints
 
 __all__ = ["LinkagePosterior", "linkage_posterior"]
 
@@ -35,7 +36,7 @@ SURE = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LinkagePosterior:
+class LinkagePosterior(Frozen):
     """How probable each link of a person to a record is for an intruder who knows the mechanism.
 
     Attributes
@@ -155,14 +156,12 @@ def linkage_posterior(
         else:
             probability[np.ix_(*part)] = counted
     if not hard:
-        probability.flags.writeable = False
         return LinkagePosterior(probability, 0.0)
     links = sum(len(rows) * len(columns) for rows, columns in hard)
     rng = np.random.default_rng(seed)
     shares = probability.astype(float)
     for rows, columns in hard:
         shares[np.ix_(rows, columns)] = _drawn(weights[np.ix_(rows, columns)], draws, rng, clock)
-    shares.flags.writeable = False
     return LinkagePosterior(shares, math.sqrt(math.log(2 * links / SURE) / (2 * draws)))
 
 
@@ -204,21 +203,20 @@ def _checked(given: ArrayLike) -> NDArray[Any]:
     return weights
 
 
-def _components(linked: NDArray[np.bool_]) -> list[tuple[list[int], list[int]]]:
+def _components(linked: Bools) -> list[tuple[list[int], list[int]]]:
     """Persons and records of each connected part; a person without a record is in none."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    from networkx import Graph, connected_components
 
-    persons, records = linked.shape
-    rows, columns = np.nonzero(linked)
-    size = persons + records
-    graph = coo_array((np.ones(len(rows)), (rows, columns + persons)), shape=(size, size))
-    labels = connected_components(graph, directed=False)[1]
-    parts: dict[int, tuple[list[int], list[int]]] = {}
-    for node, label in enumerate(labels.tolist()):
-        mine = parts.setdefault(label, ([], []))
-        (mine[0] if node < persons else mine[1]).append(node if node < persons else node - persons)
-    return [part for part in parts.values() if part[1]]
+    persons = len(linked)
+    graph = Graph((i, persons + j) for i, j in np.argwhere(linked).tolist())
+    parts = map(sorted, connected_components(graph))
+    return [
+        (
+            [node for node in part if node < persons],
+            [node - persons for node in part if node >= persons],
+        )
+        for part in parts
+    ]
 
 
 def _kinds(weights: NDArray[Any]) -> tuple[list[int], list[int], list[int]]:
@@ -281,7 +279,7 @@ def _counted(weights: NDArray[Any]) -> NDArray[Any] | None:
     return found
 
 
-def _nearby(linked: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _nearby(linked: Bools) -> Ints:
     """Order of persons in which neighbours share records, so that few counts can occur at once."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -318,14 +316,10 @@ def _listed(
     if not total:
         msg = "the function gives likelihood 0 to every matching"
         raise InputError(msg)
-    found = found / total
-    found.flags.writeable = False
-    return LinkagePosterior(found, 0.0)
+    return LinkagePosterior(found / total, 0.0)
 
 
-def _drawn(
-    weights: NDArray[Any], draws: int, rng: np.random.Generator, clock: Clock
-) -> NDArray[np.float64]:
+def _drawn(weights: NDArray[Any], draws: int, rng: np.random.Generator, clock: Clock) -> Floats:
     """Shares of the links in matchings drawn from the posterior of one component.
 
     Persons who were not released are matched to records that all are equally likely for. Rows and
@@ -352,7 +346,7 @@ def _drawn(
     return seen[:, :records] / draws
 
 
-def _draw(square: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64] | None:
+def _draw(square: Floats, rng: np.random.Generator) -> Ints | None:
     """Draw the person of each record in turn; None if rejected.
 
     The probability of a person for a record is their likelihood times a bound on what is left,
@@ -381,7 +375,7 @@ def _draw(square: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.i
     return matching
 
 
-def _bound(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def _bound(sums: Floats) -> Floats:
     """Factor of a row in the bound on the permanent of numbers from 0 to 1 (times e)."""
     large = np.maximum(sums, 1.0)
     return np.where(

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from csp.errors import InputError
 from csp.exact import Number, exact, number_text
 from microagg.intruders.linkage import published_records, record_rows
-from microagg.records import read_records
+from microagg.records import Frozen, read_records
 
 __all__ = ["RankDisclosure", "rank_disclosure"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RankDisclosure:
+class RankDisclosure(Frozen):
     """Original values inside an interval of ranks around their masked value.
 
     Attributes
@@ -116,5 +116,4 @@ def rank_disclosure(
         high = ranked[np.minimum(last + reach, n - 1)]
         value = known.values[behind, j]
         inside[:, j] = (low <= value) & (value <= high)
-    inside.flags.writeable = False
     return RankDisclosure(known.names, number_text(100 * share), inside, known.library)

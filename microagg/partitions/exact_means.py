@@ -13,7 +13,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from microagg.records import Floats
 
 __all__ = [
     "MOST_RECORDS",
@@ -31,14 +32,10 @@ MOST_RECORDS = 2**30
 """Up to this many records, a digit without carries fits 64 bits, and so does a remainder."""
 
 
-def whole(values: NDArray[np.float64]) -> tuple[list[int], int]:
+def whole(values: Floats) -> tuple[list[int], int]:
     """Write finite numbers as integers times the largest power of two that measures them all.
 
-    Returns
-    -------
-    numbers : list of int
-    unit : int
-        Exponent of that power.
+    That power is named by its exponent.
     """
     fractions, exponents = np.frexp(values)
     mantissas = np.ldexp(fractions, 53).astype(np.int64)
@@ -55,7 +52,7 @@ def ratio(total: int, unit: int, count: int) -> float:
     return (total << unit) / count if unit >= 0 else total / (count << -unit)
 
 
-def exact_mean(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def exact_mean(points: Floats) -> Floats:
     """Mean of records, shape (n, d), each attribute rounded once."""
     found = np.empty(points.shape[1])
     for j, column in enumerate(points.T):
@@ -75,16 +72,9 @@ def exact_mean(points: NDArray[np.float64]) -> NDArray[np.float64]:
 class Sums(NamedTuple):
     """Sums of the columns of some records, for compiled code.
 
-    Attributes
-    ----------
-    base : (d,) int64
-        The lowest digit of column j counts units of 2**(base[j] - 1074).
-    digits : (d, w) int64
-        The highest digit holds the sign.
-    bits : (n, d) int64
-        All records, the bits of their floating-point numbers read as integers.
-    spare : (w,) int64
-        Scratch.
+    The lowest digit of column j counts units of 2**(base[j] - 1074); the highest of the digits, (d,
+    w), holds the sign. Bits, (n, d), are all records, their floating-point numbers read as
+    integers.
     """
 
     base: Any
@@ -93,7 +83,7 @@ class Sums(NamedTuple):
     spare: Any
 
 
-def empty_sums(points: NDArray[np.float64]) -> Sums:
+def empty_sums(points: Floats) -> Sums:
     """Allocate sums that hold any selection of these records: (n, d), finite."""
     bits = points.view(np.int64)
     exponents = (bits >> 52) & 0x7FF

@@ -5,23 +5,6 @@ such levels are one: an inner node keeps the boxes of its up to `LANES` children
 attribute, and a leaf its records, so that what is asked of all of them is computed side by side.
 Besides the box, a node knows the largest distance of its records from the centre that the tree
 was built with. Both are kept tight when records leave.
-
-Searches equal brute force in every tie. A bound may leave out a node only if no record below it
-would win, or tie, in the floating-point numbers that brute force compares. For boxes this is
-exact: subtraction, multiplication and addition of floating-point numbers are monotone, so a bound
-that does to the nearest (farthest) coordinate of the box what a distance does to the record's, in
-the same order, comes out no larger (smaller) than the distance of any record inside.
-
-Farthest records have a second, much closer bound. For any l > 1 and a = c - (q - c) / (l - 1), a
-point opposite q across the centre c,
-
-    |x - q|^2 = l |x - c|^2 + l / (l - 1) |q - c|^2 - (l - 1) |x - a|^2
-
-(with l = 2, the parallelogram law): where records fill a ball, what is far from q is near a. Below
-a node the first term is at most l times its reach, and the last at least that of the nearest
-corner of its box to a. This is an identity of real numbers, so the bound is raised by more than
-all roundings can be; see `opposite`. Any l is right; the quotient of the distances of the
-farthest record from q and from c makes the bound touch it, so each search takes that of the last.
 """
 
 from __future__ import annotations
@@ -29,54 +12,37 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from microagg.records import Floats
 
 __all__ = [
     "KERNELS",
+    "LANES",
     "Groups",
-    "Search",
     "Tree",
     "build",
-    "empty_search",
     "empty_tree",
-    "farthest_from",
     "groups_of",
-    "k_nearest",
     "leave",
-    "offer",
     "squared",
 ]
 
 KERNELS = Kernels(
     __name__,
-    *("worse", "offer", "squared", "build", "widest", "smallest", "largest", "halve"),
-    *("rearrange", "measure", "leave", "remove", "tighten"),
-    *("squares", "near_corners", "far_corners", "k_nearest", "farthest_from", "opposite"),
+    *("squared", "smallest", "largest", "enclose", "widest", "build", "leave", "remove", "tighten"),
 )
 
 LANES = 16
 """Records of a leaf, and children of a node."""
 
-TINY = 1e-290
-"""More than all that is lost where squares underflow."""
-
-GENTLE, STEEP = 1.25, 8.0
-"""Limits of l."""
-
 
 class Groups(NamedTuple):
     """Equal records as one: they are the same point, and their rows come in order.
 
-    Attributes
-    ----------
-    of : (n,) int64
-        First row of the group of each row; it names the group.
-    head : (n,) int64
-        Where a group begins: its lowest row without a cluster, -1 if there is none.
-    after : (n,) int64
-        The next row of the same group, -1 at its end.
+    Each array is (n,): `of` is the first row of the group of each row, which names the group;
+    `head` where a group begins, its lowest row without a cluster, -1 if there is none; `after` the
+    next row of the same group, -1 at its end.
     """
 
     of: Any
@@ -120,48 +86,7 @@ class Tree(NamedTuple):
     leaf: Any
 
 
-class Search(NamedTuple):
-    """Scratch of a search.
-
-    Attributes
-    ----------
-    stack : (s,) int64
-        Nodes to visit,
-    bound : (s,) float64
-        and what is known of them.
-    lanes, others : (LANES,) float64
-        What is asked of a leaf or of a node's children.
-    opposite : (d,) float64
-    factors : (3,) float64
-        Of the second bound of farthest records.
-    aim : (1,) float64
-        The l of the next search.
-    near : (k,) float64
-        Squared distances of the k nearest, as a heap,
-    rows : (k,) int64
-        and their rows.
-    """
-
-    stack: Any
-    bound: Any
-    lanes: Any
-    others: Any
-    opposite: Any
-    factors: Any
-    aim: Any
-    near: Any
-    rows: Any
-
-
-def empty_search(d: int, k: int) -> Search:
-    """Scratch for d attributes and k neighbours; a tree has fewer than 16 levels."""
-    return Search(
-        np.zeros(16 * LANES, np.int64), np.zeros(16 * LANES), np.zeros(LANES), np.zeros(LANES),
-        np.zeros(d), np.zeros(3), np.full(1, 2.0), np.zeros(k), np.zeros(k, np.int64),
-    )  # fmt: skip
-
-
-def groups_of(points: NDArray[np.float64]) -> Groups:
+def groups_of(points: Floats) -> Groups:
     """Find equal records.
 
     Records are sorted by a hash. Equal ones between which another with the same hash comes stay
@@ -187,7 +112,7 @@ def groups_of(points: NDArray[np.float64]) -> Groups:
     return Groups(of, head, after)
 
 
-def empty_tree(points: NDArray[np.float64], count: int) -> Tree:
+def empty_tree(points: Floats, count: int) -> Tree:
     """Allocate a tree for `count` groups among these points."""
     n, d = points.shape
     leaves = 1
@@ -223,23 +148,15 @@ def empty_tree(points: NDArray[np.float64], count: int) -> Tree:
 def build(tree: Tree, points: Any, names: Any) -> None:
     """Place groups in the leaves, halving along the widest side, and measure all nodes.
 
-    Parameters
-    ----------
-    tree : Tree
-        From `empty_tree`, with its centre set.
-    points : (n, d) float64
-    names : (g,) int64
-        The groups; brought into the order of the leaves.
+    The tree comes from `empty_tree`, with its centre set; names, (g,) int64, are brought into the
+    order of the leaves.
     """
-    leaves = len(tree.used)
+    leaves, inner = len(tree.used), len(tree.first)
     d, count = points.shape[1], len(names)
     columns = np.empty((d, count))
     for i in range(count):
         for j in range(d):
             columns[j, i] = points[names[i], j]
-    values = np.empty(count)
-    order = np.empty(count, np.int64)
-    spare = np.empty(count)
     cuts = np.zeros(leaves + 1, np.int64)
     cuts[leaves] = count
     step = leaves
@@ -249,12 +166,11 @@ def build(tree: Tree, points: Any, names: Any) -> None:
             middle = begin + (end - begin + 1) // 2
             cuts[start + step // 2] = middle
             if end - begin > 1:
-                value, place = values[begin:end], order[begin:end]
-                value[:] = columns[widest(columns, begin, end), begin:end]
-                for i in range(len(place)):
-                    place[i] = i
-                halve(value, place, middle - begin)
-                rearrange(columns, names, begin, place, spare[begin:end])
+                side = columns[widest(columns, begin, end), begin:end]
+                order = np.argpartition(side, middle - begin - 1)
+                for j in range(d):
+                    columns[j, begin:end] = columns[j, begin:end][order]
+                names[begin:end] = names[begin:end][order]
         step //= 2
     for leaf in range(leaves):
         used = cuts[leaf + 1] - cuts[leaf]
@@ -266,22 +182,13 @@ def build(tree: Tree, points: Any, names: Any) -> None:
             for j in range(d):
                 tree.blocks[leaf, j, lane] = columns[j, i]
     low, high = np.empty(d), np.empty(d)
-    inner = len(tree.first)
     for node in range(inner + leaves - 1, 0, -1):
-        if node >= inner:
-            reach = measure(tree, node - inner, low, high)
-        else:
-            reach = -np.inf
-            for lane in range(LANES):
-                reach = max(reach, tree.reach[node, lane])
-            for j in range(d):
-                low[j] = smallest(tree.low[node, j])
-                high[j] = largest(tree.high[node, j])
-        parent = tree.above[node]
-        lane = node - tree.first[parent]
-        tree.reach[parent, lane] = reach
-        tree.low[parent, :, lane] = low
-        tree.high[parent, :, lane] = high
+        reach = enclose(tree, node, low, high)
+        above = tree.above[node]
+        lane = node - tree.first[above]
+        tree.reach[above, lane] = reach
+        tree.low[above, :, lane] = low
+        tree.high[above, :, lane] = high
 
 
 def widest(columns: Any, begin: int, end: int) -> int:
@@ -311,77 +218,33 @@ def largest(values: Any) -> float:
     return found
 
 
-def halve(values: Any, order: Any, middle: int) -> None:
-    """Bring the smallest values to the first places (selection by Hoare)."""
-    left, right = 0, len(values) - 1
-    while left < right:
-        a, b, c = values[left], values[(left + right) >> 1], values[right]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = left, right
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            right = j
-        elif middle >= i:
-            left = i
-        else:
-            break
-
-
-def rearrange(columns: Any, names: Any, begin: int, order: Any, spare: Any) -> None:
-    """Bring part of the groups into this order."""
-    end = begin + len(order)
-    for j in range(len(columns)):
-        column = columns[j, begin:end]
-        spare[:] = column
-        for i in range(len(order)):
-            column[i] = spare[order[i]]
-    part = names[begin:end]
-    old = part.copy()
-    for i in range(len(order)):
-        part[i] = old[order[i]]
-
-
-def measure(tree: Tree, leaf: int, low: Any, high: Any) -> float:
-    """Box of the records of a leaf, and their largest squared distance from the centre."""
+def enclose(tree: Tree, node: int, low: Any, high: Any) -> float:
+    """Box of what is below a node, put into low and high, and its largest squared distance."""
+    leaf = node - len(tree.first)
+    if leaf < 0:
+        for j in range(len(low)):
+            low[j] = smallest(tree.low[node, j])
+            high[j] = largest(tree.high[node, j])
+        return largest(tree.reach[node])
     block, used = tree.blocks[leaf], tree.used[leaf]
     if used == 0:
         low[:] = np.inf
         high[:] = -np.inf
         return -np.inf
+    reach = 0.0
     for j in range(len(low)):
         low[j] = smallest(block[j, :used])
         high[j] = largest(block[j, :used])
-    reach = 0.0
     for lane in range(used):
         reach = max(reach, squared(block[:, lane], tree.centre))
     return reach
 
 
 def leave(tree: Tree, groups: Groups, rows: Any, low: Any, high: Any) -> int:
-    """Take rows out of their groups, and groups without rows out of the tree.
+    """Take rows out of their groups, and groups without rows out of the tree; count those.
 
-    Parameters
-    ----------
-    tree, groups
-        Brought up to date.
-    rows : (r,) int64
-        Of each group, the lowest ones that it has left, in any order.
-    low, high : (d,) float64
-        Scratch.
-
-    Returns
-    -------
-    int
-        Groups that have no row any more.
+    Rows, (r,) int64, are the lowest ones that each group has left, in any order; low and high,
+    (d,) float64, are scratch.
     """
     for i in range(len(rows)):
         name = groups.of[rows[i]]
@@ -417,42 +280,20 @@ def remove(tree: Tree, group: int) -> None:
 def tighten(tree: Tree, leaf: int, low: Any, high: Any) -> None:
     """Shrink a leaf and the nodes above it to what is left; low and high are scratch, (d,)."""
     node = len(tree.first) + leaf
-    reach = measure(tree, leaf, low, high)
-    while True:
-        parent = tree.above[node]
-        lane = node - tree.first[parent]
-        over = tree.above[parent]
-        place = parent - tree.first[over] if over >= 0 else 0
-        shrunk = False
-        # What a node's box is, its parent knows. It can only have changed where the child's
-        # side lay on it.
-        old = tree.reach[parent, lane]
-        tree.reach[parent, lane] = reach
-        if over >= 0:
-            reach = tree.reach[over, place]
-            if tree.reach[parent, lane] < old and old >= reach:
-                reach = largest(tree.reach[parent])
-                shrunk = shrunk or reach < tree.reach[over, place]
+    while node > 0:
+        reach = enclose(tree, node, low, high)
+        above = tree.above[node]
+        lane = node - tree.first[above]
+        shrunk = reach < tree.reach[above, lane]
+        tree.reach[above, lane] = reach
         for j in range(len(low)):
-            old = tree.low[parent, j, lane]
-            tree.low[parent, j, lane] = low[j]
-            if over >= 0:
-                moved = low[j] > old
-                low[j] = tree.low[over, j, place]
-                if moved and old <= low[j]:
-                    low[j] = smallest(tree.low[parent, j])
-                    shrunk = shrunk or low[j] > tree.low[over, j, place]
-            old = tree.high[parent, j, lane]
-            tree.high[parent, j, lane] = high[j]
-            if over >= 0:
-                moved = high[j] < old
-                high[j] = tree.high[over, j, place]
-                if moved and old >= high[j]:
-                    high[j] = largest(tree.high[parent, j])
-                    shrunk = shrunk or high[j] < tree.high[over, j, place]
+            shrunk = shrunk or low[j] > tree.low[above, j, lane]
+            shrunk = shrunk or high[j] < tree.high[above, j, lane]
+            tree.low[above, j, lane] = low[j]
+            tree.high[above, j, lane] = high[j]
         if not shrunk:
             return
-        node = parent
+        node = above
 
 
 def squared(one: Any, two: Any) -> float:
@@ -462,229 +303,3 @@ def squared(one: Any, two: Any) -> float:
         t = one[j] - two[j]
         total += t * t
     return total
-
-
-# The three functions below take attributes in the outer loop and the lanes, as many as `out` has,
-# in the inner one: written so, the compiler makes vector instructions of them. A constant number
-# of lanes would be unrolled instead.
-
-
-def squares(block: Any, point: Any, out: Any) -> None:
-    """Squared distances of points, block of shape (d, LANES), from one, by attributes in turn."""
-    for lane in range(len(out)):
-        out[lane] = 0.0
-    for j in range(len(point)):
-        here = point[j]
-        for lane in range(len(out)):
-            t = block[j, lane] - here
-            out[lane] += t * t
-
-
-def near_corners(low: Any, high: Any, point: Any, out: Any) -> None:
-    """Squared distances of boxes, (d, LANES) each, from a point: 0 for a point inside."""
-    for lane in range(len(out)):
-        out[lane] = 0.0
-    for j in range(len(point)):
-        here = point[j]
-        for lane in range(len(out)):
-            one, two = low[j, lane] - here, here - high[j, lane]
-            t = one if one > two else two
-            t = t if t > 0.0 else 0.0
-            out[lane] += t * t
-
-
-def far_corners(low: Any, high: Any, point: Any, out: Any) -> None:
-    """Squared distances of the farthest corners of boxes from a point."""
-    for lane in range(len(out)):
-        out[lane] = 0.0
-    for j in range(len(point)):
-        here = point[j]
-        for lane in range(len(out)):
-            one, two = here - low[j, lane], high[j, lane] - here
-            t = one if one > two else two
-            out[lane] += t * t
-
-
-# The k nearest of many candidates are kept in a heap with the worst of them on top. Candidates are
-# ordered by squared distance, then by row, so that every set of k nearest is unique.
-
-
-def worse(distance: float, row: int, than: float, than_row: int) -> bool:
-    """Whether a candidate comes after another."""
-    return distance > than or (distance == than and row > than_row)
-
-
-def offer(distances: Any, rows: Any, size: int, k: int, distance: float, row: int) -> int:
-    """Add a candidate; where the heap is full, the worst of all leaves.
-
-    Parameters
-    ----------
-    distances : (k,) float64
-        Heap with its worst entry first.
-    rows : (k,) int64
-        Rows of the entries.
-    size : int
-        Entries so far.
-    k : int
-        Entries at most.
-    distance : float
-        Squared distance of the candidate.
-    row : int
-        Its row.
-
-    Returns
-    -------
-    int
-        Entries now.
-    """
-    if size < k:
-        at = size
-        while at > 0:
-            above = (at - 1) >> 1
-            if not worse(distance, row, distances[above], rows[above]):
-                break
-            distances[at], rows[at] = distances[above], rows[above]
-            at = above
-        distances[at], rows[at] = distance, row
-        return size + 1
-    if not worse(distances[0], rows[0], distance, row):
-        return size
-    at = 0
-    while True:
-        below = 2 * at + 1
-        if below >= k:
-            break
-        if below + 1 < k and worse(
-            distances[below + 1], rows[below + 1], distances[below], rows[below]
-        ):
-            below += 1
-        if not worse(distances[below], rows[below], distance, row):
-            break
-        distances[at], rows[at] = distances[below], rows[below]
-        at = below
-    distances[at], rows[at] = distance, row
-    return size
-
-
-def k_nearest(tree: Tree, groups: Groups, point: Any, k: int, search: Search) -> int:
-    """Put the k records nearest to a point, lowest rows among equals, into the heap.
-
-    Returns
-    -------
-    int
-        How many there are, k unless fewer are left.
-    """
-    stack, bound, lanes = search.stack, search.bound, search.lanes
-    near, rows = search.near, search.rows
-    inner = len(tree.first)
-    size = 0
-    worst = np.inf
-    top = 1
-    stack[0], bound[0] = 0, 0.0
-    while top > 0:
-        top -= 1
-        node = stack[top]
-        if bound[top] > worst:
-            continue
-        if node < inner:
-            near_corners(tree.low[node], tree.high[node], point, lanes)
-            start = top
-            for lane in range(LANES):
-                if not (lanes[lane] <= worst and lanes[lane] < np.inf):
-                    continue
-                # The nearest child comes to lie on top.
-                at = top
-                while at > start and bound[at - 1] < lanes[lane]:
-                    stack[at], bound[at] = stack[at - 1], bound[at - 1]
-                    at -= 1
-                stack[at], bound[at] = tree.first[node] + lane, lanes[lane]
-                top += 1
-            continue
-        leaf = node - inner
-        squares(tree.blocks[leaf], point, lanes)
-        for lane in range(tree.used[leaf]):
-            distance = lanes[lane]
-            if distance > worst:
-                continue
-            row = groups.head[tree.names[leaf, lane]]
-            while row >= 0 and (
-                size < k or distance < near[0] or (distance == near[0] and row < rows[0])
-            ):
-                size = offer(near, rows, size, k, distance, row)
-                row = groups.after[row]
-            if size == k:
-                worst = near[0]
-    return size
-
-
-def farthest_from(tree: Tree, groups: Groups, points: Any, point: Any, search: Search) -> int:
-    """Group farthest from a point, the one with the lowest row among equals."""
-    stack, bound, lanes = search.stack, search.bound, search.lanes
-    inner = len(tree.first)
-    opposite(tree.centre, point, search.aim[0], search.opposite, search.factors)
-    best, winner, first = -1.0, -1, -1
-    top = 1
-    stack[0], bound[0] = 0, np.inf
-    while top > 0:
-        top -= 1
-        node = stack[top]
-        if bound[top] < best:
-            continue
-        if node < inner:
-            low, high = tree.low[node], tree.high[node]
-            near_corners(low, high, search.opposite, search.others)
-            far_corners(low, high, point, lanes)
-            f0, f1, f2 = search.factors[0], search.factors[1], search.factors[2]
-            start = top
-            for lane in range(LANES):
-                bound_here = f0 * tree.reach[node, lane] + f1 - f2 * search.others[lane]
-                lanes[lane] = min(lanes[lane], bound_here)
-                if not lanes[lane] >= best:
-                    continue
-                # The child that may hold the farthest comes to lie on top.
-                at = top
-                while at > start and bound[at - 1] > lanes[lane]:
-                    stack[at], bound[at] = stack[at - 1], bound[at - 1]
-                    at -= 1
-                stack[at], bound[at] = tree.first[node] + lane, lanes[lane]
-                top += 1
-            continue
-        leaf = node - inner
-        squares(tree.blocks[leaf], point, lanes)
-        for lane in range(tree.used[leaf]):
-            if lanes[lane] < best:
-                continue
-            group = tree.names[leaf, lane]
-            row = groups.head[group]
-            if lanes[lane] > best or (lanes[lane] == best and row < first):
-                best, winner, first = lanes[lane], group, row
-    away = squared(points[winner], tree.centre)
-    search.aim[0] = min(max(np.sqrt(best / away), GENTLE), STEEP) if away > 0 else STEEP
-    return winner
-
-
-def opposite(centre: Any, point: Any, aim: float, out: Any, factors: Any) -> None:
-    """Point across the centre, and the factors of the second bound of farthest records.
-
-    With u = 2**-53, the computed point a is within A = 2u |4 |q - c| / (l - 1) + |c|| of the exact
-    one, and a computed squared distance is within (d + 2) u of itself of the exact one. For any
-    e > 0 and any x, |x - exact a|^2 >= (1 - e) |x - a|^2 - A^2 / e. Then
-
-        l reach + l / (l - 1) |q - c|^2 + (l - 1) A^2 / e - (1 - e) (l - 1) |box - a|^2
-
-    in exact numbers bounds the exact squared distance; raising its first terms by 4e of
-    themselves and lowering the last by 4e, with e = (d + 16) 2**-46 = (128 d + 2048) u, outweighs
-    the roundings of all four, of their combination, and of the distance that is compared.
-    """
-    e = (len(point) + 16) * 2.0**-46
-    away = 0.0
-    moved = 0.0
-    for j in range(len(point)):
-        t = point[j] - centre[j]
-        away += t * t
-        out[j] = centre[j] - t / (aim - 1)
-        t = (abs(centre[j]) + 4 * abs(t) / (aim - 1)) * 2.0**-52
-        moved += t * t
-    factors[0] = aim * (1 + 4 * e)
-    factors[1] = aim / (aim - 1) * away * (1 + 4 * e) + 2 * (aim - 1) * moved / e + TINY
-    factors[2] = (aim - 1) * (1 - 4 * e)

@@ -19,29 +19,24 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.errors import InputError
-from microagg.partitions import kdtree
+from microagg.partitions import kdtree_search
 from microagg.partitions.exact_means import MOST_RECORDS, Sums, add, empty_sums, means, ratio, whole
-from microagg.partitions.kdtree import (
-    Groups,
+from microagg.partitions.kdtree import Groups, Tree, build, empty_tree, groups_of, leave, squared
+from microagg.partitions.kdtree_search import (
     Search,
-    Tree,
-    build,
     empty_search,
-    empty_tree,
     farthest_from,
-    groups_of,
     k_nearest,
-    leave,
-    squared,
+    rise,
+    sink,
 )
-from microagg.records import check_k
+from microagg.records import Floats, Ints
 
-__all__ = ["COMPILED_FROM", "KERNELS", "Unassigned", "checked_points", "mdav_labels"]
+__all__ = ["LABEL", "LEFT", "Unassigned", "checked_points", "mdav_labels", "reporter"]
 
 COMPILED_FROM = 5_000
 """Records from which compiled code is worth its compilation: MDAV of 5,000 records of 6 attributes
@@ -63,58 +58,33 @@ equal records without a cluster."""
 KERNELS = Kernels(
     __name__,
     *("add", "add_all", "means", "quotient"),
-    *("measure_all", "move", "farthest_from_centre", "margin", "sink", "rise"),
+    *("measure_all", "move", "farthest_from_centre", "margin"),
     *("begin", "rounds"),
     beside=("microagg.partitions.exact_means",),
-    given=kdtree.KERNELS,
+    given=kdtree_search.KERNELS,
 )
 
 
 def mdav_labels(
-    points: NDArray[np.float64],
+    points: Floats,
     k: int,
     *,
     progress: Callable[[int, int], None] | None = None,
     clock: Clock = UNLIMITED,
-) -> NDArray[np.int64]:
-    """Cluster of each record by MDAV.
+) -> Ints:
+    """Cluster of each record by MDAV, numbered as they are formed.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-        Records, already scaled.
-    k : int
-        Least size of a cluster, 1 to n.
-    progress : callable, optional
-        Called from time to time with the number of records that have a cluster, and n; the first
-        time before anything is compiled. An interrupt takes effect at the next call.
-    clock : Clock
-
-    Returns
-    -------
-    (n,) int64
-        Clusters are numbered as they are formed. All have k records but the last, which has
-        fewer than 2k.
-
-    Raises
-    ------
-    InputError
-        If k is not a whole number from 1 to n, or a coordinate is not finite or beyond 2**500.
-    OutOfTime
-        If the time runs out before every record has a cluster.
+    All have k records but the last, which has fewer than 2k. `progress` is called from time to time
+    with the number of records that have a cluster, and n; the first time before anything is
+    compiled. An interrupt takes effect at the next call. Coordinates that are not finite or beyond
+    2**500 are refused.
     """
     points = checked_points(points)
     n = len(points)
-    k = check_k(k, n)
     labels = np.full(n, -1, np.int64)
     label = 0
 
-    def report(left: int) -> None:
-        if progress is not None:
-            progress(n - left, n)
-        if left:
-            clock.check("every record had a cluster")
-
+    report = reporter(n, progress, clock)
     if n >= COMPILED_FROM:
         report(n)
         label = _by_tree(points, k, labels, report)
@@ -135,18 +105,24 @@ def mdav_labels(
     return labels
 
 
+def reporter(
+    n: int, progress: Callable[[int, int], None] | None, clock: Clock
+) -> Callable[[int], None]:
+    """Return what is called with the number of records left: it reports, and keeps the time."""
+
+    def report(left: int) -> None:
+        if progress is not None:
+            progress(n - left, n)
+        if left:
+            clock.check("every record had a cluster")
+
+    return report
+
+
 class Unassigned:
-    """Records without a cluster, in order of their rows.
+    """Records without a cluster: their rows, ascending, and their points, one a column."""
 
-    Attributes
-    ----------
-    rows : (m,) int64
-        Ascending.
-    points : (d, m) float64
-        One record per column.
-    """
-
-    def __init__(self, points: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
+    def __init__(self, points: Floats, rows: Ints) -> None:
         self.rows = rows
         self.points = np.array(points[rows].T, order="C")
         self._places = np.arange(len(rows))
@@ -158,23 +134,23 @@ class Unassigned:
         """Number of these records."""
         return len(self.rows)
 
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Floats:
         """Mean of these records, each attribute rounded once."""
         exact = zip(self._sums, self._exact, strict=True)
         return np.array([ratio(total, unit, self.n) for total, (_, unit) in exact])
 
-    def distances(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def distances(self, point: Floats) -> Floats:
         """Squared distances from a point, summed attribute by attribute."""
-        total: NDArray[np.float64] = np.square(self.points[0] - point[0])
+        total: Floats = np.square(self.points[0] - point[0])
         for column, here in zip(self.points[1:], point[1:], strict=True):
             total += np.square(column - here)
         return total
 
-    def farthest_from(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def farthest_from(self, point: Floats) -> Floats:
         """Record farthest from a point, the lowest row among equals."""
         return self.points[:, int(np.argmax(self.distances(point)))].copy()
 
-    def nearest(self, distances: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    def nearest(self, distances: Floats, k: int) -> Ints:
         """Places of the k smallest distances, the lowest rows among equals."""
         largest = np.partition(distances, k - 1)[k - 1]
         found = np.flatnonzero(distances <= largest)
@@ -183,7 +159,7 @@ class Unassigned:
             found = np.delete(found, ties[len(ties) - (len(found) - k) :])
         return found
 
-    def take(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def take(self, places: Ints) -> Ints:
         """Take records out and return their rows."""
         taken = self.rows[places]
         gone = self._places[places].tolist()
@@ -196,9 +172,7 @@ class Unassigned:
         return taken
 
 
-def _by_tree(
-    points: NDArray[np.float64], k: int, labels: NDArray[np.int64], report: Callable[[int], None]
-) -> int:
+def _by_tree(points: Floats, k: int, labels: Ints, report: Callable[[int], None]) -> int:
     """Form clusters while at least 3k records are left; return their number."""
     run = KERNELS.compiled
     sums = empty_sums(points)
@@ -220,19 +194,9 @@ def _by_tree(
     return int(state[LABEL])
 
 
-def checked_points(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Points that distances can be taken of, C-contiguous, without negative zeros.
-
-    Raises
-    ------
-    InputError
-        If there are not two axes, no records or no attributes, too many records, or a coordinate
-        is not finite or beyond 2**500.
-    """
+def checked_points(points: Floats) -> Floats:
+    """Return points that distances can be taken of, without negative zeros, or refuse them."""
     found = np.ascontiguousarray(points, dtype=np.float64)
-    if found.ndim != 2 or 0 in found.shape:
-        msg = f"points need two axes, records and attributes, at least one each; not {found.shape}"
-        raise InputError(msg)
     if len(found) > MOST_RECORDS:
         msg = f"{len(found)} records are more than the {MOST_RECORDS} that sums can hold"
         raise InputError(msg)
@@ -250,25 +214,13 @@ def checked_points(points: NDArray[np.float64]) -> NDArray[np.float64]:
 class Drift(NamedTuple):
     """Groups by a bound of their distance from a centre that moves: a heap, the largest on top.
 
-    A record cannot get farther from the centre than it was by more than the centre has moved
-    since. Every group has the key r - C: its distance r when last measured, and the length C of
-    the centre's path until then. With C as it is now, key + C bounds its distance now. Only groups
+    A record cannot get farther from the centre than it was by more than the centre has moved since.
+    Every group has the key r - C: its distance r when last measured, and the length C of the
+    centre's path until then. With C as it is now, key + C bounds its distance now. Only groups
     whose bound reaches the best distance found are measured again, from the top of the heap.
 
-    Attributes
-    ----------
-    keys : (g,) float64
-    names : (g,) int64
-        Groups.
-    size : (1,) int64
-        Entries of the heap; groups without records may be among them.
-    centre : (d,) float64
-        Where the centre is.
-    path : (1,) float64
-        How far it has moved.
-    taken : (g,) int64
-        Scratch: groups measured again, and their keys.
-    fresh : (g,) float64
+    Keys and names, (g,), are those of the `size` entries of the heap; groups without records may be
+    among them. Taken and fresh, (g,), are scratch: groups measured again, and their keys.
     """
 
     keys: Any
@@ -283,17 +235,7 @@ class Drift(NamedTuple):
 def begin(tree: Tree, drift: Drift, points: Any, members: Any, sums: Sums, count: int) -> None:
     """Fill the tree and the heap with groups; the tree's centre becomes the mean of the records.
 
-    Parameters
-    ----------
-    tree, drift
-        Empty ones of the right size.
-    points : (n, d) float64
-    members : (g,) int64
-        Groups with records that have no cluster; their order changes.
-    sums : Sums
-        Over these records.
-    count : int
-        How many records that is.
+    `sums` are over these `count` records; the order of `members`, the groups, changes.
     """
     means(sums, count, tree.centre)
     measure_all(drift, points, members, tree.centre)
@@ -306,22 +248,9 @@ def rounds(
 ) -> None:  # fmt: skip
     """Form two clusters a round while 3k records are left, for at most `most` rounds.
 
-    Parameters
-    ----------
-    tree, drift, groups, search
-        As `begin` left them; brought up to date.
-    points : (n, d) float64
-    sums : Sums
-        Over the records without a cluster.
-    k : int
-    state : (3,) int64
-        Records left, the next label, and groups left; brought up to date.
-    labels : (n,) int64
-        Filled.
-    most : int
-        Rounds.
-    half : int
-        The tree is worth building anew when no more groups are left.
+    Everything is brought up to date: tree, heap and groups, as `begin` left them, the sums over the
+    records without a cluster, the state and the labels. At `half` of the groups it ends, since then
+    the tree is worth building anew.
     """
     d = points.shape[1]
     centre, low, high = np.empty(d), np.empty(d), np.empty(d)
@@ -360,7 +289,7 @@ def measure_all(drift: Drift, points: Any, members: Any, centre: Any) -> None:
         drift.names[i] = members[i]
     drift.size[0] = count
     for i in range(count // 2 - 1, -1, -1):
-        sink(drift, i, count, drift.keys[i], drift.names[i])
+        sink(drift.keys, drift.names, i, count, drift.keys[i], drift.names[i])
 
 
 def move(drift: Drift, centre: Any) -> None:
@@ -389,7 +318,7 @@ def farthest_from_centre(drift: Drift, groups: Groups, points: Any) -> int:
             break
         size -= 1
         if size > 0:
-            sink(drift, 0, size, drift.keys[size], drift.names[size])
+            sink(drift.keys, drift.names, 0, size, drift.keys[size], drift.names[size])
         row = groups.head[group]
         if row < 0:
             continue
@@ -401,7 +330,7 @@ def farthest_from_centre(drift: Drift, groups: Groups, points: Any) -> int:
         drift.fresh[count] = np.sqrt(distance) - path
         count += 1
     for i in range(count):
-        rise(drift, size, drift.fresh[i], drift.taken[i])
+        rise(drift.keys, drift.names, size, drift.fresh[i], drift.taken[i])
         size += 1
     drift.size[0] = size
     return winner
@@ -410,31 +339,3 @@ def farthest_from_centre(drift: Drift, groups: Groups, points: Any) -> int:
 def margin(d: int) -> float:
     """Share of a number that outweighs all roundings in it."""
     return (d + 16) * 2.0**-46
-
-
-def sink(drift: Drift, at: int, size: int, key: float, group: int) -> None:
-    """Put an entry at a place or below, where its children are no larger."""
-    keys, names = drift.keys, drift.names
-    while True:
-        below = 2 * at + 1
-        if below >= size:
-            break
-        if below + 1 < size and keys[below + 1] > keys[below]:
-            below += 1
-        if keys[below] <= key:
-            break
-        keys[at], names[at] = keys[below], names[below]
-        at = below
-    keys[at], names[at] = key, group
-
-
-def rise(drift: Drift, at: int, key: float, group: int) -> None:
-    """Put an entry at a place or above, where the one over it is no smaller."""
-    keys, names = drift.keys, drift.names
-    while at > 0:
-        above = (at - 1) >> 1
-        if keys[above] >= key:
-            break
-        keys[at], names[at] = keys[above], names[above]
-        at = above
-    keys[at], names[at] = key, group

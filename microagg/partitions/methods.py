@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from csp.calls import check_choice
 from csp.clock import Clock
 from csp.errors import OutOfTime
+from microagg.partitions.mdav import mdav_labels
+from microagg.partitions.mondrian import CUTS, mondrian_labels
 from microagg.partitions.partition import Partition, Ranked
+from microagg.partitions.univariate import ranking_labels
+from microagg.partitions.vmdav import vmdav_labels
 from microagg.records import check_k, read_records
 from microagg.scaling import scaled
 
@@ -68,8 +73,6 @@ def mdav(
     >>> microagg.mdav({"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}, 3)
     Partition(6 records in 2 clusters of 3 to 3 by MDAV, information loss 0.8339 %)
     """
-    from microagg.partitions.mdav import mdav_labels
-
     clock = Clock.of(time_limit)
     records = read_records(X, attributes, decimals=decimals)
     check_k(k, records.n, 2)
@@ -112,8 +115,6 @@ def vmdav(
     OutOfTime
         If the time limit passed before there was a partition.
     """
-    from microagg.partitions.vmdav import vmdav_labels
-
     clock = Clock.of(time_limit)
     records = read_records(X, attributes, decimals=decimals)
     check_k(k, records.n, 2)
@@ -164,13 +165,12 @@ def mondrian(
     InputError
         As for `mdav`, or if the cut is unknown.
     """
-    from microagg.partitions.mondrian import mondrian_labels
-
+    check_choice("cut", cut, (*CUTS, "paper"))
     records = read_records(X, attributes, decimals=decimals)
     check_k(k, records.n, 2)
     points = scaled(records, scale, constant=constant)
-    how, width = ("relaxed", "absolute") if cut == "paper" else (cut, "relative")
-    labels = mondrian_labels(points, k, cut=how, width=width)
+    how = "relaxed" if cut == "paper" else cut
+    labels = mondrian_labels(points, k, cut=how, relative=cut != "paper")
     return Partition.of(records, labels, k, f"Mondrian({cut})")
 
 
@@ -204,8 +204,6 @@ def individual_ranking(
     InputError
         As for `mdav`, or if the method is unknown.
     """
-    from microagg.partitions.univariate import ranking_labels
-
     records = read_records(X, attributes, decimals=decimals)
     check_k(k, records.n, 2)
     parts = []

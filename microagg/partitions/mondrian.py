@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
-from csp.errors import InputError
-from microagg.records import check_k
+from microagg.records import Floats
 
 __all__ = ["CUTS", "mondrian_labels"]
 
@@ -23,12 +22,13 @@ _SMALL = 2_000
 
 
 def mondrian_labels(
-    points: NDArray[np.float64], k: int, *, cut: str = "nearest", width: str = "relative"
+    points: Floats, k: int, *, cut: str = "nearest", relative: bool = True
 ) -> NDArray[Any]:
-    """Partition points into clusters of at least k by recursive cuts across one attribute.
+    """Cluster of each point by recursive cuts across one attribute, the lower side numbered first.
 
-    A part is cut across the attribute in which it is widest (among equally wide ones, the first).
-    The cuts differ in what they do with ties:
+    A part is cut across the attribute in which it is widest, as a share of the whole file's width
+    or as it is; among equally wide ones across the first. The cuts differ in what they do with
+    ties:
 
     * ``"median"``: values up to the lower median against values above it. If one side has fewer
       than k records, the next widest attribute is tried; the part stays whole if none is left.
@@ -40,27 +40,6 @@ def mondrian_labels(
       lower one: the halves differ by at most one record, and a part of 2k records is always
       cut. Sizes are from k to 2k - 1.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-        Without NaN or infinity.
-    k : int
-        Smallest size of a cluster, from 1 to n.
-    cut : {"median", "nearest", "relaxed"}
-    width : {"relative", "absolute"}
-        Widths in proportion to that of the whole file, or as they are in `points`.
-
-    Returns
-    -------
-    labels : (n,) int64
-        Cluster of each point, numbered from 0 in the order of the parts, the lower side first.
-
-    Raises
-    ------
-    InputError
-        If k is not from 1 to n, the cut is unknown, or the points are not finite numbers in two
-        dimensions.
-
     Notes
     -----
     K. LeFevre, D. J. DeWitt, R. Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006:
@@ -68,23 +47,8 @@ def mondrian_labels(
     describe for attribute disclosure in k-anonymity are the relaxed cut, with absolute widths of
     attributes divided by their variance.
     """
-    points = np.ascontiguousarray(points, dtype=np.float64)
-    if points.ndim != 2 or not points.shape[1]:
-        msg = f"points must be an array of rows and at least one attribute, not {points.shape}"
-        raise InputError(msg)
-    if not np.isfinite(points).all():
-        row = int(np.argmin(np.isfinite(points).all(axis=1)))
-        msg = f"row {row + 1}: a value is NaN or infinite; fill it or drop the row"
-        raise InputError(msg)
-    k = check_k(k, len(points))
-    if cut not in CUTS:
-        msg = f"cut must be one of {', '.join(CUTS)}, not {cut!r}"
-        raise InputError(msg)
-    if width not in ("relative", "absolute"):
-        msg = f"width must be relative or absolute, not {width!r}"
-        raise InputError(msg)
     labels: NDArray[Any] = KERNELS.run(
-        "mondrian", points, k, CUTS.index(cut), width == "relative",
+        "mondrian", np.ascontiguousarray(points), k, CUTS.index(cut), relative,
         small=points.size <= _SMALL,
     )  # fmt: skip
     return labels

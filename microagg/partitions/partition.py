@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +11,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from microagg.records import Records, check_k, read_records
+from csp.tables.cross.html import notebook_list
+from csp.tables.frames import columns_to_frame
+from microagg.records import Floats, Frozen, Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 
-__all__ = ["Partition", "Ranked", "cluster_sums", "information_loss", "records_of"]
+__all__ = [
+    "MaskedFile",
+    "Partition",
+    "Ranked",
+    "cluster_sums",
+    "in_clusters",
+    "information_loss",
+    "records_of",
+]
+
+
+class MaskedFile(Frozen, ABC):
+    """A file whose columns can be published."""
+
+    __slots__ = ()
+
+    library: str
+
+    @abstractmethod
+    def to_columns(self) -> dict[str, Any]:
+        """Masked file as columns by name."""
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Masked file in the caller's kind of frame, missing where a cell is suppressed.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            That of the caller's data by default, or the first that is installed.
+        """
+        return columns_to_frame(self.to_columns(), self.library if library is None else library)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Partition:
+class Partition(MaskedFile):
     """Records in clusters of at least k.
 
     Attributes
@@ -74,8 +107,6 @@ class Partition:
             msg = f"cluster {small} has {int(sizes[small])} records, fewer than k = {k}"
             raise InputError(msg)
         centroids = cluster_means(records, groups, sizes)
-        for array in (groups, sizes, centroids):
-            array.flags.writeable = False
         loss = information_loss(records, groups)
         return cls(groups, k, sizes, centroids, loss, records.names, method, records.library)
 
@@ -87,8 +118,6 @@ class Partition:
         )
 
     def _repr_html_(self) -> str:
-        from csp.tables.cross.html import notebook_list
-
         sizes, counts = np.unique(self.sizes, return_counts=True)
         rows = [(f"{s:,}", f"{c:,}") for s, c in zip(sizes.tolist(), counts.tolist(), strict=True)]
         return notebook_list([repr(self)], ["records", "clusters"], rows)
@@ -103,23 +132,13 @@ class Partition:
         order = np.argsort(self.labels, kind="stable")
         return list(np.split(order, np.cumsum(self.sizes)[:-1]))
 
-    def to_frame(self, library: str | None = None) -> Any:
-        """Masked file in the caller's kind of frame.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            That of the caller's data by default, or the first that is installed.
-        """
-        from csp.tables.frames import columns_to_frame
-
-        masked = self.masked
-        columns = {name: masked[:, j] for j, name in enumerate(self.names)}
-        return columns_to_frame(columns, self.library if library is None else library)
+    def to_columns(self) -> dict[str, Any]:
+        """Masked file as columns by name."""
+        return dict(zip(self.names, self.masked.T.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Ranked:
+class Ranked(MaskedFile):
     """Individual ranking of several attributes.
 
     Attributes
@@ -155,23 +174,13 @@ class Ranked:
         """Every value replaced by the mean of its group, shape (n, d)."""
         return np.hstack([part.masked for part in self.partitions])
 
-    def to_frame(self, library: str | None = None) -> Any:
-        """Masked file in the caller's kind of frame; see `Partition.to_frame`."""
-        from csp.tables.frames import columns_to_frame
-
-        masked = self.masked
-        columns = {name: masked[:, j] for j, name in enumerate(self.names)}
-        return columns_to_frame(columns, self.library if library is None else library)
+    def to_columns(self) -> dict[str, Any]:
+        """Masked file as columns by name."""
+        return dict(zip(self.names, self.masked.T.tolist(), strict=True))
 
 
 def records_of(X: Any, partition: Partition, decimals: int | None = None) -> Records:
-    """Read the records that a partition was made of.
-
-    Raises
-    ------
-    InputError
-        If the data has another number of records, or cannot be read.
-    """
+    """Read the records that a partition was made of."""
     records = read_records(X, partition.names, decimals=decimals)
     if records.n != len(partition.labels):
         msg = (
@@ -182,29 +191,26 @@ def records_of(X: Any, partition: Partition, decimals: int | None = None) -> Rec
     return records
 
 
-def cluster_sums(units: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Exact sums of whole numbers over each cluster, shape (c, d).
+def in_clusters(labels: Ints) -> tuple[Ints, Ints]:
+    """List the records cluster by cluster, and where the clusters start among them."""
+    order = np.argsort(labels, kind="stable")
+    return order, np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
 
-    Raises
-    ------
-    InputError
-        If a sum could be beyond 2**62.
-    """
+
+def cluster_sums(units: Ints, labels: Ints) -> Ints:
+    """Exact sums of whole numbers over each cluster, shape (c, d); refused where beyond 2**62."""
     if np.abs(units.astype(np.float64)).sum(axis=0).max(initial=0.0) > 2.0**62:
         msg = (
             "the sum of an attribute is beyond 2**62 units; use fewer decimals "
             f"({argument('decimals')})"
         )
         raise InputError(msg)
-    order = np.argsort(labels, kind="stable")
-    starts = np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
-    sums: NDArray[np.int64] = np.add.reduceat(units[order], starts, axis=0)
+    order, starts = in_clusters(labels)
+    sums: Ints = np.add.reduceat(units[order], starts, axis=0)
     return sums
 
 
-def cluster_means(
-    records: Records, labels: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def cluster_means(records: Records, labels: Ints, sizes: Ints) -> Floats:
     """Means without error of summation: over whole units, or over floats summed exactly."""
     try:
         sums = cluster_sums(records.units, labels).astype(np.float64)
@@ -230,8 +236,7 @@ def information_loss(
         mean over all records whose own is hidden: that stands in for them.
     """
     points = scaled(records, "standardise", constant="keep")
-    order = np.argsort(labels, kind="stable")
-    starts = np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
+    order, starts = in_clusters(labels)
     sizes = np.diff(np.append(starts, len(labels)))
     sums = np.add.reduceat(points[order], starts, axis=0)
     means = sums / sizes[:, None]

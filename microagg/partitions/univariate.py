@@ -30,7 +30,7 @@ from csp.calls import check_choice
 from csp.compiled import Kernels
 from microagg.partitions import mdav
 from microagg.partitions.exact_means import whole
-from microagg.records import check_k
+from microagg.records import Floats, Ints
 
 __all__ = ["METHODS", "optimal_ends", "ranking_labels"]
 
@@ -49,34 +49,16 @@ TINY = 1e-290
 """More than all that is lost where squares underflow."""
 
 
-def ranking_labels(column: NDArray[Any], k: int, *, method: str) -> NDArray[np.int64]:
+def ranking_labels(column: NDArray[Any], k: int, *, method: str) -> Ints:
     """Group of each record by one attribute.
 
-    Parameters
-    ----------
-    column : (n,) float64
-    k : int
-        Least size of a group, 1 to n.
-    method : {"mdav", "optimal"}
-        "mdav" gives the labels of `microagg.partitions.mdav.mdav_labels` for this attribute
-        alone. "optimal" gives the groups of k to 2k - 1 records with the least sum of squared
-        errors (Hansen and Mukherjee 2003), numbered from the smallest values to the largest. Equal
-        values are in order of their rows. Of several optima it takes the one whose last group is
-        the smallest, then the group before it, and so on.
-
-    Returns
-    -------
-    (n,) int64
-
-    Raises
-    ------
-    InputError
-        If the method is unknown, k is not a whole number from 1 to n, or a number is not finite or
-        beyond 2**500.
+    "mdav" gives the labels of `mdav_labels` for this attribute alone. "optimal" gives the groups of
+    k to 2k - 1 records with the least sum of squared errors, numbered from the smallest values to
+    the largest, equal values in order of their rows. Of several optima it takes the one whose last
+    group is the smallest, then the group before it, and so on.
     """
     check_choice("method", method, METHODS)
     points = mdav.checked_points(np.asarray(column, np.float64)[:, None])
-    k = check_k(k, len(points))
     if method == "mdav":
         return mdav.mdav_labels(points, k)
     order = np.argsort(points[:, 0], kind="stable")
@@ -87,16 +69,8 @@ def ranking_labels(column: NDArray[Any], k: int, *, method: str) -> NDArray[np.i
     return labels
 
 
-def optimal_ends(values: NDArray[np.float64], k: int) -> list[int]:
-    """Where the optimal groups of ascending values end; of several optima, the last is smallest.
-
-    Parameters
-    ----------
-    values : (n,) float64
-        Ascending.
-    k : int
-        Least size of a group, 1 to n.
-    """
+def optimal_ends(values: Floats, k: int) -> list[int]:
+    """Where the optimal groups of ascending values end; of several optima, the last is smallest."""
     n = len(values)
     if n < 2 * k:
         return [n]
@@ -123,23 +97,16 @@ def _all_sizes(n: int, k: int) -> list[range]:
 
 
 def _decide_compiled(
-    values: NDArray[np.float64], k: int, numbers: list[int], unit: int, common: int,
-    last: NDArray[np.int64],
+    values: Floats, k: int, numbers: list[int], unit: int, common: int,
+    last: Ints,
 ) -> None:  # fmt: skip
     """Drop sizes by bounds, then compare the others as integers of 64 bits where they fit."""
-    n = len(values)
     run = KERNELS.compiled
-    least, most = np.empty(n + 1), np.empty(n + 1)
-    run["bound"](values, k, least, most)
-    begin = np.zeros(n + 2, np.int64)
-    sizes = np.empty(0, np.int64)
-    run["candidates"](values, k, least, most, begin, sizes)
-    sizes = np.empty(begin[-1], np.int64)
-    run["candidates"](values, k, least, most, begin, sizes)
+    begin, sizes, highest = run["candidates"](values, k)
     # A sum of squared errors is at least half the squared range of its values, so products in
     # `decide` are below 8 k**2 times the cost.
-    highest = Fraction(float(most[np.isfinite(most)].max())) / Fraction(4) ** unit
-    if numbers[-1] < FITS and highest * max(common, 8 * k * k) < FITS:
+    cost = Fraction(float(highest)) / Fraction(4) ** unit
+    if numbers[-1] < FITS and cost * max(common, 8 * k * k) < FITS:
         run["decide"](np.array(numbers), common, begin, sizes, last)
     else:
         listed, starts = sizes.tolist(), begin.tolist()
@@ -147,7 +114,7 @@ def _decide_compiled(
 
 
 def _decide_exactly(
-    numbers: list[int], common: int, sizes: Sequence[Sequence[int]], last: NDArray[np.int64]
+    numbers: list[int], common: int, sizes: Sequence[Sequence[int]], last: Ints
 ) -> None:
     """Size of the last group of the first i values, by integers of any length; as `decide`."""
     first = list(accumulate(numbers, initial=0))
@@ -163,31 +130,6 @@ def _decide_exactly(
         last[i] = best
 
 
-def bound(values: Any, k: int, least: Any, most: Any) -> None:
-    """Bounds of the cost of the first i values, infinite where no groups make them up.
-
-    Parameters
-    ----------
-    values : (n,) float64
-    k : int
-    least, most : (n + 1,) float64
-        Filled.
-    """
-    least[:] = np.inf
-    most[:] = np.inf
-    least[0] = most[0] = 0.0
-    for i in range(k, len(values) + 1):
-        first = total = 0.0
-        for g in range(1, min(2 * k - 1, i) + 1):
-            t = values[i - 1] - values[i - g]
-            first += t
-            total += t * t
-            if g >= k and most[i - g] < np.inf:
-                low, high = errors(first, total, g)
-                least[i] = min(least[i], (least[i - g] + low) * DOWN)
-                most[i] = min(most[i], (most[i - g] + high) * UP)
-
-
 def errors(first: float, total: float, g: int) -> tuple[float, float]:
     """Bounds of a sum of squared errors.
 
@@ -201,48 +143,41 @@ def errors(first: float, total: float, g: int) -> tuple[float, float]:
     return max(middle - slack, 0.0), middle + slack
 
 
-def candidates(values: Any, k: int, least: Any, most: Any, begin: Any, sizes: Any) -> None:
-    """Sizes of the last group of the first i values that may be optimal.
+def candidates(values: Any, k: int) -> tuple[Any, Any, float]:
+    """Sizes of the last group of the first i values that may be optimal, by bounds of all costs.
 
-    Parameters
-    ----------
-    values, k, least, most
-        As in `bound`.
-    begin : (n + 2,) int64
-        Where the sizes for i begin in ``sizes``; filled.
-    sizes : (s,) int64
-        Filled, unless it is empty.
+    They stand one after another, those for i from its place in the first of the arrays, (n + 2,).
+    Last comes the largest bound of a cost.
     """
-    count = 0
-    for i in range(len(values) + 1):
-        begin[i] = count
+    n = len(values)
+    least, most = np.full(n + 1, np.inf), np.full(n + 1, np.inf)  # infinite without such groups
+    least[0] = most[0] = highest = 0.0
+    begin, sizes = np.zeros(n + 2, np.int64), [0 for _ in range(0)]
+    lows = np.empty(2 * k)
+    for i in range(n + 1):
         first = total = 0.0
         for g in range(1, min(2 * k - 1, i) + 1):
             t = values[i - 1] - values[i - g]
             first += t
             total += t * t
             if g >= k and most[i - g] < np.inf:
-                low = errors(first, total, g)[0]
-                if (least[i - g] + low) * DOWN <= most[i]:
-                    if len(sizes) > 0:
-                        sizes[count] = g
-                    count += 1
-    begin[len(values) + 1] = count
+                low, high = errors(first, total, g)
+                lows[g] = (least[i - g] + low) * DOWN
+                least[i] = min(least[i], lows[g])
+                most[i] = min(most[i], (most[i - g] + high) * UP)
+        last = range(k, min(2 * k - 1, i) + 1)
+        sizes += [g for g in last if most[i - g] < np.inf and lows[g] <= most[i]]
+        if most[i] < np.inf:
+            highest = max(highest, most[i])
+        begin[i + 1] = len(sizes)
+    return begin, np.array(sizes), highest
 
 
 def decide(whole: Any, common: int, begin: Any, sizes: Any, last: Any) -> None:
     """Size of the last group of the first i values, by 64-bit integers.
 
-    Parameters
-    ----------
-    whole : (n,) int64
-        Values as multiples of a common unit.
-    common : int
-        Common multiple of all sizes.
-    begin, sizes
-        As `candidates` made them.
-    last : (n + 1,) int64
-        Filled; 0 where no groups make up the first i values.
+    The values, (n,) int64, are multiples of one unit, and `common` is a common multiple of all
+    sizes. Fills `last`, (n + 1,) int64; 0 where no groups make up the first i values.
     """
     cost = np.zeros(len(last), np.int64)
     for i in range(1, len(last)):
@@ -260,4 +195,4 @@ def decide(whole: Any, common: int, begin: Any, sizes: Any, last: Any) -> None:
                 cost[i] = value
 
 
-KERNELS = Kernels(__name__, "errors", "bound", "candidates", "decide")
+KERNELS = Kernels(__name__, "errors", "candidates", "decide")

@@ -16,25 +16,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.errors import InputError
-from microagg.partitions import kdtree, mdav
+from microagg.partitions import kdtree_search, mdav
 from microagg.partitions.exact_means import exact_mean
-from microagg.partitions.kdtree import (
-    Groups,
-    Search,
-    Tree,
-    empty_search,
-    empty_tree,
-    groups_of,
-    k_nearest,
-    leave,
-)
+from microagg.partitions.kdtree import Groups, Tree, empty_tree, groups_of, leave, squared
+from microagg.partitions.kdtree_search import Search, empty_search, k_nearest
 from microagg.partitions.mdav import LABEL, LEFT, Unassigned
-from microagg.records import check_k
+from microagg.records import Floats, Ints
 
 __all__ = ["COMPILED_FROM", "vmdav_labels"]
 
@@ -49,44 +40,21 @@ SEED = 2
 
 
 def vmdav_labels(
-    points: NDArray[np.float64],
+    points: Floats,
     k: int,
     gamma: float,
     *,
     progress: Callable[[int, int], None] | None = None,
     clock: Clock = UNLIMITED,
-) -> NDArray[np.int64]:
-    """Cluster of each record by V-MDAV.
+) -> Ints:
+    """Cluster of each record by V-MDAV, numbered as they are formed.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-        Records, already scaled.
-    k : int
-        Least size of a cluster, 1 to n.
-    gamma : float
-        0 lets no cluster grow; the larger, the more do. The authors suggest 0.2 for scattered
-        data and 1.1 for clustered data.
-    progress : callable, optional
-        Called from time to time with the number of records that have a cluster, and n.
-    clock : Clock
-
-    Returns
-    -------
-    (n,) int64
-        Clusters are numbered as they are formed.
-
-    Raises
-    ------
-    InputError
-        If k is not a whole number from 1 to n, gamma is negative or not finite, or a coordinate is
-        not finite or beyond 2**500.
-    OutOfTime
-        If the time runs out before every record has a cluster.
+    Gamma 0 lets no cluster grow; the larger, the more do. The authors suggest 0.2 for scattered
+    data and 1.1 for clustered data. `progress` is as for MDAV. It refuses what MDAV refuses, and a
+    gamma that is negative or not finite.
     """
     points = mdav.checked_points(points)
     n, d = points.shape
-    k = check_k(k, n)
     if not (math.isfinite(gamma) and gamma >= 0):
         msg = f"gamma must be finite and at least 0, got {gamma}"
         raise InputError(msg)
@@ -96,13 +64,7 @@ def vmdav_labels(
         away += (points[:, j] - centre[j]) ** 2
     order = np.argsort(-away, kind="stable")
     labels = np.full(n, -1, np.int64)
-
-    def report(left: int) -> None:
-        if left:
-            clock.check("every record had a cluster")
-        if progress is not None:
-            progress(n - left, n)
-
+    report = mdav.reporter(n, progress, clock)
     report(n)
     if n >= COMPILED_FROM:
         _by_tree(points, k, gamma, centre, order, labels, report)
@@ -123,8 +85,8 @@ def vmdav_labels(
 
 
 def _grow_one(
-    left: Unassigned, points: NDArray[np.float64], k: int, gamma: float, seed: int,
-    labels: NDArray[np.int64], label: int,
+    left: Unassigned, points: Floats, k: int, gamma: float, seed: int,
+    labels: Ints, label: int,
 ) -> None:  # fmt: skip
     """Form the cluster of a seed and take its records out."""
     members = left.take(left.nearest(left.distances(points[seed]), k)).tolist()
@@ -149,8 +111,8 @@ def _grow_one(
 
 
 def _by_tree(
-    points: NDArray[np.float64], k: int, gamma: float, centre: NDArray[np.float64],
-    order: NDArray[np.int64], labels: NDArray[np.int64], report: Callable[[int], None],
+    points: Floats, k: int, gamma: float, centre: Floats,
+    order: Ints, labels: Ints, report: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Form clusters while k records are left."""
     run = KERNELS.compiled
@@ -172,21 +134,9 @@ def grow(
 ) -> None:  # fmt: skip
     """Form clusters while k records are left, at most a number of them; as `_grow_one`.
 
-    Parameters
-    ----------
-    tree, groups, scratch
-        Tree of the records without a cluster; brought up to date.
-    points : (n, d) float64
-    k : int
-    gamma : float
-    order : (n,) int64
-        Rows from the farthest from the mean of the file to the nearest.
-    state : (3,) int64
-        Records left, the next label, and the next place in the order; brought up to date.
-    labels : (n,) int64
-        Filled.
-    most : int
-        Most clusters.
+    Tree and groups, of the records without a cluster, state and labels are brought up to date. The
+    state holds the records left, the next label, and the next place in the order, (n,) int64: rows
+    from the farthest from the mean of the file to the nearest.
     """
     low, high = np.empty(points.shape[1]), np.empty(points.shape[1])
     rows = np.empty(2 * k, np.int64)
@@ -231,7 +181,7 @@ def grow(
         state[LABEL] += 1
 
 
-def _join_rest(points: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+def _join_rest(points: Floats, labels: Ints) -> None:
     """Put each record without a cluster into the one with the nearest mean, the first of equals.
 
     Means are those of the clusters without these records. Floating-point means tell which clusters
@@ -247,7 +197,7 @@ def _join_rest(points: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
     d = points.shape[1]
     # More than both distances can be off by rounding, with what is lost where squares underflow.
     slack = float(np.abs(points).max()) * (int(sizes.max()) + d + 16) * d * 2.0**-48 + 1e-145
-    exact: dict[int, NDArray[np.float64]] = {}
+    exact: dict[int, Floats] = {}
     for row in rest:
         apart = np.sqrt(np.square(rough - points[row]).sum(axis=1))
         best = np.inf
@@ -255,9 +205,9 @@ def _join_rest(points: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
             if label not in exact:
                 begin = starts[label]
                 exact[label] = exact_mean(points[order[begin : begin + sizes[label]]])
-            distance = kdtree.squared(points[row], exact[label])
+            distance = squared(points[row], exact[label])
             if distance < best:
                 best, labels[row] = distance, label
 
 
-KERNELS = Kernels(__name__, "grow", given=kdtree.KERNELS)
+KERNELS = Kernels(__name__, "grow", given=kdtree_search.KERNELS)

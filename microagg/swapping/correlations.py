@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from microagg.records import read_records
+from microagg.records import Bools, Floats, read_records
 from microagg.swapping.swapped import Swapped
 
 __all__ = ["CorrelationLoss", "correlation_loss", "correlations", "pairs", "standard_rows"]
@@ -109,29 +109,14 @@ def correlation_loss(
     return CorrelationLoss(names, chosen, one, two, float(change.mean()), float(change.std()))
 
 
-def pairs(d: int, c: int) -> NDArray[np.bool_]:
+def pairs(d: int, c: int) -> Bools:
     """Which entries of a (d, c) table of correlations are averaged, confidential ones last."""
     rows, columns = np.arange(d)[:, None], np.arange(d - c, d)
     return rows <= columns
 
 
-def standard_rows(
-    values: NDArray[np.float64], names: Sequence[str], which: str
-) -> NDArray[np.float64]:
-    """Attributes with mean 0 and length 1, one a row, shape (d, n).
-
-    Parameters
-    ----------
-    values : (n, d) float64
-    names : sequence of str
-    which : str
-        Which file they are of, for the message.
-
-    Raises
-    ------
-    InputError
-        If an attribute is constant (named).
-    """
+def standard_rows(values: Floats, names: Sequence[str], which: str) -> Floats:
+    """Attributes with mean 0 and length 1, one a row, shape (d, n); constant ones are refused."""
     flat = values.min(axis=0) == values.max(axis=0)
     if flat.any():
         name = names[int(np.argmax(flat))]
@@ -144,11 +129,11 @@ def standard_rows(
     return rows
 
 
-def correlations(rows: NDArray[np.float64], c: int) -> NDArray[np.float64]:
+def correlations(rows: Floats, c: int) -> Floats:
     """Correlations of d standard rows with the last c of them, shape (d, c).
 
     Sums are taken in one order whatever the number of threads, which a matrix product of a
     library of linear algebra does not promise.
     """
-    found: NDArray[np.float64] = np.einsum("in,jn->ij", rows, rows[len(rows) - c :], optimize=False)
+    found: Floats = np.einsum("in,jn->ij", rows, rows[len(rows) - c :], optimize=False)
     return found

@@ -11,19 +11,19 @@ were joined, nothing is betrayed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from csp.calls import check_choice
+from csp.calls import check_choice, whole_number
 from csp.errors import InputError
 from csp.exact import exact
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.vmdav import vmdav_labels
+from microagg.records import Bools, Floats, Ints
 
 __all__ = ["GROUPS", "Grouping"]
 
@@ -35,18 +35,8 @@ GROUPS = {"mdav": "MDAV", "vmdav": "V-MDAV", "random": "random groups"}
 class Grouping:
     """How groups are made.
 
-    Attributes
-    ----------
-    k : int
-        Least size.
-    groups : str
-        One of `GROUPS`.
-    gamma : float
-        Of V-MDAV.
-    l : int, optional
-        Least number of values of each confidential attribute in its groups.
-    t : Fraction, optional
-        Largest distance of a group's values from those of the file.
+    They have at least k records, gamma is that of V-MDAV, and in the end they have at least l
+    values of each confidential attribute, at most t away from those of the file.
     """
 
     k: int
@@ -57,22 +47,13 @@ class Grouping:
 
     @classmethod
     def of(cls, k: int, groups: str, gamma: float, l: Any, t: Any) -> Grouping:  # noqa: E741
-        """Check what a caller asks for.
-
-        Raises
-        ------
-        InputError
-            If a word is unknown, l is not a whole number from 1 on, or t is not from 0 to 1.
-        """
+        """Check what a caller asks for: words, l from 1 on, t from 0 to 1."""
         check_choice("groups", groups, GROUPS)
-        if l is not None and (isinstance(l, bool) or not isinstance(l, (int, np.integer)) or l < 1):
-            msg = f"l must be a whole number of at least 1, not {l!r}"
-            raise InputError(msg)
         most = None if t is None else exact(t)
         if most is not None and not 0 <= most <= 1:
             msg = f"t must be from 0 to 1, not {t!r}"
             raise InputError(msg)
-        return cls(k, groups, gamma, None if l is None else int(l), most)
+        return cls(k, groups, gamma, None if l is None else whole_number("l", l), most)
 
     @property
     def name(self) -> str:
@@ -89,7 +70,7 @@ class Grouping:
         """Whether confidential values decide about groups."""
         return self.l is not None or self.t is not None
 
-    def labels(self, points: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.int64]:
+    def labels(self, points: Floats, random: np.random.Generator) -> Ints:
         """Group of each record, from scaled points or by chance; values are not looked at."""
         if self.groups == "vmdav":
             return vmdav_labels(points, self.k, self.gamma)
@@ -100,41 +81,19 @@ class Grouping:
         labels[random.permutation(n)] = np.minimum(np.arange(n) // self.k, n // self.k - 1)
         return labels
 
-    def widened(
-        self,
-        labels: NDArray[np.int64],
-        points: NDArray[np.float64],
-        values: Sequence[NDArray[np.float64]],
-        names: Sequence[str],
-    ) -> NDArray[np.int64]:
+    def widened(self, labels: Ints, points: Floats, values: Mapping[str, Floats]) -> Ints:
         """Join each group that is not diverse or close to the nearest, until all are.
 
-        Parameters
-        ----------
-        labels : (n,) int64
-            Groups so far, numbered 0, 1, ... without gaps.
-        points : (n, d) float64
-            What distances are taken of: from mean to mean, the lowest number first among equals.
-        values : sequence of (n,) float64
-            The confidential attributes that are permuted within these groups.
-        names : sequence of str
-            Their names.
-
-        Returns
-        -------
-        (n,) int64
-            The same array if nothing had to be joined.
-
-        Raises
-        ------
-        InputError
-            If not even the whole file is diverse.
+        Distances are taken of the points, from mean to mean, the lowest number first among equals;
+        `values` are the attributes that are permuted within the groups. The same labels are
+        returned if nothing had to be joined. If not even the whole file is diverse, that is an
+        error.
         """
         if not self.looks_at_values:
             return labels
-        codes = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in values]
+        codes = [np.unique(column, return_inverse=True)[1].ravel() for column in values.values()]
         everyone = np.zeros(len(labels), np.int64)
-        for code, name in zip(codes, names, strict=True):
+        for code, name in zip(codes, values, strict=True):
             if self._fails(everyone, [code]).any():
                 found = int(code.max()) + 1
                 msg = (
@@ -146,9 +105,7 @@ class Grouping:
             labels = _joined(labels, points, bad)
         return labels
 
-    def _fails(
-        self, labels: NDArray[np.int64], codes: Sequence[NDArray[np.int64]]
-    ) -> NDArray[np.bool_]:
+    def _fails(self, labels: Ints, codes: Sequence[Ints]) -> Bools:
         """Say in which groups some attribute is not diverse, or not close, enough."""
         n, sizes = len(labels), np.bincount(labels)
         bad = np.zeros(len(sizes), bool)
@@ -169,9 +126,7 @@ class Grouping:
         return bad
 
 
-def _joined(
-    labels: NDArray[np.int64], points: NDArray[np.float64], bad: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _joined(labels: Ints, points: Floats, bad: Ints) -> Ints:
     """Join each of some groups to the one with the nearest mean."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

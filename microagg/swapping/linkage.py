@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
 from csp.tables.columns import text_codes
+from microagg.records import Ints
 
 __all__ = ["Linkage", "Linkages", "group_linkage", "value_codes"]
 
@@ -132,26 +132,7 @@ class Linkages:
 def group_linkage(
     labels: NDArray[Any], values: NDArray[Any], name: str = "", *, proved: bool = True
 ) -> Linkage:
-    """Linkage of one attribute that is permuted uniformly within groups.
-
-    Parameters
-    ----------
-    labels : (n,) int
-        Group of each record.
-    values : (n,) array
-        The attribute, in the original file or in the masked one: groups have the same values.
-    name : str
-    proved : bool
-
-    Raises
-    ------
-    InputError
-        If there are no records, or not one value for each.
-    """
-    labels, values = np.asarray(labels), np.asarray(values)
-    if labels.ndim != 1 or labels.shape != values.shape or not len(labels):
-        msg = f"one value for each record is needed; got {values.shape} for {labels.shape}"
-        raise InputError(msg)
+    """Linkage of one attribute, original or masked, that is permuted uniformly within groups."""
     group = np.unique(labels, return_inverse=True)[1]
     sizes = np.bincount(group)
     codes = value_codes(values)
@@ -161,7 +142,7 @@ def group_linkage(
     return Linkage(name, sizes[group].astype(np.int64), most[group], proved)
 
 
-def _mean(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Fraction:
+def _mean(counts: Ints, sizes: Ints) -> Fraction:
     """Exact mean of ratios."""
     total = Fraction(0)
     for size in np.unique(sizes):
@@ -169,7 +150,7 @@ def _mean(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Fraction:
     return total / len(sizes)
 
 
-def value_codes(column: NDArray[Any]) -> NDArray[np.int64]:
+def value_codes(column: NDArray[Any]) -> Ints:
     """Whole numbers from 0 that are equal where entries are: as numbers, or else as text."""
     if column.dtype.kind in "iuf":
         return np.unique(column, return_inverse=True)[1].astype(np.int64)

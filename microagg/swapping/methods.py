@@ -13,8 +13,8 @@ from csp.errors import InputError
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
 from microagg.partitions.univariate import METHODS as RANKINGS
-from microagg.records import Records, check_k
-from microagg.scaling import scaled
+from microagg.records import Ints, Records, check_k
+from microagg.scaling import OR_KEEP, refuse_constant, scaled
 from microagg.swapping.grouping import GROUPS, Grouping
 from microagg.swapping.linkage import value_codes
 from microagg.swapping.moves import (
@@ -25,7 +25,7 @@ from microagg.swapping.moves import (
     joint_move,
     ranking_moves,
 )
-from microagg.swapping.roles import Roles, refuse_constant
+from microagg.swapping.roles import Roles
 from microagg.swapping.swapped import Swapped
 
 __all__ = ["INTRUDERS", "ir_swap", "mdav_id", "mdav_swap"]
@@ -90,7 +90,18 @@ def mdav_id(
     new: dict[str, NDArray[Any]] = {name: means[:, j] for j, name in enumerate(roles.quasi)}
     partitions = dict.fromkeys(roles.quasi, partition)
     proved = dict.fromkeys(roles.quasi, True)
-    return _result(roles, new, partitions, {}, k, ("MDAV-ID", "", scale, None), proved)
+    return _result(
+        roles,
+        new,
+        partitions,
+        {},
+        proved,
+        k=k,
+        method="MDAV-ID",
+        variant="",
+        scale=scale,
+        seed=None,
+    )
 
 
 def mdav_swap(
@@ -187,16 +198,26 @@ def mdav_swap(
         raise InputError(msg)
     seed = checked_seed(seed)
     grouping = Grouping.of(k, groups, gamma, l, t)
-    original = Original(scaled(roles.records, scale, constant=constant), grouping, {})
+    points, names = scaled(roles.records, scale, constant=constant), roles.records.names
     quasi, chosen = roles.places(roles.quasi), roles.places(roles.confidential)
+    original = Original(points, names, quasi, chosen, grouping)
     if intruders == "uninformed":
-        moves = [joint_move(original, quasi, chosen, seed, roles.records.names)] * len(chosen)
+        moves = [joint_move(original, seed)] * len(chosen)
         variant = intruders
     else:
-        moves = informed_moves(original, quasi, chosen, order, seed, roles.records.names)
+        moves = informed_moves(original, order, seed)
         variant = f"{intruders}, {order}"
     variant += f", {grouping.name}" if grouping.name else ""
-    return _swapped(roles, moves, k, ("MDAV-SWAP", variant, scale, seed), GROUPS[groups])
+    return _swapped(
+        roles,
+        moves,
+        GROUPS[groups],
+        k=k,
+        method="MDAV-SWAP",
+        variant=variant,
+        scale=scale,
+        seed=seed,
+    )
 
 
 def ir_swap(
@@ -242,14 +263,14 @@ def ir_swap(
     _need_confidential(roles)
     check_k(k, roles.n, 2)
     check_choice("constant", constant, ("error", "keep"))
-    chosen = roles.records.only(roles.confidential)
     if constant == "error":
-        refuse_constant(chosen)
+        chosen = roles.records.only(roles.confidential)
+        refuse_constant(chosen, "so swapping hides nothing", OR_KEEP)
     seed = checked_seed(seed)
-    moves = ranking_moves(chosen.values, k, groups, seed)
-    places = roles.places(roles.confidential)
-    moves = [Move(m.labels, m.source, (j,)) for m, j in zip(moves, places, strict=True)]
-    return _swapped(roles, moves, k, ("IR-SWAP", groups, "none", seed))
+    moves = ranking_moves(roles.records.values, roles.places(roles.confidential), k, groups, seed)
+    return _swapped(
+        roles, moves, "", k=k, method="IR-SWAP", variant=groups, scale="none", seed=seed
+    )
 
 
 def _need_confidential(roles: Roles) -> None:
@@ -258,10 +279,7 @@ def _need_confidential(roles: Roles) -> None:
         raise InputError(msg)
 
 
-def _swapped(
-    roles: Roles, moves: Sequence[Move], k: int, how: tuple[str, str, str, int | None],
-    way: str = "",
-) -> Swapped:  # fmt: skip
+def _swapped(roles: Roles, moves: Sequence[Move], way: str, *, k: int, **how: Any) -> Swapped:
     """Carry out the permutations of the confidential attributes, in their order."""
     now = dict(zip(roles.names, roles.columns, strict=True))
     original = dict(now)
@@ -283,38 +301,33 @@ def _swapped(
         name: name not in exposed and not move.joined
         for name, move in zip(roles.confidential, moves, strict=True)
     }
-    return _result(roles, new, partitions, sources, k, how, proved)
+    return _result(roles, new, partitions, sources, proved, k=k, **how)
 
 
 def _result(
     roles: Roles,
     new: dict[str, NDArray[Any]],
     partitions: dict[str, Partition],
-    sources: dict[str, NDArray[np.int64]],
-    k: int,
-    how: tuple[str, str, str, int | None],
+    sources: dict[str, Ints],
     proved: dict[str, bool],
+    **how: Any,
 ) -> Swapped:
-    method, variant, scale, seed = how
+    """Put the new columns in their places, and measure what they leave as it was."""
+    now = dict(zip(roles.names, roles.columns, strict=True))
     unchanged, homogeneous = {}, {}
-    columns = []
-    for name, column in zip(roles.names, roles.columns, strict=True):
-        columns.append(new.get(name, column))
-        if name not in new:
-            continue
-        labels = partitions[name].labels
-        codes = value_codes(column)
+    for name in (name for name in roles.names if name in new):
+        codes = value_codes(now[name])
         if name in sources:
             same = codes[sources[name]] == codes
         else:
             same = new[name] == roles.records.only([name]).values[:, 0]
         unchanged[name] = float(same.mean())
-        pairs = np.unique(np.column_stack([labels, codes]), axis=0)
+        pairs = np.unique(np.column_stack([partitions[name].labels, codes]), axis=0)
         homogeneous[name] = int((np.bincount(pairs[:, 0]) == 1).sum())
-    for column in new.values():
-        column.flags.writeable = False
+        new[name].flags.writeable = False
     return Swapped(
-        roles.names, tuple(columns), roles.quasi, roles.confidential, tuple(unchanged),
-        k, method, variant, scale, seed, partitions, sources, proved, unchanged, homogeneous,
-        roles.library,
+        names=roles.names, columns=tuple((now | new).values()), quasi_identifiers=roles.quasi,
+        confidential=roles.confidential, masked=tuple(unchanged), partitions=partitions,
+        sources=sources, proved=proved, unchanged=unchanged, homogeneous=homogeneous,
+        library=roles.library, **how,
     )  # fmt: skip

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.calls import check_choice
 from csp.errors import InputError
 from microagg.partitions.univariate import ranking_labels
+from microagg.records import Floats, Ints
 from microagg.swapping.grouping import Grouping
 
 __all__ = [
@@ -42,24 +42,15 @@ ORDERS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Move:
-    """One permutation.
+    """One permutation: `source` is the record whose value each record is given, of its own group.
 
-    Attributes
-    ----------
-    labels : (n,) int64
-        Group of each record.
-    source : (n,) int64
-        Record whose value each record is given; always one of its own group.
-    by : tuple of int
-        Attributes that the groups were made of, as columns of the points.
-    unswapped : tuple of int
-        Other attributes among them whose values in the original file were used.
-    joined : bool
-        Whether groups were joined because of the values that are permuted within them.
+    `by` are the attributes, columns of the points, that the groups were made of, and `unswapped`
+    those of them, besides, whose values in the original file were used. Groups may have been joined
+    because of the values that are permuted within them.
     """
 
-    labels: NDArray[np.int64]
-    source: NDArray[np.int64]
+    labels: Ints
+    source: Ints
     by: tuple[int, ...]
     unswapped: tuple[int, ...] = ()
     joined: bool = False
@@ -67,21 +58,21 @@ class Move:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Original:
-    """Scaled points of the original file, and the groups made of them, kept for further runs.
+    """The original file, and the groups made of it, kept for further runs.
 
-    Attributes
-    ----------
-    points : (n, d) float64
-    grouping : Grouping
-    known : dict
-        Labels by the attributes that they were made of.
+    Points are all attributes, scaled: scaling and swapping commute, as neither means nor spreads
+    move. `quasi` and `confidential` are columns of them; confidential attributes are swapped in the
+    order given. `known` holds labels by the attributes that they were made of.
     """
 
-    points: NDArray[np.float64]
+    points: Floats
+    names: tuple[str, ...]
+    quasi: Sequence[int]
+    confidential: Sequence[int]
     grouping: Grouping
-    known: dict[tuple[int, ...], NDArray[np.int64]]
+    known: dict[tuple[int, ...], Ints] = field(default_factory=dict)
 
-    def labels(self, by: tuple[int, ...], random: np.random.Generator) -> NDArray[np.int64]:
+    def labels(self, by: tuple[int, ...], random: np.random.Generator) -> Ints:
         """Return the groups that are made of some attributes, or by chance."""
         if self.grouping.groups == "random":
             return self.grouping.labels(self.points, random)
@@ -89,15 +80,14 @@ class Original:
             self.known[by] = self.grouping.labels(self.points[:, list(by)], random)
         return self.known[by]
 
+    def widened(self, points: Floats, labels: Ints, by: Sequence[int], swap: Sequence[int]) -> Ints:
+        """Join groups until what is swapped in them is as diverse as was asked for."""
+        values = {self.names[j]: points[:, j] for j in swap}
+        return self.grouping.widened(labels, points[:, list(by)], values)
+
 
 def checked_seed(seed: int | None) -> int:
-    """Return the seed; without one, 128 bits from the operating system.
-
-    Raises
-    ------
-    InputError
-        If it is not a whole number from 0 on.
-    """
+    """Check a seed, a whole number from 0 on; without one, take 128 bits of the system."""
     if seed is None:
         return secrets.randbits(128)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
@@ -107,36 +97,17 @@ def checked_seed(seed: int | None) -> int:
 
 
 def stream(seed: int, place: int) -> np.random.Generator:
-    """Return the generator of one permutation of a run.
-
-    Parameters
-    ----------
-    seed : int
-        Of the run.
-    place : int
-        Of the attribute among the confidential ones, from 0.
-    """
+    """Return the generator of the permutation of one place among the confidential attributes."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(place,))))
 
 
-def permuted(labels: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+def permuted(labels: Ints, generator: np.random.Generator) -> Ints:
     """Draw a permutation of each group, uniform over all of them and independent of the others.
 
-    Parameters
-    ----------
-    labels : (n,) int64
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    (n,) int64
-        Record whose value each record is given.
-
-    Notes
-    -----
-    The members of a group come in a uniform order in a uniform order of all records, whatever the
-    order of the others. Fixed points are left in: without them the value that a record shows
-    would be known not to be its own, and the others would be likelier than 1 in k.
+    Each record is given the value of the record that is named in its place. The members of a group
+    come in a uniform order in a uniform order of all records, whatever the order of the others.
+    Fixed points are left in: without them the value that a record shows would be known not to be
+    its own, and the others would be likelier than 1 in k.
     """
     drawn = generator.permutation(len(labels))
     source = np.empty(len(labels), np.int64)
@@ -144,57 +115,24 @@ def permuted(labels: NDArray[np.int64], generator: np.random.Generator) -> NDArr
     return source
 
 
-def joint_move(
-    original: Original, quasi: Sequence[int], confidential: Sequence[int], seed: int,
-    names: Sequence[str] = (),
-) -> Move:  # fmt: skip
+def joint_move(original: Original, seed: int) -> Move:
     """One permutation for all confidential attributes, within groups of the quasi-identifiers."""
     random = stream(seed, 0)
-    by = tuple(quasi)
+    by = tuple(original.quasi)
     found = original.labels(by, random)
-    labels = _widened(original, original.points, found, by, confidential, names)
+    labels = original.widened(original.points, found, by, original.confidential)
     unswapped = () if original.grouping.groups == "random" else by
     return Move(labels, permuted(labels, random), by, unswapped, labels is not found)
 
 
-def _widened(
-    original: Original, points: NDArray[np.float64], labels: NDArray[np.int64],
-    by: Sequence[int], swapped: Sequence[int], names: Sequence[str],
-) -> NDArray[np.int64]:  # fmt: skip
-    """Join groups until what is swapped in them is as diverse as was asked for."""
-    if not original.grouping.looks_at_values:
-        return labels
-    said = [names[j] if names else str(j) for j in swapped]
-    values = [points[:, j] for j in swapped]
-    return original.grouping.widened(labels, points[:, list(by)], values, said)
-
-
-def informed_moves(
-    original: Original, quasi: Sequence[int], confidential: Sequence[int], order: str, seed: int,
-    names: Sequence[str] = (),
-) -> list[Move]:  # fmt: skip
+def informed_moves(original: Original, order: str, seed: int) -> list[Move]:
     """One permutation for each confidential attribute, against those who know all the others.
 
-    Parameters
-    ----------
-    original : Original
-        Points of all attributes. Scaling and swapping commute: neither means nor spreads move.
-    quasi, confidential : sequence of int
-        Columns of the points; confidential attributes are swapped in the order given.
-    order : str
-        One of `ORDERS`. A first attribute that has nothing to be grouped by has the groups of
-        its individual ranking.
-    seed : int
-    names : sequence of str
-        Of all columns of the points, for errors.
-
-    Raises
-    ------
-    InputError
-        If the order is unknown, there is one attribute only, or an attribute is not as diverse as
-        was asked for in the whole file.
+    The order is one of `ORDERS`. A first attribute that has nothing to be grouped by has the groups
+    of its individual ranking.
     """
     check_choice("order", order, ORDERS)
+    quasi, confidential = original.quasi, original.confidential
     if len(quasi) + len(confidential) < 2:
         msg = "groups are made of the other attributes, and there are none; give one, or ir_swap"
         raise InputError(msg)
@@ -204,50 +142,36 @@ def informed_moves(
     for place, j in enumerate(confidential):
         random = stream(seed, place)
         before = confidential[:place] if order == "forward" else confidential
-        by = tuple(sorted({*quasi, *before} - {j}))
-        by_itself = not by
-        by = by or (j,)
-        if by_chance:
-            found = original.labels(by, random)
-        elif by_itself:
+        others = tuple(sorted({*quasi, *before} - {j}))
+        by = others or (j,)
+        if not (others or by_chance):
             found = shuffled_ranking(now[:, j], original.grouping.k, "mdav", random)
-        elif order == "simultaneous" or place == 0:
+        elif by_chance or order == "simultaneous" or place == 0:
             found = original.labels(by, random)
         else:
             found = original.grouping.labels(now[:, list(by)], random)
-        labels = _widened(original, now, found, by, (j,), names)
+        labels = original.widened(now, found, by, (j,))
         swapped = () if order == "simultaneous" else (j, *confidential[:place])
         unswapped = () if by_chance else tuple(sorted({*by} - {j, *swapped}))
-        joined = labels is not found
-        moves.append(Move(labels, permuted(labels, random), by, unswapped, joined))
+        moves.append(Move(labels, permuted(labels, random), by, unswapped, labels is not found))
         if order != "simultaneous":
             now[:, j] = now[moves[-1].source, j]
     return moves
 
 
-def ranking_moves(points: NDArray[np.float64], k: int, groups: str, seed: int) -> list[Move]:
-    """One permutation for each attribute, within groups of its individual ranking.
-
-    Parameters
-    ----------
-    points : (n, d) float64
-        The confidential attributes alone.
-    k : int
-    groups : {"mdav", "optimal"}
-        See `microagg.partitions.univariate.ranking_labels`.
-    seed : int
-    """
+def ranking_moves(
+    points: Floats, confidential: Sequence[int], k: int, groups: str, seed: int
+) -> list[Move]:
+    """One permutation for each confidential attribute, within groups of its individual ranking."""
     moves = []
-    for j in range(points.shape[1]):
-        random = stream(seed, j)
+    for place, j in enumerate(confidential):
+        random = stream(seed, place)
         labels = shuffled_ranking(points[:, j], k, groups, random)
         moves.append(Move(labels, permuted(labels, random), (j,)))
     return moves
 
 
-def shuffled_ranking(
-    column: NDArray[np.float64], k: int, groups: str, generator: np.random.Generator
-) -> NDArray[np.int64]:
+def shuffled_ranking(column: Floats, k: int, groups: str, generator: np.random.Generator) -> Ints:
     """Group records by one attribute, equal values in random order.
 
     If rows decided between equal values, the row in which a value is found could tell where it

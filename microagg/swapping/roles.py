@@ -6,32 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError, argument
+from csp.errors import InputError
 from csp.tables.columns import column_names, named_columns, read_columns
 from microagg.records import Records, read_records
 
-__all__ = ["Roles", "refuse_constant"]
+__all__ = ["Roles"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Roles:
-    """A whole file, and the part its attributes have in masking.
+    """A whole file as the caller gave it, and the part its attributes have in masking.
 
-    Attributes
-    ----------
-    names : tuple of str
-        All columns, in the caller's order.
-    columns : tuple of (n,) arrays
-        As the caller gave them.
-    records : Records
-        The quasi-identifiers, then the confidential attributes, as numbers.
-    quasi : tuple of str
-    confidential : tuple of str
-    library : str
-        Library of the caller's frame, "" if there was none.
+    `records` are the quasi-identifiers, then the confidential attributes, as numbers.
     """
 
     names: tuple[str, ...]
@@ -48,20 +36,9 @@ class Roles:
         quasi: Sequence[str] | None = None,
         confidential: Sequence[str] | None = (),
     ) -> Roles:
-        """Read a file.
+        """Read a file; None takes all names that are not of the other kind.
 
-        Parameters
-        ----------
-        data : data
-            As `read_records` takes it; columns without a part may hold anything.
-        quasi, confidential : sequence of str, optional
-            Names of attributes; None takes all that are not of the other kind.
-
-        Raises
-        ------
-        InputError
-            If a name is unknown, occurs twice or in both kinds, no attribute is left, or one
-            holds something that is not a finite number.
+        Columns without a part may hold anything.
         """
         names, columns, library = whole(data)
         if quasi is None and confidential is None:
@@ -106,22 +83,3 @@ def whole(data: Any) -> tuple[tuple[str, ...], tuple[NDArray[Any], ...], str]:
     names = column_names(data)
     found = read_columns(data, names)
     return names, found.arrays, found.library
-
-
-def refuse_constant(records: Records) -> None:
-    """Refuse attributes of one value, which no permutation hides.
-
-    Raises
-    ------
-    InputError
-        Naming the first.
-    """
-    values = records.values
-    flat = values.min(axis=0) == values.max(axis=0)
-    if flat.any():
-        name = records.names[int(np.argmax(flat))]
-        msg = (
-            f"attribute {name!r} is constant ({int(flat.sum())} such), so swapping hides nothing; "
-            f"leave it out, or keep it with {argument('constant', 'keep')}"
-        )
-        raise InputError(msg)

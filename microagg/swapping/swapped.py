@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.partitions.partition import Partition
+from microagg.partitions.partition import MaskedFile, Partition
 from microagg.swapping.linkage import Linkages, group_linkage
 
 __all__ = ["Swapped", "linkage_probability"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Swapped:
+class Swapped(MaskedFile):
     """A file of which some attributes were swapped within groups, or replaced by group means.
 
     Attributes
@@ -84,18 +84,6 @@ class Swapped:
         if name not in self.names:
             raise KeyError(name)
         return self.columns[self.names.index(name)]
-
-    def to_frame(self, library: str | None = None) -> Any:
-        """Masked file in the caller's kind of frame, with all its columns.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            That of the caller's data by default, or the first that is installed.
-        """
-        from csp.tables.frames import columns_to_frame
-
-        return columns_to_frame(self.to_columns(), self.library if library is None else library)
 
     def to_columns(self) -> dict[str, NDArray[Any]]:
         """Masked file as columns by name, in the caller's order."""

@@ -9,25 +9,21 @@ known where a tree of clusters is released. All of these are relations of one `c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.calls import check_choice
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, Number, exact
+from csp.exact import UNBOUNDED, Number
 from csp.tables.contributors import Contributors
+from csp.tables.table import Table
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Records
+from microagg.records import Frozen, Ints, Records
 from microagg.tables.contributions import NEGATIVE, contributions
-from microagg.tables.identities import Identity
-from microagg.tables.identity_detection import as_identities
-
-if TYPE_CHECKING:
-    from csp.tables.table import Table
+from microagg.tables.identities import Identity, as_identities
 
 __all__ = ["ClusterTable", "cells", "cluster_table"]
 
@@ -36,7 +32,7 @@ RECORDS = "(records)"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ClusterTable:
+class ClusterTable(Frozen):
     """Table of clusters by attributes, and which of its cells are special.
 
     Attributes
@@ -147,15 +143,18 @@ def cluster_table(
     """Table of clusters by attributes, with what is special about its cells; see `cells`."""
     from scipy.sparse import coo_array, csr_array
 
-    from csp.tables.table import Table
-
     records = records_of(X, partition, decimals)
     check_choice("negative", negative, NEGATIVE)
     found = as_identities(identities, records, share)
-    draft = _Draft.of(records, partition, negative, bounds, top)
+    labels, sizes, d = partition.labels, partition.sizes, len(records.names)
+    people = contributions(records.units, labels, records.names, negative=negative, top=top)
+    draft = _Draft(
+        records, sizes, cluster_sums(records.units, labels), *records.bounds(bounds or {})
+    )
+    draft.add_cells(list(map(str, range(len(sizes)))), draft.sums, sizes)
     if totals:
-        draft.add_sums(TOTAL, np.arange(draft.clusters))
-    for level, codes in _levels(groups, draft.clusters):
+        draft.add_sums(TOTAL, np.arange(len(sizes)))
+    for level, codes in _levels(groups, len(sizes)):
         for code in np.unique(codes).tolist():
             name = f"group {code}" if level is None else f"group {level}.{code}"
             draft.add_sums(name, np.flatnonzero(codes == code))
@@ -164,14 +163,15 @@ def cluster_table(
     entries = np.array(draft.entries, dtype=np.int64).reshape(-1, 3)
     shape = (draft.relations, n)
     relations = coo_array((entries[:, 2], (entries[:, 0], entries[:, 1])), shape=shape)
+    values, lower, upper = np.concatenate(draft.numbers, axis=1)
     table = Table(
-        values=np.array(draft.values, dtype=np.int64),
+        values=values,
         relations=csr_array(relations),
-        lower=np.array(draft.lower, dtype=np.int64),
-        upper=np.array(draft.upper, dtype=np.int64),
+        lower=lower,
+        upper=upper,
         labels=tuple(draft.labels),
         scale=records.scale,
-        contributors=_padded(draft.people, n),
+        contributors=_padded(people, n),
         names=("cluster", "attribute"),
         roots=(TOTAL, "") if totals else ("", ""),
         frame=records.library,
@@ -180,76 +180,50 @@ def cluster_table(
     for marked in (draft.public, draft.unseen):
         mask = np.zeros(n, dtype=bool)
         mask[marked] = True
-        mask.flags.writeable = False
         flags.append(mask)
-    return ClusterTable(table, (draft.clusters, len(records.names)), flags[0], flags[1], kept)
+    return ClusterTable(table, (len(sizes), d), flags[0], flags[1], kept)
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A table while it is put together."""
+    """A table while it is put together; `numbers` are a cell's value and its bounds."""
 
     records: Records
-    sizes: NDArray[np.int64]
-    sums: NDArray[np.int64]
-    people: Contributors
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    labels: list[tuple[str, str]]
-    values: list[int]
-    lower: list[int]
-    upper: list[int]
-    entries: list[tuple[int, int, int]]
-    relations: int
-    public: list[int]
-    unseen: list[int]
-    size_cells: dict[str, int]
-
-    @classmethod
-    def of(
-        cls,
-        records: Records,
-        partition: Partition,
-        negative: str,
-        bounds: Mapping[str, tuple[Number, Number]] | None,
-        top: int,
-    ) -> _Draft:
-        labels, sizes = partition.labels, partition.sizes
-        people = contributions(records.units, labels, records.names, negative=negative, top=top)
-        sums = cluster_sums(records.units, labels)
-        low, high = _bounds(records, bounds)
-        names = [(str(c), a) for c in range(len(sizes)) for a in records.names]
-        return cls(
-            records, sizes, sums, people, low, high, names, sums.ravel().tolist(),
-            _times(low, sizes).ravel().tolist(), _times(high, sizes).ravel().tolist(),
-            [], 0, [], [], {},
-        )  # fmt: skip
-
-    @property
-    def clusters(self) -> int:
-        return len(self.sizes)
+    sizes: Ints
+    sums: Ints
+    low: Ints
+    high: Ints
+    labels: list[tuple[str, str]] = field(default_factory=list)
+    numbers: list[Ints] = field(default_factory=list)
+    entries: list[tuple[int, int, int]] = field(default_factory=list)
+    relations: int = 0
+    public: list[int] = field(default_factory=list)
+    unseen: list[int] = field(default_factory=list)
+    size_cells: dict[int, int] = field(default_factory=dict)
 
     def add_cell(self, label: tuple[str, str], value: int, lower: int, upper: int) -> int:
         self.labels.append(label)
-        self.values.append(value)
-        self.lower.append(lower)
-        self.upper.append(upper)
+        self.numbers.append(np.array([[value], [lower], [upper]], np.int64))
         return len(self.labels) - 1
 
     def add_relation(self, terms: Mapping[int, int]) -> None:
         self.entries += [(self.relations, cell, c) for cell, c in terms.items() if c]
         self.relations += 1
 
-    def add_sums(self, name: str, members: NDArray[np.int64]) -> None:
+    def add_cells(self, names: Sequence[str], sums: Ints, sizes: Ints) -> range:
+        """Add cells of all attributes: sums (m, d) over (m,) records."""
+        begin = len(self.labels)
+        self.labels += [(name, attribute) for name in names for attribute in self.records.names]
+        numbers = sums, _times(self.low, sizes), _times(self.high, sizes)
+        self.numbers.append(np.array([array.ravel() for array in numbers]))
+        return range(begin, len(self.labels))
+
+    def add_sums(self, name: str, members: Ints) -> None:
         """Add the known sums of all attributes over some clusters."""
-        d = len(self.records.names)
-        sums = self.sums[members].sum(axis=0)
-        count = self.sizes[members].sum(keepdims=True)
-        low, high = _times(self.low, count)[0], _times(self.high, count)[0]
-        for j, attribute in enumerate(self.records.names):
-            cell = self.add_cell((name, attribute), int(sums[j]), int(low[j]), int(high[j]))
+        sums, size = self.sums[members].sum(axis=0), self.sizes[members].sum(keepdims=True)
+        for j, cell in enumerate(self.add_cells([name], sums, size)):
             self.public.append(cell)
-            self.add_relation({int(c) * d + j: 1 for c in members} | {cell: -1})
+            self.add_relation({int(c) * len(sums) + j: 1 for c in members} | {cell: -1})
 
     def add_identity(self, identity: Identity) -> bool:
         """Add an identity as a relation of every cluster in which it holds; say if there is one."""
@@ -258,7 +232,7 @@ class _Draft:
         unit = identity.constant.denominator
         constant = int(identity.constant * unit)
         added = False
-        for c in range(self.clusters):
+        for c in range(len(self.sizes)):
             size = int(self.sizes[c])
             off = (
                 unit * sum(int(a) * int(s) for a, s in zip(column, self.sums[c], strict=True))
@@ -282,12 +256,12 @@ class _Draft:
 
     def _size_cell(self, cluster: int) -> int:
         """Cell of a cluster's size, which is published."""
-        name = str(cluster)
-        if name not in self.size_cells:
+        if cluster not in self.size_cells:
             size = int(self.sizes[cluster]) * 10**self.records.scale
-            self.size_cells[name] = self.add_cell((name, RECORDS), size, size, size)
-            self.public.append(self.size_cells[name])
-        return self.size_cells[name]
+            cell = self.add_cell((str(cluster), RECORDS), size, size, size)
+            self.size_cells[cluster] = cell
+            self.public.append(cell)
+        return self.size_cells[cluster]
 
 
 def _levels(groups: ArrayLike | None, clusters: int) -> list[tuple[int | None, NDArray[Any]]]:
@@ -303,37 +277,10 @@ def _levels(groups: ArrayLike | None, clusters: int) -> list[tuple[int | None, N
     return [(i + 1, level) for i, level in enumerate(levels)]
 
 
-def _bounds(
-    records: Records, given: Mapping[str, tuple[Number, Number]] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Publicly known bounds of a record's value in each attribute."""
-    d = len(records.names)
-    low = np.where(records.units.min(axis=0) >= 0, 0, -UNBOUNDED)
-    high = np.full(d, UNBOUNDED, np.int64)
-    for name, ends in (given or {}).items():
-        if name not in records.names:
-            msg = f"bounds: there is no attribute {name!r}; there are {', '.join(records.names)}"
-            raise InputError(msg)
-        j = records.names.index(name)
-        if len(ends) != 2 or exact(ends[0]) > exact(ends[1]):
-            msg = f"bounds of {name!r} must be the least and the largest value of a record"
-            raise InputError(msg)
-        least, most = (exact(end) * 10**records.scale for end in ends)
-        low[j], high[j] = int(-(-least // 1)), int(Fraction(most) // 1)
-        wrong = (records.units[:, j] < low[j]) | (records.units[:, j] > high[j])
-        if wrong.any():
-            msg = (
-                f"row {int(np.argmax(wrong)) + 1}, attribute {name!r}: the value lies outside the "
-                f"bounds given ({int(wrong.sum())} such rows); bounds must hold for every record"
-            )
-            raise InputError(msg)
-    return low, high
-
-
-def _times(bound: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _times(bound: Ints, sizes: Ints) -> Ints:
     """Bounds of sums, shape (c, d); what is unbounded stays so."""
     open_end = np.abs(bound) >= UNBOUNDED
-    finite: NDArray[np.int64] = np.where(open_end, 0, bound)[None, :] * sizes[:, None]
+    finite: Ints = np.where(open_end, 0, bound)[None, :] * sizes[:, None]
     # A bound beyond what cells may hold does not bind.
     beyond = open_end[None, :] | (np.abs(finite.astype(np.float64)) > 2.0**53)
     return np.where(beyond, np.sign(bound)[None, :] * UNBOUNDED, finite)
@@ -342,7 +289,7 @@ def _times(bound: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int
 def _padded(people: Contributors, n: int) -> Contributors:
     """Contributors of all cells; those beyond clusters by attributes have none."""
 
-    def grown(array: NDArray[np.int64], fill: int) -> NDArray[np.int64]:
+    def grown(array: Ints, fill: int) -> Ints:
         rest = np.full((n - len(array), *array.shape[1:]), fill, np.int64)
         return np.concatenate([array, rest])
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.calls import check_choice
 from csp.errors import InputError, argument
 from csp.tables.contributors import Contributors
 from microagg.partitions.partition import cluster_sums
+from microagg.records import Ints
 
 __all__ = ["NEGATIVE", "contributions", "largest", "sides_of_units"]
 
@@ -23,28 +23,11 @@ NEGATIVE = {
 """How the rules read attributes with negative values."""
 
 
-def sides_of_units(
-    units: NDArray[np.int64], names: Sequence[str], negative: str
-) -> tuple[NDArray[np.int64], ...]:
-    """Contributions as the rules shall see them, never negative.
+def sides_of_units(units: Ints, names: Sequence[str], negative: str) -> tuple[Ints, ...]:
+    """Contributions as the rules shall see them, never negative, shape (n, d).
 
-    Parameters
-    ----------
-    units : (n, d) int64
-    names : sequence of str
-    negative : str
-        One of `NEGATIVE`.
-
-    Returns
-    -------
-    tuple of (n, d) int64
-        Two for "split" (positive parts, negative parts without their sign), otherwise one.
-
-    Raises
-    ------
-    InputError
-        If the mode is unknown, or is "error" and there is a negative value (row and attribute
-        named).
+    Two arrays for "split" (positive parts, negative parts without their sign), otherwise one. Where
+    negative values are refused, the first is named.
     """
     check_choice("negative", negative, NEGATIVE)
     if negative == "abs":
@@ -65,37 +48,11 @@ def sides_of_units(
 
 
 def contributions(
-    units: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    names: Sequence[str],
-    *,
-    negative: str,
-    top: int,
+    units: Ints, labels: Ints, names: Sequence[str], *, negative: str, top: int
 ) -> Contributors:
-    """Contributors of the cells, in C order of clusters by attributes.
+    """Contributors of the cells, in C order of clusters by attributes, the largest `top` by name.
 
-    Parameters
-    ----------
-    units : (n, d) int64
-        Records.
-    labels : (n,) int64
-        Cluster of each record.
-    names : sequence of str
-        Attributes, for messages.
-    negative : str
-        One of `NEGATIVE`.
-    top : int
-        How many of the largest are kept.
-
-    Returns
-    -------
-    Contributors
-        Every record of a cluster counts, also with 0; the identifiers are the record numbers.
-
-    Raises
-    ------
-    InputError
-        As for `sides_of_units`, or if a sum does not fit into 62 bits.
+    Every record of a cluster counts, also with 0; the identifiers are the record numbers.
     """
     sides = sides_of_units(units, names, negative)
     sizes = np.bincount(labels)
@@ -114,9 +71,7 @@ def contributions(
     return found
 
 
-def largest(
-    units: NDArray[np.int64], labels: NDArray[np.int64], top: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def largest(units: Ints, labels: Ints, top: int) -> tuple[Ints, Ints]:
     """Largest contributions of each cell and their records, shapes (c * d, top).
 
     Equal ones are in the order of their records; 0 and -1 where a cluster has fewer records.

@@ -7,6 +7,7 @@ under a rule asks this of millions of groups, so it is asked in whole numbers wi
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,27 +18,20 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import exact
 from csp.rules import PQ, Dominance, MinFrequency, PPercent, Rule
-from csp.rules.base import AnyOf, as_rule
+from csp.rules.base import as_rule, parts_of
+from microagg.records import Bools, Ints
 
-__all__ = ["Form", "Forms", "forms_of", "largest_read"]
+__all__ = ["Form", "Forms", "forms_of", "largest_read", "strictest"]
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Sensitive if ``weights @ top > unit * total``.
-
-    Attributes
-    ----------
-    weights : tuple of int
-        For the largest contributions, in descending order; never rising.
-    unit : int
-        What the total counts for; positive.
-    """
+    """Sensitive if ``weights @ top > unit * total``, where weights never rise."""
 
     weights: tuple[int, ...]
     unit: int
 
-    def sensitive(self, top: NDArray[Any], total: NDArray[Any]) -> NDArray[np.bool_]:
+    def sensitive(self, top: NDArray[Any], total: NDArray[Any]) -> Bools:
         """Whether cells are sensitive; top (..., m) descending, total (...)."""
         m = min(len(self.weights), top.shape[-1])
         strong = top[..., :m] @ np.array(self.weights[:m], dtype=top.dtype)
@@ -58,15 +52,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """A rule that clustering can obey: concentration rules and a least number of records.
-
-    Attributes
-    ----------
-    rule : Rule
-    forms : tuple of Form
-    frequency : int
-        Least number of records by a minimum frequency; 1 without such a rule.
-    """
+    """A rule that clustering can obey: concentration rules and a least number of records."""
 
     rule: Rule
     forms: tuple[Form, ...]
@@ -82,21 +68,15 @@ class Forms:
         """How many of the largest contributions the forms read."""
         return max((len(form.weights) for form in self.forms), default=1)
 
-    def sensitive(self, top: NDArray[Any], total: NDArray[Any]) -> NDArray[np.bool_]:
+    def sensitive(self, top: NDArray[Any], total: NDArray[Any]) -> Bools:
         """Whether cells are sensitive to some form; top (..., m) descending, total (...)."""
         found = np.zeros(np.shape(total), dtype=bool)
         for form in self.forms:
             found |= form.sensitive(top, total)
         return found
 
-    def check_range(self, contributions: NDArray[np.int64]) -> None:
-        """Refuse contributions whose comparison could overflow 64 bits.
-
-        Raises
-        ------
-        InputError
-            If one could.
-        """
+    def check_range(self, contributions: Ints) -> None:
+        """Refuse contributions whose comparison could overflow 64 bits."""
         total = float(np.abs(contributions.astype(np.float64)).sum(axis=0).max(initial=0.0))
         factor = max(
             (max(f.unit, *f.weights) * (len(f.weights) + 1) for f in self.forms), default=1
@@ -111,21 +91,10 @@ class Forms:
 
 
 def forms_of(rule: Rule | str) -> Forms:
-    """Write a rule as forms.
-
-    Parameters
-    ----------
-    rule : Rule or str
-        Dominance, PPercent, PQ and MinFrequency, or several of them.
-
-    Raises
-    ------
-    InputError
-        For any other rule.
-    """
+    """Write dominance, p%, pq and minimum frequency, or several, as forms; refuse others."""
     whole = as_rule(rule)
     forms, frequency = [], 1
-    for part in whole.rules if isinstance(whole, AnyOf) else (whole,):
+    for part in parts_of(whole):
         if isinstance(part, MinFrequency):
             frequency = max(frequency, int(part.n))
             continue
@@ -150,8 +119,7 @@ def forms_of(rule: Rule | str) -> Forms:
 def largest_read(rule: Rule | str) -> int:
     """How many of the largest contributions a rule reads; five for a rule of the user's own."""
     found = 1
-    whole = as_rule(rule)
-    for part in whole.rules if isinstance(whole, AnyOf) else (whole,):
+    for part in parts_of(rule):
         if isinstance(part, Dominance):
             found = max(found, int(part.n))
         elif isinstance(part, PPercent | PQ):
@@ -159,6 +127,18 @@ def largest_read(rule: Rule | str) -> int:
         elif not isinstance(part, MinFrequency):
             found = max(found, 5)
     return found
+
+
+def strictest(rule: Rule) -> tuple[int, Rule]:
+    """Least records with which a cell that is not empty can pass, and the part that asks for them.
+
+    A rule of the user's own may do anything.
+    """
+    least = 1, rule
+    for part in parts_of(rule):
+        with suppress(InputError):
+            least = max(least, (forms_of(part).least, part), key=lambda found: found[0])
+    return least
 
 
 def _form(first: Fraction, other: Fraction, others: int) -> Form:

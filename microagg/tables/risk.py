@@ -5,29 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_choice
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, Number, exact
-from csp.rules import Dominance
-from csp.rules.base import AnyOf, as_rule
+from csp.exact import Number, exact
+from csp.rules import Dominance, Rule
+from csp.rules.base import as_rule, parts_of
+from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Records
-from microagg.tables.contributions import NEGATIVE, contributions, largest
-from microagg.tables.forms import forms_of, largest_read
-
-if TYPE_CHECKING:
-    from csp.rules import Rule
-    from csp.tables.table import Table
+from microagg.records import Bools, Frozen, Ints
+from microagg.tables.clusters import cells
+from microagg.tables.contributions import NEGATIVE, largest
+from microagg.tables.forms import forms_of, largest_read, strictest
 
 __all__ = ["Disclosure", "corresponding_p", "disclosure", "disclosures"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Disclosure:
+class Disclosure(Frozen):
     """Sensitive cells of clusters by attributes.
 
     Attributes
@@ -87,8 +86,6 @@ class Disclosure:
 
     def to_frame(self, library: str | None = None) -> Any:
         """One row per cell: cluster, attribute, sensitive. For internal files only."""
-        from csp.tables.frames import columns_to_frame
-
         c, d = self.sensitive.shape
         columns = {
             "cluster": np.repeat(np.arange(c), d),
@@ -169,21 +166,19 @@ def disclosures(
 ) -> tuple[Disclosure, ...]:
     """Judge one partition by several rules, each apart; see `disclosure`."""
     records = records_of(X, partition, decimals)
-    if negative != "raw" and negative not in NEGATIVE:
-        msg = f"negative {negative!r} is not one of {', '.join(NEGATIVE)} or raw"
-        raise InputError(msg)
+    check_choice("negative", negative, (*NEGATIVE, "raw"))
     wholes = [as_rule(rule) for rule in rules]
     if negative == "raw":
         masks = [_raw(records.units, partition.labels, rule) for rule in wholes]
     else:
         top = max(map(largest_read, wholes))
-        table = _table(records, partition, negative, top)
+        table = cells(records, partition, totals=False, identities=None, negative=negative, top=top)
         masks = [rule(table).primary for rule in wholes]
     shape = len(partition.sizes), len(records.names)
     return tuple(
         Disclosure(
             mask.reshape(shape), records.names, str(rule), partition.k,
-            _vacuous(rule, partition.k), partition.library,
+            strictest(rule)[0] > partition.k, partition.library,
         )
         for mask, rule in zip(masks, wholes, strict=True)
     )  # fmt: skip
@@ -211,41 +206,7 @@ def corresponding_p(r: Number) -> Fraction:
     return (1 - share) / share
 
 
-def _vacuous(rule: Rule, k: int) -> bool:
-    """Whether some part of the rule lets no cluster of k pass; one of the user's own may."""
-    for part in rule.rules if isinstance(rule, AnyOf) else (rule,):
-        try:
-            if forms_of(part).least > k:
-                return True
-        except InputError:
-            continue
-    return False
-
-
-def _table(records: Records, partition: Partition, negative: str, top: int) -> Table:
-    """Cells of clusters by attributes as a table without relations."""
-    from scipy.sparse import csr_array
-
-    from csp.tables.table import Table
-
-    people = contributions(
-        records.units, partition.labels, records.names, negative=negative, top=top
-    )
-    values = cluster_sums(records.units, partition.labels).ravel()
-    n, d = len(values), len(records.names)
-    return Table(
-        values,
-        csr_array((0, n), dtype=np.int64),
-        np.full(n, -UNBOUNDED),
-        np.full(n, UNBOUNDED),
-        tuple((str(i // d), records.names[i % d]) for i in range(n)),
-        scale=records.scale,
-        contributors=people,
-        names=("cluster", "attribute"),
-    )
-
-
-def _raw(units: NDArray[np.int64], labels: NDArray[np.int64], rule: Rule) -> NDArray[np.bool_]:
+def _raw(units: Ints, labels: Ints, rule: Rule) -> Bools:
     """Sensitive cells by the formulas of the paper as they stand, whatever the signs.
 
     Values are ordered by size with their sign. Equation (1) is a quotient: with a negative total
@@ -254,7 +215,7 @@ def _raw(units: NDArray[np.int64], labels: NDArray[np.int64], rule: Rule) -> NDA
     counts = np.repeat(np.bincount(labels), units.shape[1])
     total = cluster_sums(units, labels).ravel()
     found = np.zeros(len(total), dtype=bool)
-    for part in rule.rules if isinstance(rule, AnyOf) else (rule,):
+    for part in parts_of(rule):
         forms = forms_of(part)
         forms.check_range(units)
         found |= counts < forms.frequency

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import whole_number
 from csp.errors import InputError
 from microagg.partitions.mdav import mdav_labels
 from microagg.records import check_k
@@ -150,9 +151,7 @@ def swap_losses(
     if unknown:
         msg = f"there is no method {unknown[0]!r}; there are {', '.join(METHODS)}"
         raise InputError(msg)
-    if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or runs < 1:
-        msg = f"runs must be a whole number of at least 1, not {runs!r}"
-        raise InputError(msg)
+    runs = whole_number("runs", runs)
     if n_jobs == 0:
         msg = "n_jobs 0 runs nothing; give the number of processes, or -1 for all cores"
         raise InputError(msg)
@@ -172,7 +171,7 @@ def swap_losses(
         len(roles.confidential),
     )  # fmt: skip
     cells = [
-        (file, name, check_k(k, roles.n), int(runs), seed) for name in methods for k in ks
+        (file, name, check_k(k, roles.n), runs, seed) for name in methods for k in ks
     ]  # fmt: skip
     return iter(_in_turn(cells, n_jobs))
 
@@ -190,7 +189,7 @@ def _in_turn(cells: Sequence[tuple[_File, str, int, int, int]], n_jobs: int) -> 
 def _measure(file: _File, method: str, k: int, runs: int, seed: int) -> SwapLoss:
     """One method at one k."""
     runs = 1 if method == "MDAV-ID" else runs
-    original = Original(file.points, Grouping(k), {})
+    original = Original(file.points, file.names, file.quasi, file.confidential, Grouping(k))
     before = standard_rows(file.values, file.names, "original")
     zero = correlations(before, file.count)
     mask = pairs(len(file.names), file.count)
@@ -221,11 +220,11 @@ def _swap(
     chosen = file.confidential
     moves: list[Move]
     if way == "IR-SWAP":
-        moves = ranking_moves(file.values[:, chosen], original.grouping.k, variant, seed)
+        moves = ranking_moves(file.values, chosen, original.grouping.k, variant, seed)
     elif variant == "uninformed":
-        moves = [joint_move(original, file.quasi, chosen, seed)] * file.count
+        moves = [joint_move(original, seed)] * file.count
     else:
-        moves = informed_moves(original, file.quasi, chosen, variant, seed)
+        moves = informed_moves(original, variant, seed)
     rows = before.copy()
     kept = np.empty((len(file.values), file.count), bool)
     for place, (j, move) in enumerate(zip(chosen, moves, strict=True)):

@@ -263,9 +263,9 @@ def test_what_kept_columns_and_codes_tell_is_said(tmp_path):
 
 
 def test_an_interrupt_keeps_the_partition_at_hand(data, tmp_path, monkeypatch):
-    from microagg.partitions import vmdav
+    from microagg.partitions import methods
 
-    calls, real = [], vmdav.vmdav_labels
+    calls, real = [], methods.vmdav_labels
 
     def interrupted(*args, **options):
         calls.append(1)
@@ -273,7 +273,7 @@ def test_an_interrupt_keeps_the_partition_at_hand(data, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return real(*args, **options)
 
-    monkeypatch.setattr(vmdav, "vmdav_labels", interrupted)
+    monkeypatch.setattr(methods, "vmdav_labels", interrupted)
     words = (data, "-k", 3, "--attributes", "total,wage", "--clusters", "vmdav", "-o")
     most = 1
     assert run(*words, tmp_path / "one.csv").exit_code == 0

@@ -68,7 +68,7 @@ def test_names_occur_once_and_exist(tmp_path):
         read_records(COLUMNS, ["a", "a"])
     with pytest.raises(InputError, match="no column 'z'"):
         read_records(COLUMNS, ["z"])
-    with pytest.raises(InputError, match="no attribute 'z'"):
+    with pytest.raises(InputError, match="names 'z', which is not among"):
         read_records(read_records(COLUMNS), ["z"])
 
 

@@ -136,15 +136,11 @@ def microaggregate(
     rows: Sequence[int] | None = None
     if comply is None:
         assert start is not None
-        partition = result = start
+        result = start
         judged = None
         if rule is not None:
-            judged = microagg.disclosure(records, partition, rule, negative=negative)
-        facts, lines = (
-            sentences.plain_facts(partition, judged),
-            sentences.plain_words(partition, judged),
-        )
-        columns = dict(zip(partition.names, partition.masked.T.tolist(), strict=True))
+            judged = microagg.disclosure(records, start, rule, negative=negative)
+        facts, lines = sentences.plain_facts(start, judged), sentences.plain_words(start, judged)
         safe = judged is None or judged.count == 0
     else:
         ask: dict[str, Any] = scaling | {"negative": negative, "partition": start}
@@ -153,14 +149,8 @@ def microaggregate(
             ask |= {"cost": cost or "unit"}
         result = found = _compliant(records, k, rule, comply, clock, ask)
         facts, lines, safe = found.summary(), sentences.compliant_words(found), True
-        shown = found.partition.masked
-        gone = found.hidden[found.partition.labels]
-        columns = {
-            name: [None if g else v for v, g in zip(shown[:, j].tolist(), gone[:, j], strict=True)]
-            for j, name in enumerate(found.partition.names)
-        }
-        if found.dropped:
-            rows = found.rows.tolist()
+        rows = found.rows.tolist() if found.dropped else None
+    columns = result.to_columns()
     beside = {
         name: codes if rows is None else [codes[i] for i in rows] for name, codes in whole.items()
     }

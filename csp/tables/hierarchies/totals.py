@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT",
-    "check_known",
     "check_leaves",
     "dimension_names",
     "total_codes",
@@ -63,14 +62,6 @@ def dimension_names(by: Sequence[str]) -> tuple[str, ...]:
         msg = f"by must name at least one column and none twice; got {list(names)}"
         raise InputError(msg)
     return names
-
-
-def check_known(hierarchies: Mapping[str, Hierarchy], names: Sequence[str]) -> None:
-    """Refuse hierarchies of dimensions that the table does not have."""
-    for name in hierarchies:
-        if name not in names:
-            msg = f"hierarchies names {name!r}, but the dimensions are {', '.join(names)}"
-            raise InputError(msg)
 
 
 def total_codes(

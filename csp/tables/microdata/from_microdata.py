@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice
+from csp.calls import check_choice, check_known
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
 from csp.memory import memory_size
 from csp.tables.columns import is_ibis, is_relation, native_frame, read_columns
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
-from csp.tables.hierarchies.totals import check_known, check_leaves, dimension_names, total_codes
+from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
 from csp.tables.margins import (
     check_size,
     cube_labels,
@@ -149,7 +149,7 @@ def tabulate(
     notes = _unused(data, contributor, weight)
     data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
     data = native_frame(data)
-    check_known(hierarchies, names)
+    check_known("hierarchies", hierarchies, names, "dimensions")
     if contributor in names:
         msg = (
             f"the contributor {contributor!r} is a dimension too, so every inner cell would have "

@@ -19,10 +19,9 @@ from microagg.aggregates import (
     aggregate_anonymise,
     candidate_counts,
     is_aggregate_anonymous,
-    narrowing,
 )
 from microagg.aggregates.functions import read_aggregates
-from microagg.aggregates.generalise import _all_together, _Step, generalise
+from microagg.aggregates.generalise import _all_together, _Step, generalise, narrow
 from microagg.aggregates.grouping import cheapest_runs, exposed, free_runs, sorted_by
 from tests.support.shared import examples, shared_data
 
@@ -295,7 +294,7 @@ def test_compiled_plain_and_joint_ways_agree(file):
     plain, widths = (X.copy(), X.copy()), np.zeros(X.shape[1], np.int64)
     bounds = np.append(step.starts, len(X))
     weights = np.array([aggregate.whole for aggregate in aggregates])
-    narrowing.narrow(X, bounds, weights, d.numerator, d.denominator, ones, *plain, widths)
+    narrow(X, bounds, weights, d.numerator, d.denominator, ones, *plain, widths)
     np.testing.assert_array_equal(plain[0], lower)
     np.testing.assert_array_equal(plain[1], upper)
     np.testing.assert_array_equal(widths, (upper - lower).sum(axis=0))
@@ -322,7 +321,7 @@ def test_exposed_records_are_those_without_k_neighbours(file, alone):
     fs = fs[:1] if alone else fs
     a = X.shape[1]
     aggregates = read_aggregates([given_as(f, a) for f in fs], [f"a{j}" for j in range(a)])
-    found = exposed(X, aggregates, k, d)
+    found = exposed(np.column_stack([one.values(X) for one in aggregates]), k, d)
     counts = completed_counts(X, X, X, fs, d)
     assert found.tolist() == [count < k for count in counts]
 
@@ -332,10 +331,11 @@ def test_exposed_records_are_those_without_k_neighbours(file, alone):
 def test_cheapest_runs_against_all_ways_to_cut(file):
     X, k, (f,), d = file
     aggregates = read_aggregates(given_as(f, X.shape[1]), [f"a{j}" for j in range(X.shape[1])])
-    order = sorted_by(X, aggregates, np.arange(len(X)))
+    keys = np.column_stack([one.values(X) for one in aggregates])
+    order = sorted_by(keys, np.arange(len(X)))
     values = [weigh(f, X[row]) for row in order]
     assert values == sorted(values)
-    free = free_runs(X, aggregates, order, d)
+    free = free_runs(keys[order], d)
     for i, end in enumerate(free):
         near = [all(abs(v - w) <= d * abs(v) for v in values[i:e] for w in values[i:e])
                 for e in range(i + 1, len(X) + 1)]  # fmt: skip
@@ -475,8 +475,8 @@ def test_function_that_is_not_monotone_is_refused():
         ({"f": Monotone(gap, (1,))}, "directions"),
         ({"f": lambda rows: rows[:, 0] * 2.0**54}, "beyond"),
         ({"f": ["1e-20", "1e20", 1]}, "digits"),
-        ({"method": "magic"}, "method must be"),
-        ({"domain": "wide"}, "domain must be"),
+        ({"method": "magic"}, "is not one of best, aggranon"),
+        ({"domain": "wide"}, "is not one of common, attribute"),
     ],
 )
 def test_wrong_input(arguments, says):
@@ -485,6 +485,8 @@ def test_wrong_input(arguments, says):
 
 
 def test_verifier_refuses_files_that_do_not_fit():
+    with pytest.raises(InputError, match="d must be at least 0 and below 1"):
+        candidate_counts(TABLE_1, (TABLE_1, TABLE_1), d=1)
     with pytest.raises(InputError, match="outside its range"):
         is_aggregate_anonymous(TABLE_1, (TABLE_1 + 1, TABLE_1 + 1), 2)
     with pytest.raises(InputError, match="shape"):

@@ -24,7 +24,7 @@ from microagg.checks import (
     is_t_close,
 )
 from microagg.checks.closeness import equal_distances, ordered_distances
-from microagg.checks.diversity import Profiles, entropy_diverse
+from microagg.checks.diversity import counts_of, entropy_diverse
 from tests.support.shared import examples
 
 # ---- definitions, with nothing of the package ---------------------------------------------------
@@ -338,5 +338,5 @@ def test_bad_input_is_refused():
 
 
 def test_profiles_keep_classes_whose_values_are_all_missing():
-    profiles = Profiles(np.array([0, 0, 1]), np.array([-1, -1, 0]))
-    assert profiles.counts == [(2,), (1,)]
+    counts = counts_of(np.array([0, 0, 1]), np.array([-1, -1, 0]))
+    assert counts == [(2,), (1,)]

@@ -164,7 +164,7 @@ def test_too_many_groups_to_decide(monkeypatch):
         ({"most": True}, "at least k = 3"),
         ({"most": 4, "n": 11}, None),
         ({"most": 3, "n": 11}, "most=4"),
-        ({"diverse": {"town": 2}}, "there are pay, branch"),
+        ({"diverse": {"town": 2}}, "not among the attributes: pay, branch"),
         ({"diverse": {"branch": 1}}, "at least 2, not 1"),
         ({"diverse": {"branch": 4}, "most": 3}, "at most 3 records cannot have 4"),
         ({"partition": 6, "most": 5}, "cluster of 6 records, more than"),

@@ -19,7 +19,7 @@ from csp.errors import OutOfTime
 from csp.release.release import Release
 from csp.rules import as_rule
 from microagg.aggregates import Generalised, aggregate_anonymise, candidate_counts
-from microagg.compliance.result import certified
+from microagg.compliance.result import Asked, certified
 from microagg.compliance.suppress import cluster_problem, suppress_clusters
 from microagg.intruders import (
     aggregate_attack,
@@ -273,6 +273,15 @@ def test_sums_beyond_64_bits_are_compared_exactly():
     assert found.disclosed(tie + Fraction(1, 2**80))[0, 0]
 
 
+def test_results_of_masking_are_linked_as_their_columns_are():
+    data = {"pay": [10, 11, 12, 30, 31, 35], "age": [1, 5, 2, 4, 6, 3]}
+    swapped = microagg.ir_swap(data, 2, confidential=["pay"], seed=3)
+    for masked in (swapped, microagg.individual_ranking(data, 2), microagg.mdav(data, 3)):
+        columns = masked.to_columns()
+        assert repr(link_records(data, masked)) == repr(link_records(data, columns))
+        assert rank_disclosure(data, masked).share == rank_disclosure(data, columns).share
+
+
 def test_insiders_need_bounds_where_values_are_negative():
     data = {"x": [1, -2, 3], "y": [1, 2, 3]}
     part = partition_of(data, [0, 0, 0])
@@ -280,7 +289,7 @@ def test_insiders_need_bounds_where_values_are_negative():
         (None, "row 2, attribute 'x': the value is negative"),
         ({"x": (None, 3)}, "without a lower bound nothing follows"),
         ({"x": (-1, 3)}, "outside the bounds given"),
-        ({"z": (0, 3)}, "no attribute 'z'"),
+        ({"z": (0, 3)}, "names 'z', which is not among"),
     ):
         with pytest.raises(InputError, match=words):
             insiders(data, part, bounds=bounds)
@@ -414,7 +423,7 @@ def test_attacks_on_nothing_are_refused():
     total[built.public] = True
     records = microagg.read_records({"x": [4, 5, 7]})
     one = microagg.Partition.of(records, np.zeros(3, int), 3, "by hand")
-    grown = certified("merge", records, one, as_rule("P(1)"), "error", (0.0, 0))
+    grown = certified(Asked("merge", as_rule("P(1)")), records, one, (0.0, 0))
     for call, words in (
         (lambda: identity_attack(built), "needs the pattern"),
         (lambda: identity_attack(built, ~hidden & hidden), "no cell is suppressed"),
@@ -614,7 +623,7 @@ def test_the_homogeneity_of_a_class_in_text():
         (lambda: homogeneity(data, ["zip"], ()), "no confidential attribute"),
         (lambda: homogeneity(data, ["zip"], "illness", width=1), "must be 0 for text"),
         (lambda: homogeneity(data, ["zip"], "illness", width={"zip": 1}), "not among the confid"),
-        (lambda: found.rows("zip"), "no confidential attribute 'zip'"),
+        (lambda: found.rows("zip"), "names 'zip', which is not among the confid"),
     ):
         with pytest.raises(InputError, match=words):
             call()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import microagg
 from csp.errors import InputError
 from microagg.partitions import mondrian
 from microagg.partitions.mondrian import CUTS, mondrian_labels
@@ -65,7 +66,7 @@ def files(draw):
 @given(files())
 def test_labels_are_those_of_the_definition(file):
     points, k, cut, widths = file
-    labels = mondrian_labels(points, k, cut=cut, width=widths)
+    labels = mondrian_labels(points, k, cut=cut, relative=widths == "relative")
     clusters = by_definition(points, k, cut, widths)
     assert [np.flatnonzero(labels == c).tolist() for c in range(labels.max() + 1)] == clusters
     assert min(map(len, clusters)) >= k
@@ -87,25 +88,22 @@ def test_ties_stop_the_median_but_not_the_others():
 
 def test_widths_decide_which_attribute_is_cut():
     points = np.array([[0.0, 0], [1, 40], [1, 0], [0, 41]])
-    assert mondrian_labels(points, 2, width="absolute").tolist() == [0, 1, 0, 1]
-    assert mondrian_labels(points, 2, width="relative").tolist() == [0, 1, 1, 0]
-    with pytest.raises(InputError, match="width"):
-        mondrian_labels(points, 2, width="wide")
+    assert mondrian_labels(points, 2, relative=False).tolist() == [0, 1, 0, 1]
+    assert mondrian_labels(points, 2, relative=True).tolist() == [0, 1, 1, 0]
 
 
 @pytest.mark.parametrize(
     ("points", "k", "cut", "says"),
     [
-        (np.zeros((3, 1)), 0, "nearest", "at least 1"),
+        (np.zeros((3, 1)), 0, "nearest", "at least 2"),
         (np.zeros((3, 1)), 4, "nearest", "k = 4 is more than the 3"),
-        (np.array([[0.0], [np.nan]]), 1, "nearest", "row 2"),
-        (np.zeros((3, 1)), 1, "middle", "median, nearest, relaxed"),
-        (np.zeros(3), 1, "nearest", "rows and at least one"),
+        (np.array([[0.0], [np.nan]]), 2, "nearest", "row 2"),
+        (np.zeros((3, 1)), 2, "middle", "median, nearest, relaxed"),
     ],
 )
 def test_wrong_input(points, k, cut, says):
     with pytest.raises(InputError, match=says):
-        mondrian_labels(points, k, cut=cut)
+        microagg.mondrian(points, k, cut=cut, constant="keep")
 
 
 # Loss over the common domain on IPUMS with each reading of the cut: which one stalls on ties

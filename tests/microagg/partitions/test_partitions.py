@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import microagg
 from csp.errors import InputError
-from microagg.partitions import exact_means, kdtree, mdav, univariate, vmdav
+from microagg.partitions import exact_means, kdtree_search, mdav, univariate, vmdav
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.univariate import ranking_labels
 from microagg.partitions.vmdav import vmdav_labels
@@ -151,7 +151,7 @@ def test_mdav_loses_what_is_published(read, losses):
 @pytest.mark.parametrize("k", [0, -1, 5, 1.5, True])
 def test_mdav_refuses_sizes(k):
     with pytest.raises(InputError, match="k "):
-        mdav_labels(np.zeros((4, 2)), k)
+        microagg.mdav(np.zeros((4, 2)), k, constant="keep")
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -1e200])
@@ -194,15 +194,15 @@ def test_the_tree_in_plain_python_is_the_tree_compiled(file):
 @given(st.integers(0, 2**32), st.integers(1, 5), st.booleans())
 def test_a_record_lies_between_the_corners_of_its_box(seed, d, whole):
     random = np.random.default_rng(seed)
-    shape = (d, kdtree.LANES)
+    shape = (d, kdtree_search.LANES)
     low = random.integers(-3, 4, shape).astype(float) if whole else random.normal(size=shape)
     high = low + random.integers(0, 3, shape)
     point = np.round(random.normal(size=d), 1)
     inside = low + np.round(random.random(shape)) * (high - low)
-    near, apart, far = np.empty((3, kdtree.LANES))
-    kdtree.near_corners(low, high, point, near)
-    kdtree.squares(inside, point, apart)
-    kdtree.far_corners(low, high, point, far)
+    near, apart, far = np.empty((3, kdtree_search.LANES))
+    kdtree_search.near_corners(low, high, point, near)
+    kdtree_search.squares(inside, point, apart)
+    kdtree_search.far_corners(low, high, point, far)
     assert (near <= apart).all()
     assert (apart <= far).all()
 

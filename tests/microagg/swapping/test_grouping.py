@@ -114,7 +114,7 @@ def test_joined_groups_keep_one_in_k_and_no_more():
     weight = {}
     for had in permutations(range(5)):  # the entry that each record had
         column = np.array([values[e] for e in had], float)
-        labels = grouping.widened(start, points, [column], ["pay"])
+        labels = grouping.widened(start, points, {"pay": column})
         for published in permutations(range(5)):
             if (labels[[had.index(e) for e in published]] == labels).all():
                 chance = Fraction(1, math.prod(math.factorial(s) for s in np.bincount(labels)))

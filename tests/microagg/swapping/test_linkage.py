@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import microagg
-from csp.errors import InputError
 from microagg.swapping import moves
 from microagg.swapping.linkage import group_linkage
 from tests.support import oracles_swapping as oracles
@@ -260,9 +259,3 @@ def test_confidential_values_of_classes():
     found = microagg.linkage_probability(masked)["y"]
     assert found.value_probability.tolist() == pytest.approx([1, 1, 1, 1 / 3, 1 / 3, 1 / 3])
     assert (found.value_mean, found.known, found.value_worst) == (Fraction(2, 3), 3, 1)
-
-
-@pytest.mark.parametrize(("labels", "values"), [([0, 0], [1]), ([], []), ([[0]], [[1]])])
-def test_one_value_a_record(labels, values):
-    with pytest.raises(InputError, match="one value for each record"):
-        group_linkage(np.array(labels), np.array(values))

@@ -213,7 +213,7 @@ def test_bounds_are_those_of_the_records_times_the_size():
     assert (table.lower.tolist(), table.upper.tolist()) == ([0, 0], [3, UNBOUNDED])
     with pytest.raises(InputError, match=r"row 3, attribute 'y'.*1 such rows"):
         microagg.cells(data, whole, bounds={"y": (0, 5)})
-    with pytest.raises(InputError, match="no attribute 'z'"):
+    with pytest.raises(InputError, match="bounds names 'z', which is not among"):
         microagg.cells(data, whole, bounds={"z": (0, 5)})
     for wrong in ((5, 1), (0, 1, 2)):
         with pytest.raises(InputError, match="bounds of 'y' must be the least and the largest"):
