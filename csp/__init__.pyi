@@ -1,4 +1,6 @@
+from csp import errors as errors
 from csp import ilp as ilp
+from csp import rules as rules
 from csp.audits.audit import Audit as Audit
 from csp.audits.audit import audit as audit
 from csp.audits.intervals import intervals as intervals

@@ -1,7 +1,10 @@
 """Microaggregation of numerical microdata, treated as one more table.
 
 Clusters by attributes are cells with contributors and relations, so the rules, the suppression and
-the audits of `csp` apply to them. Names load when they are first used.
+the audits of `csp` apply to them. `partitions` makes clusters, `tables` makes a table of them,
+`compliance` makes them safe; `aggregates` and `swapping` mask in other ways. `checks` and
+`intruders` look at any masked file. All of them read `records`, with attributes made comparable by
+`scaling` and counted by `variety`. Names load when they are first used.
 """
 
 from csp.lazily import lazily

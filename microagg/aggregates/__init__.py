@@ -1,4 +1,9 @@
-"""Anonymity against attackers who know aggregates of a record (k^f-anonymity)."""
+"""Anonymity against attackers who know aggregates of a record (k^f-anonymity).
+
+`anonymise` is the door and `generalised` the published file. `functions` are what an attacker may
+know, `spreads` those that are not monotone; `grouping` says which records are generalised together
+and `generalise` how far; `verify` counts candidates in what is published.
+"""
 
 from csp.lazily import lazily
 

@@ -1,4 +1,9 @@
-"""Attacks on microdata; each says what its intruder knows."""
+"""Attacks on microdata; each says what its intruder knows.
+
+Values of persons: `linkage`, `ranks`, `homogeneous`, and over all `matchings`. A contribution of
+one's own, told truly or not: `contributors`, `crafted`. Totals and identities: `identity`. An
+aggregate of a record: `aggregate`.
+"""
 
 from csp.lazily import lazily
 

@@ -76,10 +76,10 @@ def lie_bound(rule: Rule | str, owned: int = 1) -> Fraction:
 
     Examples
     --------
-    >>> import microagg
-    >>> print(*(microagg.lie_bound(rule) for rule in ("P(10)", "NK(2,80)", "NK(1,80)", "NK(1,40)")))
+    >>> from microagg.intruders import lie_bound
+    >>> print(*(lie_bound(rule) for rule in ("P(10)", "NK(2,80)", "NK(1,80)", "NK(1,40)")))
     1/10 1/4 0 1/2
-    >>> microagg.lie_bound("P(10)", owned=2), microagg.lie_bound("P(10,2)", owned=2)
+    >>> lie_bound("P(10)", owned=2), lie_bound("P(10,2)", owned=2)
     (Fraction(0, 1), Fraction(1, 10))
     """
     whole_number("owned", owned)
@@ -165,11 +165,11 @@ def opening_lie(contributions: Sequence[int], owned: Sequence[int], rule: Rule |
     A dominated cell is opened by a report as large as the dominant one, which is then known but for
     the 10 that two others put in. The p% rule does not fall for it.
 
-    >>> import microagg
-    >>> found = microagg.opening_lie([300, 1, 5, 5], [1], "NK(1,75)")
+    >>> from microagg.intruders import opening_lie
+    >>> found = opening_lie([300, 1, 5, 5], [1], "NK(1,75)")
     >>> found, found.lie, found.error
     (OpeningLie(suppressed, and a lie opens it), Fraction(90, 1), Fraction(1, 30))
-    >>> microagg.opening_lie([300, 1, 5, 5], [1], "P(10)")
+    >>> opening_lie([300, 1, 5, 5], [1], "P(10)")
     OpeningLie(suppressed, and no lie opens it)
     """
     amounts = list(contributions)
@@ -345,11 +345,11 @@ def crafted_clusters(
 
     Examples
     --------
-    >>> import microagg
+    >>> from microagg.intruders import crafted_clusters
     >>> data = {"pay": [10, 11, 12, 13, 40, 41, 43, 44, 95]}
-    >>> microagg.crafted_clusters(data, 2, [0], "pay").summary(10)["known_exactly_by_lies"]
+    >>> crafted_clusters(data, 2, [0], "pay").summary(10)["known_exactly_by_lies"]
     3
-    >>> microagg.crafted_clusters(data, 3, [0], "pay", rule="P(10)").summary(10)["exposed_by_lies"]
+    >>> crafted_clusters(data, 3, [0], "pay", rule="P(10)").summary(10)["exposed_by_lies"]
     0
     """
     records = read_records(X, attributes, decimals=decimals)

@@ -131,11 +131,11 @@ def linkage_posterior(
     A record made of one of two persons, who were published both (Example 5), and only the first
     record (Example 4):
 
-    >>> import microagg
-    >>> both = microagg.linkage_posterior([[9, 9], [1, 1]])
+    >>> from microagg.intruders import linkage_posterior
+    >>> both = linkage_posterior([[9, 9], [1, 1]])
     >>> str(both.worst)
     '1/2'
-    >>> str(microagg.linkage_posterior([[9], [1]]).worst)
+    >>> str(linkage_posterior([[9], [1]]).worst)
     '9/10'
     """
     if callable(likelihood):

@@ -1,5 +1,6 @@
 """Partitions of a file into clusters of at least k records.
 
 `methods` are the public ways to make one and `partition` is the result. `mdav` and `vmdav` go
-through a shrinking `kdtree` where there are many records; `exact_means` rounds their means once.
+through a shrinking `kdtree` by `kdtree_search` where there are many records, `exact_means` rounds
+their means once; `mondrian` cuts, `univariate` groups one attribute.
 """

@@ -126,7 +126,7 @@ def _aggregates() -> None:
     for method in METHODS:
         known = ["sum", {"a": 1}]
         found = microagg.aggregate_anonymise(file, 5, known, method=method)
-        microagg.candidate_counts(file, found, known)
+        microagg.aggregates.candidate_counts(file, found, known)
 
 
 WORKS: dict[str, Callable[[], None]] = {

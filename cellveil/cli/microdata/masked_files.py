@@ -50,7 +50,7 @@ def check(
     if not secret and (p is not None or close is not None):
         refuse("-p and -t are for confidential columns; name them with --confidential")
     wanted = None if close is None else read_fraction(close)
-    found = microagg.anonymity(
+    found = microagg.checks.anonymity(
         text_file(data, sep, decimal, encoding, na),
         split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None,
         secret,
@@ -120,7 +120,7 @@ def attack(
     lines = []
     if confidential is not None:
         secret = split_names(confidential, "--confidential")
-        told = facts["homogeneity"] = microagg.homogeneity(
+        told = facts["homogeneity"] = microagg.intruders.homogeneity(
             masked, known, secret, width=width
         ).summary()
         certain += told["disclosed_records_beyond_constants"]
@@ -133,7 +133,7 @@ def attack(
         ]
     if original is not None:
         before: Any = text_file(original, sep, decimal, encoding, na)
-        linked = facts["linkage"] = microagg.link_records(
+        linked = facts["linkage"] = microagg.intruders.link_records(
             before, masked, attributes=known
         ).summary()
         certain += linked["certain_links"]
@@ -141,7 +141,7 @@ def attack(
             f"Links by {', '.join(linked['attributes'])}: {linked['expected_right_links']:.4g} of "
             f"{linked['persons']} are expected to be right, {linked['certain_links']} are certain."
         )
-        ranks = facts["ranks"] = microagg.rank_disclosure(
+        ranks = facts["ranks"] = microagg.intruders.rank_disclosure(
             before, masked, percent=percent, attributes=known
         ).summary()
         lines.append(

@@ -53,7 +53,7 @@ def count_kept(columns: dict[str, Any], beside: dict[str, list[Any]]) -> dict[st
     """Count records whose kept value follows from their cluster: all of it have the same."""
     import microagg
 
-    found = microagg.homogeneity(columns | beside, list(columns), list(beside))
+    found = microagg.intruders.homogeneity(columns | beside, list(columns), list(beside))
     counts = found.disclosed.sum(axis=0).tolist()
     return dict(zip(found.names, map(int, counts), strict=True))
 

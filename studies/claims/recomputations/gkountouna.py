@@ -41,7 +41,7 @@ def attackers_of_table_3() -> str:
         missing = next(j for j in range(3) if j not in exact)
         known += sum(c[i] for c in columns) - sum(exact.values()) == columns[missing][i]
     found = microagg.aggregate_anonymise(TAX, 2, method="aggranon")
-    fewest = microagg.aggregate_attack(TAX, found).k
+    fewest = microagg.intruders.aggregate_attack(TAX, found).k
     return f"{fewest} candidates at least; but {known} of 4 hidden values follow from the sum"
 
 

@@ -15,13 +15,13 @@ _WEIGHTS: Any = [[Fraction(5, 10), Fraction(2, 10)], [Fraction(1, 10), Fraction(
 
 
 def example_4() -> str:
-    found = microagg.linkage_posterior([row[:1] for row in _WEIGHTS]).probability[0, 0]
+    found = microagg.intruders.linkage_posterior([row[:1] for row in _WEIGHTS]).probability[0, 0]
     (a, _), (c, _) = _WEIGHTS
     return f"{found} = a / (a + c)" if found == a / (a + c) else str(found)
 
 
 def example_5() -> str:
-    found = microagg.linkage_posterior(_WEIGHTS).probability[0, 0]
+    found = microagg.intruders.linkage_posterior(_WEIGHTS).probability[0, 0]
     (a, b), (c, d) = _WEIGHTS
     return f"{found} = ad / (ad + bc)" if found == a * d / (a * d + b * c) else str(found)
 
@@ -29,7 +29,7 @@ def example_5() -> str:
 def example_6() -> str:
     """Compare the posterior of two records of three persons with its definition."""
     weights = [[5, 2], [1, 4], [3, 3]]
-    found = microagg.linkage_posterior(weights).probability[0, 0]
+    found = microagg.intruders.linkage_posterior(weights).probability[0, 0]
     pairs = list(permutations(range(3), 2))
     total = sum(weights[i][0] * weights[j][1] for i, j in pairs)
     mine = sum(weights[i][0] * weights[j][1] for i, j in pairs if i == 0)
@@ -39,8 +39,8 @@ def example_6() -> str:
 def sampled_release() -> str:
     """Compare the best link of a whole release and of a sample."""
     weights: Any = [[Fraction(45, 100)] * 2, [Fraction(5, 100)] * 2]
-    whole = microagg.linkage_posterior(weights).worst
-    part = microagg.linkage_posterior([row[:1] for row in weights]).worst
+    whole = microagg.intruders.linkage_posterior(weights).worst
+    part = microagg.intruders.linkage_posterior([row[:1] for row in weights]).worst
     return f"{whole} where both records are published, {part} where one is"
 
 
@@ -57,12 +57,12 @@ def random_groups() -> str:
                 }
                 key = tuple(moved[i] for i in range(4))
                 weight[key] = weight.get(key, 0) + 1
-    found = microagg.linkage_posterior(lambda persons: weight.get(persons, 0), (4, 4))
+    found = microagg.intruders.linkage_posterior(lambda persons: weight.get(persons, 0), (4, 4))
     return f"{found.worst} with pairs of 4 records: a record keeps its own values"
 
 
 def swap_hides_among_k() -> str:
-    found = microagg.linkage_posterior(
+    found = microagg.intruders.linkage_posterior(
         [[int(i // 3 == j // 3) for j in range(9)] for i in range(9)]
     )
     return f"{found.worst} in groups of 3"
@@ -103,7 +103,7 @@ def printed_closeness() -> str:
 
 def k_anonymous_in_order() -> str:
     """Link two records made equal that are published in the order of the original."""
-    found = microagg.linkage_posterior([[1, 0], [0, 1]]).worst
+    found = microagg.intruders.linkage_posterior([[1, 0], [0, 1]]).worst
     return f"{found} for two records made equal that keep their order (mechanism known)"
 
 

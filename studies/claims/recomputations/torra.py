@@ -9,6 +9,7 @@ import numpy as np
 import microagg
 from csp import Table
 from csp.rules import parse_rules
+from microagg import intruders
 
 __all__ = ["RECOMPUTATIONS"]
 
@@ -30,9 +31,9 @@ def _is_sensitive(contributions: list[int], rule: str) -> bool:
 
 def crafted_values() -> str:
     """Give the least lie of one insider that gets a cell published, and the bounds of rules."""
-    found = microagg.opening_lie([100, 10], [1], "NK(1,60)")
+    found = intruders.opening_lie([100, 10], [1], "NK(1,60)")
     bounds = ", ".join(
-        f"{rule} {microagg.lie_bound(rule)}" for rule in ("NK(1,60)", "P(60,1)", "NK(2,80)")
+        f"{rule} {intruders.lie_bound(rule)}" for rule in ("NK(1,60)", "P(60,1)", "NK(2,80)")
     )
     return (
         f"NK(1,60) {'publishes' if found.honest else 'suppresses'} 100 beside a true 10, and "

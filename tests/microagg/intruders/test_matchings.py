@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp.errors import InputError, OutOfTime
-from microagg import linkage_posterior
-from microagg.intruders import matchings
+from microagg.intruders import linkage_posterior, matchings
 from tests.support.shared import examples
 
 
