@@ -200,7 +200,7 @@ def microaggregate(
         facts, safe = found.summary(), True
         rows = found.rows.tolist() if found.dropped else None
         lines = compliant_words(found)
-    columns = result.to_columns()
+    columns = {name: column.tolist() for name, column in result.to_columns().items()}
     beside = {
         name: codes if rows is None else [codes[i] for i in rows] for name, codes in whole.items()
     }
