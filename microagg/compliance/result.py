@@ -129,11 +129,13 @@ class Compliant(MaskedFile):
         means = np.where(self.hidden, np.nan, self.partition.centroids)
         return means[self.partition.labels]
 
-    def to_columns(self) -> dict[str, Any]:
+    def to_columns(self) -> dict[str, NDArray[Any]]:
         """Masked file as columns by name, None where a cell is suppressed."""
-        gone = self.hidden[self.partition.labels]
-        columns = np.where(gone, None, self.partition.masked.astype(object))  # type: ignore[call-overload]
-        return dict(zip(self.partition.names, columns.T.tolist(), strict=True))
+        columns: NDArray[Any] = self.partition.masked
+        if self.hidden.any():
+            columns = columns.astype(object)
+            columns[self.hidden[self.partition.labels]] = None
+        return dict(zip(self.partition.names, columns.T, strict=True))
 
     def summary(self) -> dict[str, Any]:
         """Plain data for JSON; holds no value of any record."""

@@ -35,7 +35,7 @@ class MaskedFile(Frozen, ABC):
     library: str
 
     @abstractmethod
-    def to_columns(self) -> dict[str, Any]:
+    def to_columns(self) -> dict[str, NDArray[Any]]:
         """Masked file as columns by name."""
 
     def to_frame(self, library: str | None = None) -> Any:
@@ -132,9 +132,9 @@ class Partition(MaskedFile):
         order = np.argsort(self.labels, kind="stable")
         return list(np.split(order, np.cumsum(self.sizes)[:-1]))
 
-    def to_columns(self) -> dict[str, Any]:
+    def to_columns(self) -> dict[str, NDArray[Any]]:
         """Masked file as columns by name."""
-        return dict(zip(self.names, self.masked.T.tolist(), strict=True))
+        return dict(zip(self.names, self.masked.T, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -174,9 +174,9 @@ class Ranked(MaskedFile):
         """Every value replaced by the mean of its group, shape (n, d)."""
         return np.hstack([part.masked for part in self.partitions])
 
-    def to_columns(self) -> dict[str, Any]:
+    def to_columns(self) -> dict[str, NDArray[Any]]:
         """Masked file as columns by name."""
-        return dict(zip(self.names, self.masked.T.tolist(), strict=True))
+        return dict(zip(self.names, self.masked.T, strict=True))
 
 
 def records_of(X: Any, partition: Partition, decimals: int | None = None) -> Records:

@@ -150,7 +150,7 @@ def microaggregate(
         result = found = _compliant(records, k, rule, comply, clock, ask)
         facts, lines, safe = found.summary(), sentences.compliant_words(found), True
         rows = found.rows.tolist() if found.dropped else None
-    columns = result.to_columns()
+    columns = {name: column.tolist() for name, column in result.to_columns().items()}
     beside = {
         name: codes if rows is None else [codes[i] for i in rows] for name, codes in whole.items()
     }
