@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from attacks.descriptions import cell_name, position
 from attacks.fibre.kernel_basis import kernel
-from attacks.release_alone.bound_proofs import Proof, end_of, ends
+from attacks.release_alone.bound_proofs import Proof, ends
 from attacks.release_alone.disclosed_cells import combination, determined
 from attacks.release_alone.insider_knowledge import interval
+from csp.attacker.elimination import entries
 from csp.attacker.view import components
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
@@ -270,10 +271,9 @@ def _known(release: Release, fits: Table, clock: Clock) -> Release:
     """Take cells that have no room for published: an attacker who knows a sum can subtract them."""
     rational, _ = ends(fits, release.pattern, integer=False, clock=clock)
     pattern, published = release.pattern.copy(), release.published.copy()
-    for i, (low, high) in rational.items():
-        value = int(fits.values[i])
-        if low.exact and high.exact and end_of(value, low) == end_of(value, high):
-            pattern[i], published[i] = False, value
+    for i, found in rational.items():
+        if found.known and found.proved:
+            pattern[i], published[i] = False, int(fits.values[i])
     return replace(release, pattern=pattern, published=published)
 
 
@@ -283,9 +283,7 @@ def _forms(release: Release) -> dict[int, Form]:
     forms: dict[int, Form] = {}
     seen = set()
     for row in range(relations.shape[0]):
-        span = slice(relations.indptr[row], relations.indptr[row + 1])
-        pairs = zip(relations.indices[span].tolist(), relations.data[span].tolist(), strict=True)
-        form = {int(c): int(a) for c, a in pairs if release.pattern[c]}
+        form = {c: a for c, a in entries(relations, row) if release.pattern[c]}
         key = tuple(sorted(form.items()))
         if form and key not in seen:
             seen.add(key)
@@ -330,9 +328,7 @@ def _note(
         return
     (a,) = set(form.values())
     sign = 1 if a > 0 else -1
-    rows = sorted(factors, key=lambda r: (sign * factors[r] < 0, r))
-    goal = tuple((c, 1) for c in cells)
-    proof = Proof(goal, 1, tuple(rows), tuple(sign * factors[r] for r in rows), abs(a))
+    proof = Proof.of(cells, 1, {row: sign * v for row, v in factors.items()}, abs(a))
     found[cells] = source, proof
 
 
@@ -379,9 +375,7 @@ def _lattice(
             extra = factors.pop(len(view.rows))
             # s = (factors + extra * (sum - s)) / divisor, so extra is -divisor and drops out.
             assert extra == -divisor
-            alone = combination(view, cells[0], factors, divisor)
-            goal = tuple((c, 1) for c in cells)
-            found[cells] = "lattice", replace(alone, goal=goal)
+            found[cells] = "lattice", combination(view, cells, factors, divisor)
     return whole
 
 

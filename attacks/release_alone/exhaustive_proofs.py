@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from attacks.fibre import kernel_walk
 from attacks.fibre.kernel_basis import kernel
-from attacks.release_alone.bound_proofs import end_of, ends
+from attacks.release_alone.bound_proofs import ends
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
@@ -54,9 +54,9 @@ def none_beyond(release: Release, cell: int, end: int, sign: int, clock: Clock =
     lower = np.zeros(len(view.cells), dtype=np.int64)
     upper, endless = lower.copy(), np.zeros(len(view.cells), dtype=bool)
     for k, i in enumerate(view.cells.tolist()):
-        low, high = (end_of(int(table.values[i]), claim) for claim in rational[i])
+        low, high = rational[i].pair
         # An end without a proof would cut tables off.
-        if low is None or high is None or not all(claim.exact for claim in rational[i]):
+        if low is None or high is None or not rational[i].proved:
             endless[k] = True
         else:
             lower[k], upper[k] = ceil(low), floor(high)
