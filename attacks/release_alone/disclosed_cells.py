@@ -21,8 +21,9 @@ from csp.attacker.view import View, components
 from csp.clock import UNLIMITED, Clock
 from csp.release.completion import complete
 from csp.release.release import Release
+from csp.tables.table import Table
 
-__all__ = ["Disclosure", "combination", "determined", "disclosed"]
+__all__ = ["Disclosure", "combination", "determined", "disclosed", "disclosed_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -117,6 +118,11 @@ whole numbers)
     """
     clock = Clock.of(time_limit)
     table = complete(release, time_limit=clock.seconds)
+    return disclosed_of(release, table, integer=integer, clock=clock)
+
+
+def disclosed_of(release: Release, table: Table, *, integer: bool, clock: Clock) -> Disclosure:
+    """Do as `disclosed`, with a table that is known to be consistent."""
     rational, whole = ends(table, release.pattern, integer=integer, clock=clock)
     cells = np.flatnonzero(release.pattern)
     wide, tight = ([found[i] for i in cells.tolist()] for found in (rational, whole))

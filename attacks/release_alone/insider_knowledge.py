@@ -20,7 +20,7 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.problem.problem import Problem
 from csp.problem.singletons import insiders as alone
-from csp.release.completion import complete
+from csp.release.completion import agreeing
 from csp.release.release import Release
 from csp.rules.base import counts_of
 from csp.tables.table import Table
@@ -243,11 +243,7 @@ def fitting(view: Release, clock: Clock = UNLIMITED) -> Table:
     """
     # The first error may name by how much known values differ: it must not travel with this one.
     with suppress(InputError):
-        return (
-            complete(view, time_limit=clock.seconds)
-            if view.pattern.any()
-            else view.table(view.published)
-        )
+        return agreeing(view, clock)
     msg = (
         "no table agrees with the release and with what the contributors know; correct their "
         "knowledge, or take the release that belongs to it"
