@@ -39,13 +39,7 @@ def matches_of(
     Algorithm 1), which it gets without contributors. It returns None, or raises `Unprotectable`,
     for a table that it does not publish at all.
 
-    Parameters
-    ----------
-    release : Release
-    algorithm : Mechanism or callable
-    fibre : Fibre or None
-        Of the release; None if nothing is suppressed. Then the one table has no suppressed value.
-    clock : Clock
+    If nothing is suppressed, `fibre` is None and the one table has no suppressed value.
 
     Raises
     ------
@@ -55,37 +49,38 @@ def matches_of(
     OutOfTime
         If the time runs out before the last table.
     """
-    if isinstance(algorithm, Mechanism) and algorithm.defence is not None:
-        msg = (
-            "with decoys the pattern depends on a key; attacks.posterior weighs keys, or leave "
-            "defence=None"
-        )
-        raise InputError(msg)
-    if not isinstance(algorithm, Mechanism):
+    if isinstance(algorithm, Mechanism):
+        if algorithm.defence is not None:
+            msg = (
+                "with decoys the pattern depends on a key; attacks.posterior weighs keys, or leave "
+                "defence=None"
+            )
+            raise InputError(msg)
+    else:
         check_callable(algorithm)
     if fibre is None:
-        pattern_of = _open_pattern(algorithm) if isinstance(algorithm, Mechanism) else algorithm
-        try:
-            found = pattern_of(release.table(np.zeros(0, dtype=np.int64)))
-        except Unprotectable:
-            return
-        if (
-            found is not None
-            and not as_flags(found, len(release.pattern), "the pattern of the algorithm").any()
-        ):
+        if _publishes_all(algorithm, release.table(np.zeros(0, dtype=np.int64))):
             yield np.zeros((1, 0), dtype=np.int64)
         return
     view: View
-    if isinstance(algorithm, Mechanism):
-        try:
+    try:
+        if isinstance(algorithm, Mechanism):
             view = PublicView.of(release, algorithm, clock=clock)
-        except NeverPublished:
-            return
-    else:
-        view = BlackBoxView.of(release, algorithm, 1, clock)
+        else:
+            view = BlackBoxView.of(release, algorithm, 1, clock)
+    except NeverPublished:
+        return
     yield from match_test_of(view).listed(clock)
 
 
-def _open_pattern(mechanism: Mechanism) -> Callable[[Table], NDArray[np.bool_]]:
-    """Pattern where only the empty one counts: it is optimal just if no cell is primary."""
-    return lambda table: mechanism.problem(table).primary
+def _publishes_all(algorithm: Algorithm, table: Table) -> bool:
+    """Whether an algorithm suppresses no cell: for a mechanism, just if none is primary."""
+    try:
+        if isinstance(algorithm, Mechanism):
+            return not algorithm.problem(table).primary.any()
+        found = algorithm(table)
+    except Unprotectable:
+        return False
+    if found is None:
+        return False
+    return not as_flags(found, table.n_cells, "the pattern of the algorithm").any()

@@ -12,7 +12,6 @@ from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.descriptions import cell_name, number
 from attacks.fibre.consistent_tables import check_size
-from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
 from csp.mechanism import Mechanism
@@ -213,13 +212,7 @@ def _reason(view: PublicView, x: NDArray[np.int64], clock: Clock) -> int:
     if view.mechanism.defence is not None:
         # Decoys need no primary cell, and their key may prefer any pattern.
         return 1
-    table = view.release.table(x)
-    problem = view.mechanism.problem(table)
+    problem = view.mechanism.problem(view.release.table(x))
     if not problem.forced.any():
         return 0
-    integer = view.mechanism.attacker_is_integer(table)
-    safe = audit(
-        problem, view.release.pattern, integer=integer, only_primary=True,
-        time_limit=clock.seconds,
-    ).safe  # fmt: skip
-    return 2 if safe else 1
+    return 2 if view.protects(problem, clock) else 1

@@ -26,7 +26,15 @@ from csp.solve.exact.tiebreak import prefers
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
 from csp.tables.patterns import as_flags
 
-__all__ = ["BlackBoxTest", "DecoyTest", "MatchTest", "SolverTest", "late", "published_as"]
+__all__ = [
+    "BlackBoxTest",
+    "DecoyTest",
+    "MatchTest",
+    "ReferenceTest",
+    "SolverTest",
+    "late",
+    "published_as",
+]
 
 _POOL = 40
 _BLOCK = 64
@@ -36,20 +44,12 @@ _BEFORE = "a table was tested"
 def published_as(
     view: PublicView, values: NDArray[np.int64], clock: Clock = UNLIMITED, *, method: str = "auto"
 ) -> bool:
-    """Whether the mechanism publishes a table with the pattern of the release, by running it.
+    """Whether the mechanism publishes values (k,) with the pattern of the release, by running it.
 
     Minami and Abe (2019), Algorithm 1, lines 11 to 13. With decoys, whether some key publishes it
-    so: the sensitive cells are suppressed and keep their levels (see `DecoyTest`).
-
-    Parameters
-    ----------
-    view : PublicView
-    values : (k,) int64
-        Of the suppressed cells.
-    clock : Clock
-    method : str
-        See `csp.suppress`; any gives the same pattern. Where "ilp" refuses costs or values that are
-        too far apart, "auto" is used.
+    so: the sensitive cells are suppressed and keep their levels (see `DecoyTest`). Any `method` of
+    `csp.suppress` gives the same pattern; where "ilp" refuses costs or values that are too far
+    apart, "auto" is used.
 
     Raises
     ------
@@ -65,9 +65,7 @@ def published_as(
     if view.marks is not None and (problem.primary[view.cells] != view.marks).any():
         return False
     if view.mechanism.defence is not None:
-        return audit(
-            problem, pattern, integer=integer, only_primary=True, time_limit=clock.seconds
-        ).safe
+        return view.protects(problem, clock)
     solve = partial(suppress, problem, integer=integer, time_limit=clock.seconds)
     try:
         try:
@@ -84,12 +82,7 @@ def published_as(
 
 
 class MatchTest(ABC):
-    """Tells which tables consistent with a release the mechanism may have published so.
-
-    Parameters
-    ----------
-    view : PublicView or BlackBoxView
-    """
+    """Tells which tables consistent with a release the mechanism may have published so."""
 
     _view: View
 
@@ -98,13 +91,7 @@ class MatchTest(ABC):
 
     @abstractmethod
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
-        """Whether the mechanism may publish this table with the pattern of the release.
-
-        Parameters
-        ----------
-        values : (k,) int64
-            Of the suppressed cells.
-        clock : Clock
+        """Whether the mechanism may publish these values (k,) with the pattern of the release.
 
         Raises
         ------
@@ -184,13 +171,18 @@ class DecoyTest(MatchTest):
         if view.excludes_nothing:
             return True
         problem = _posed(view, values)
-        if problem is None:
-            return False
-        integer = view.mechanism.attacker_is_integer(problem.table)
-        return audit(
-            problem, view.release.pattern, integer=integer, only_primary=True,
-            time_limit=clock.seconds,
-        ).safe  # fmt: skip
+        return problem is not None and view.protects(problem, clock)
+
+
+class ReferenceTest(MatchTest):
+    """Match test by integer programs of the whole suppression problem (`published_as`)."""
+
+    def __init__(self, view: PublicView) -> None:
+        self._view: PublicView = view
+
+    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+        """See `MatchTest.matches`."""
+        return published_as(self._view, values, clock, method="ilp")
 
 
 class BlackBoxTest(MatchTest):

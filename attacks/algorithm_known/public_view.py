@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.feasible_intervals import feasible
+from csp.audits.audit import audit
 from csp.audits.intervals import intervals
 from csp.clock import UNLIMITED, Clock
 from csp.decoys.width import Wide
@@ -157,6 +158,14 @@ class PublicView(_Consistent):
                 fits = value_rules.primary == told[:, None]
                 value_rules = replace(value_rules, allowed=value_rules.allowed & fits)
         return cls(release, table, cells, lower, upper, mechanism, value_rules, cost_problem, told)
+
+    def protects(self, problem: Problem, clock: Clock) -> bool:
+        """Whether the pattern keeps the levels of the primary cells of a consistent table."""
+        return audit(
+            problem, self.release.pattern,
+            integer=self.mechanism.attacker_is_integer(problem.table), only_primary=True,
+            time_limit=clock.seconds,
+        ).safe  # fmt: skip
 
     @property
     def excludes_nothing(self) -> bool:

@@ -7,6 +7,7 @@ the bounds of the cells leave it. The functions are plain Python that numba comp
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 
 from attacks.fibre.kernel_basis import check_whole
 from attacks.fibre.projections import echelon, project
+from csp.clock import Clock
 from csp.compiled import Kernels
 
-__all__ = ["DEPTH", "KEPT", "NODES", "Walk", "go_on", "start"]
+__all__ = ["DEPTH", "KEPT", "NODES", "Walk", "go_on", "start", "tables_of"]
 
 DEPTH, NODES, KEPT = 0, 1, 2
 
@@ -111,16 +113,8 @@ def start(
 ) -> Walk:  # fmt: skip
     """Walk from its beginning; it is over (depth -1) if there is no table for certain.
 
-    Parameters
-    ----------
-    vectors : (k, d) int64
-        Basis of the integer kernel; see `attacks.fibre.kernel`.
-    origin : (k,) int64
-        A table that satisfies the relations, within the bounds or not.
-    lower, upper : (k,) int64
-        Finite.
-    kept : int
-        Tables to collect before the walk pauses.
+    `vectors` (k, d) are a basis of the integer kernel; `origin` satisfies the relations, within
+    the bounds, which are finite, or not. The walk pauses when `kept` tables are collected.
 
     Raises
     ------
@@ -153,6 +147,23 @@ def go_on(search: Walk, nodes: int) -> None:
     """
     small = search.left.size <= _FEW_ENTRIES
     KERNELS.run("walk", search, min(nodes, _FEW_NODES) if small else nodes, small=small)
+
+
+def tables_of(search: Walk, nodes: int, clock: Clock) -> Iterator[NDArray[np.int64]]:
+    """Yield the tables of a walk in blocks (t, k); between them it goes on for some nodes.
+
+    Raises
+    ------
+    OutOfTime
+        If the time runs out first.
+    """
+    while search.state[DEPTH] >= 0:
+        clock.check("every table was listed")
+        go_on(search, nodes)
+        count = int(search.state[KEPT])
+        if count:
+            yield search.kept[:count].copy()
+            search.state[KEPT] = 0
 
 
 KERNELS = Kernels(__name__, "set_range", "walk")
