@@ -62,13 +62,7 @@ class Survivors:
         return f"Survivors(cell {cell_name(self.release, self.cell)})"
 
     def lines(self, *, reveal: bool = False) -> list[str]:
-        """Sentences that say what is excluded and why.
-
-        Parameters
-        ----------
-        reveal : bool
-            Whether to name values and numbers.
-        """
+        """Sentences that say what is excluded and why; values and numbers only with `reveal`."""
         name, scale = f"cell {cell_name(self.release, self.cell)}", self.release.scale
         if not self.values:
             return [
@@ -111,11 +105,6 @@ class Survivors:
         With decoys, by auditing the pattern for its sensitive cells (see
         `attacks.algorithm_known.match_tests.published_as`).
 
-        Parameters
-        ----------
-        release : Release, optional
-        clock : Clock
-
         Raises
         ------
         CertificateError
@@ -151,17 +140,7 @@ def survivors_of(
     max_tables: int = 100_000,
     clock: Clock = UNLIMITED,
 ) -> Survivors:
-    """Count, for every value of a cell, the consistent tables and those that survive.
-
-    Parameters
-    ----------
-    release : Release
-    mechanism : Mechanism
-    cell : int
-        A suppressed cell.
-    max_tables : int
-        Tables to test at most.
-    clock : Clock
+    """Count, for every value of a suppressed cell, the consistent tables and those that survive.
 
     Raises
     ------

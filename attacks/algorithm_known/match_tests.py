@@ -206,13 +206,7 @@ class BlackBoxTest(MatchTest):
             raise InputError(msg)
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
-        """See `MatchTest.matches`.
-
-        Raises
-        ------
-        InputError
-            If the function returns anything else than a pattern or None.
-        """
+        """See `MatchTest.matches`."""
         return bool(np.array_equal(self._pattern(values), self._view.release.pattern))
 
     def _pattern(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:

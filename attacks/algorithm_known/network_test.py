@@ -28,14 +28,7 @@ def match_test_of(view: View) -> MatchTest:
 
 
 class NetworkTest(MatchTest):
-    """Match test on networks of up to 64 suppressed cells, compiled.
-
-    Parameters
-    ----------
-    view : PublicView
-    engine : type
-        See `attacks.algorithm_known.large_network_search.network_search_of`.
-    """
+    """Match test on networks of up to 64 suppressed cells, compiled."""
 
     def __init__(self, view: PublicView, engine: type[NetworkSearch | LargeNetworkSearch]) -> None:
         self._view: PublicView = view

@@ -39,45 +39,25 @@ class NeverPublished(InputError):
 class ValueRules:
     """What the mechanism says of every value of every suppressed cell.
 
-    Values are counted from the least feasible one; ``s`` is the widest range plus 1.
-
-    Attributes
-    ----------
-    primary : (k, s) bool
-    levels : (3, k, s) int64
-        Lower, upper and sliding protection level.
-    cost : (k, s) int64
-        As a secondary cell.
-    allowed : (k, s) bool
-        Whether the value is not primary, or reaches its levels under the pattern; and whether it
-        agrees with the marks. No match holds another value.
+    Values are counted from the least feasible one; ``s`` is the widest range plus 1. No match holds
+    a value that is not allowed: one that is primary and does not reach its levels under the
+    pattern, or does not agree with the marks.
     """
 
-    primary: NDArray[np.bool_]
-    levels: NDArray[np.int64]
-    cost: NDArray[np.int64]
-    allowed: NDArray[np.bool_]
+    primary: NDArray[np.bool_]  # (k, s)
+    levels: NDArray[np.int64]  # (3, k, s) lower, upper and sliding protection level
+    cost: NDArray[np.int64]  # (k, s) as a secondary cell
+    allowed: NDArray[np.bool_]  # (k, s)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Consistent:
-    """The tables consistent with a release.
-
-    Attributes
-    ----------
-    release : Release
-    table : Table
-        One of them.
-    cells : (k,) int64
-        Suppressed cells.
-    lower, upper : (k,) int64
-        Integer feasibility interval of each.
-    """
+    """The tables consistent with a release."""
 
     release: Release
-    table: Table
-    cells: NDArray[np.int64]
-    lower: NDArray[np.int64]
+    table: Table  # one of them
+    cells: NDArray[np.int64]  # (k,) suppressed cells
+    lower: NDArray[np.int64]  # (k,) this and the next are their integer feasibility intervals
     upper: NDArray[np.int64]
 
     def __repr__(self) -> str:
@@ -92,26 +72,15 @@ class _Consistent:
 class PublicView(_Consistent):
     """The tables consistent with a release, seen through a mechanism.
 
-    Of a defence only the public part counts: that there is a key is known, the key is not.
-
-    Attributes
-    ----------
-    release, table, cells, lower, upper
-        The tables consistent with the release: one of them, the suppressed cells (k,), and the
-        least and largest whole number (k,) that each can be.
-    mechanism : Mechanism
-    value_rules : ValueRules or None
-        None where the mechanism looks at more than the value of a cell, or ranges are very long.
-    cost_problem : Problem
-        The problem of `table` without primary cells and levels: what may be suppressed, and costs.
-    marks : (k,) bool or None
-        Which of the suppressed cells are primary, if that is known.
+    Of a defence only the public part counts: that there is a key is known, the key is not. The cost
+    problem is that of `table` without primary cells and levels: what may be suppressed, and costs.
     """
 
     mechanism: Mechanism
+    # None where the mechanism looks at more than the value of a cell, or ranges are very long.
     value_rules: ValueRules | None
     cost_problem: Problem
-    marks: NDArray[np.bool_] | None = None
+    marks: NDArray[np.bool_] | None = None  # (k,) which suppressed cells are primary, if known
 
     @classmethod
     def of(
@@ -120,14 +89,8 @@ class PublicView(_Consistent):
     ) -> PublicView:  # fmt: skip
         """View a release through a mechanism.
 
-        Parameters
-        ----------
-        release : Release
-        mechanism : Mechanism
-        marks : (n,) bool, optional
-            Primary cells, where the release told them apart from secondary ones.
-        clock : Clock
-            If it runs out while the mechanism is asked about single values, `value_rules` is None.
+        Marks (n,) are the primary cells, where the release told them apart from secondary ones. If
+        the time runs out while the mechanism is asked about single values, `value_rules` is None.
 
         Raises
         ------
@@ -182,17 +145,9 @@ class PublicView(_Consistent):
 class BlackBoxView(_Consistent):
     """The tables consistent with a release, and a function in place of the mechanism.
 
-    Nothing is known of the function but what it does. What it promises is a least width of the
-    interval of every suppressed cell.
-
-    Attributes
-    ----------
-    release, table, cells, lower, upper
-        As in `PublicView`.
-    algorithm : callable
-        Gives the (n,) bool pattern of a table, or None.
-    value_rules : ValueRules
-        The promise, in the same form: every value of every cell must keep the width.
+    Nothing is known of the function but what it does: it gives the (n,) bool pattern of a table, or
+    None. What it promises is a least width of the interval of every suppressed cell; in the form of
+    rules, every value of every cell must keep the width.
     """
 
     algorithm: Callable[[Table], Any]

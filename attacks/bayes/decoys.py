@@ -97,13 +97,7 @@ class DecoyRule:
     def publish(
         self, values: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.bool_] | None:
-        """Protect a table with a key that is drawn; None if it cannot be protected.
-
-        Parameters
-        ----------
-        values : (n,) int64
-        rng : Generator
-        """
+        """Protect values (n,) with a key that is drawn; None if they cannot be protected."""
         mechanism = replace(self._mechanism, defence=replace(self._decoys, key=key_from(rng)))
         try:
             return mechanism.protect(self._table.replace(values=values)).pattern
@@ -117,19 +111,9 @@ class DecoyRule:
         *,
         clock: Clock = UNLIMITED,
     ) -> NDArray[np.float64]:
-        """Probability of a pattern for each table, up to a factor that all tables share.
+        """Probability of a pattern for each of (t, n) values, up to a factor that all tables share.
 
-        Parameters
-        ----------
-        pattern : (n,) bool
-            In which every suppressed cell is wide.
-        values : (t, n) int64
-            Tables consistent with one release.
-        clock : Clock
-
-        Returns
-        -------
-        (t,) float64
+        The tables are consistent with one release; every suppressed cell is wide.
 
         Raises
         ------

@@ -50,52 +50,28 @@ class HasLikelihood(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CellRisk:
-    """What is known of one primary cell.
+    """What is known of one primary cell, with knowledge of the rule and without.
 
     A posterior is None where none was asked for, or drawn tables are worth fewer than 30
-    independent ones.
-
-    Attributes
-    ----------
-    feasible : int
-        Width of its feasibility interval.
-    support : int or None
-        Width of the hull of its possible values; None where tables were drawn, since draws miss
-        rare ones.
-    with_rule, without_rule : int or None
-        Width of the shortest interval with 95 percent of the posterior, with knowledge of the
-        rule and without.
-    max_posterior : float or None
-        Posterior probability of its most probable value.
-    primary, primary_without_rule : float or None
-        Posterior probability that it is primary, with knowledge of the rule and without.
+    independent ones. The support is None where tables were drawn, since draws miss rare ones.
     """
 
-    feasible: int
-    support: int | None
-    with_rule: int | None = None
+    feasible: int  # width of its feasibility interval
+    support: int | None  # width of the hull of its possible values
+    with_rule: int | None = None  # width of the shortest interval with 95 percent of the posterior
     without_rule: int | None = None
-    max_posterior: float | None = None
-    primary: float | None = None
+    max_posterior: float | None = None  # probability of its most probable value, with the rule
+    primary: float | None = None  # posterior probability that it is primary
     primary_without_rule: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What is known of the primary cells of one release.
-
-    Attributes
-    ----------
-    cells : tuple of CellRisk
-    fibre : int or None
-        Consistent tables; None if there are too many to count.
-    effective : float or None
-        Effective number of weighted draws, if tables were drawn.
-    """
+    """What is known of the primary cells of one release."""
 
     cells: tuple[CellRisk, ...]
-    fibre: int | None
-    effective: float | None
+    fibre: int | None  # consistent tables; None if there are too many to count
+    effective: float | None  # effective number of weighted draws, if tables were drawn
 
 
 def risk_of(

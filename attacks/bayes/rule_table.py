@@ -18,16 +18,9 @@ __all__ = ["RuleTable"]
 class RuleTable:
     """What a mechanism that looks at one cell at a time requires, value by value.
 
-    Values are looked up once for each cell, however many tables have them.
-
-    Cells are in the order of the table; within, they are in that of their labels, in which ties
-    are broken. Calls share work arrays: use one for each thread.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    table : Table
-        Its relations, bounds and labels are used, and its values are not.
+    Values are looked up once for each cell, however many tables have them; the values of the table
+    are not used. Cells are in the order of the table; within, they are in that of their labels, in
+    which ties are broken. Calls share work arrays: use one for each thread.
 
     Raises
     ------
@@ -73,15 +66,8 @@ class RuleTable:
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Primary cells of many tables, and their levels.
 
-        Parameters
-        ----------
-        values : (t, n) int64
-
-        Returns
-        -------
-        primary : (t, n) bool
-        levels : (3, t, n) int64
-            Lower, upper, sliding; 0 where not primary.
+        Of values (t, n), what is primary (t, n) and the levels (3, t, n): lower, upper, sliding; 0
+        where not primary.
 
         Raises
         ------
@@ -99,17 +85,9 @@ class RuleTable:
         return self._primary[at, each], self._levels[:, at, each]
 
     def patterns_of(self, values: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Canonical patterns of many tables.
+        """Canonical patterns (t, n) of the tables with these values (t, n).
 
-        Parameters
-        ----------
-        values : (t, n) int64
-
-        Returns
-        -------
-        patterns : (t, n) bool
-        protected : (t,) bool
-            False where not even full suppression is safe.
+        Beside them, (t,), whether any pattern is safe: False where not even full suppression is.
         """
         primary, levels = self._by_label(values)
         found = self._solver.solve_many(

@@ -34,23 +34,12 @@ _NODES = 50_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Part:
-    """Suppressed cells that relations connect, and the equations that bind them.
+    """Suppressed cells that relations connect, and the equations that bind them."""
 
-    Attributes
-    ----------
-    cells : (k,) int64
-        Positions among the suppressed cells of the release.
-    matrix : (r, k) csr_array of int64
-    origin : (k,) int64
-        One solution.
-    lower, upper : (k,) int64
-        Integer feasibility intervals.
-    """
-
-    cells: NDArray[np.int64]
-    matrix: csr_array
-    origin: NDArray[np.int64]
-    lower: NDArray[np.int64]
+    cells: NDArray[np.int64]  # (k,) positions among the suppressed cells of the release
+    matrix: csr_array  # (r, k)
+    origin: NDArray[np.int64]  # (k,) one solution
+    lower: NDArray[np.int64]  # (k,) this and the next are integer feasibility intervals
     upper: NDArray[np.int64]
 
     def __repr__(self) -> str:

@@ -28,14 +28,7 @@ class TooMany(Exception):
 class Counter:
     """Number of solutions of ``M x = b`` with ``lower <= x <= upper``, by partial sums.
 
-    Parameters
-    ----------
-    matrix : (r, k) csr_array of int64
-    right : (r,) int64
-    lower, upper : (k,) int64
-    max_states : int
-        States to keep.
-    clock : Clock
+    `right` is b; at most `max_states` states are kept.
 
     Raises
     ------
@@ -87,12 +80,7 @@ class Counter:
         self.total = self._layers[0][self._first]
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one solution; all are equally likely.
-
-        Returns
-        -------
-        (k,) int64
-        """
+        """Draw one solution (k,); all are equally likely."""
         x = np.zeros(len(self.order), dtype=np.int64)
         state = self._first
         for step, cell in enumerate(self.order):

@@ -76,13 +76,9 @@ def kernel(
 
 
 def check_whole(basis: NDArray[np.int64]) -> None:
-    """Check that some vectors generate every integer vector of the space that they span.
+    """Check that vectors (k, d) generate every integer vector of the space that they span.
 
     Their lattice has index 1 in it exactly if all invariant factors (Smith normal form) are 1.
-
-    Parameters
-    ----------
-    basis : (k, d) int64
 
     Raises
     ------

@@ -29,33 +29,17 @@ _FAR = np.int64(2**62)
 
 
 class Walk(NamedTuple):
-    """All tables ``x + sum_j lambda_j b_j`` within bounds, and where a walk through them stands.
+    """All tables ``x + sum_j lambda_j b_j`` within bounds, and where a walk through them stands."""
 
-    Attributes
-    ----------
-    basis : (d, k) int64
-        Echelon basis of the kernel, one vector a row.
-    points : (d, k) int64
-        The table before each coefficient is chosen.
-    chosen, last : (d,) int64
-        Next value of each coefficient, and its last one.
-    left, right, begin : (m, d), (m,), (d + 1,) int64
-        Bounds of each coefficient; see `attacks.fibre.projections.Bounds`.
-    kept : (c, k) int64
-        Tables found.
-    state : (3,) int64
-        Depth (-1: over), nodes, rows of `kept` in use.
-    """
-
-    basis: NDArray[np.int64]
-    points: NDArray[np.int64]
-    chosen: NDArray[np.int64]
-    last: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    kept: NDArray[np.int64]
-    state: NDArray[np.int64]
+    basis: NDArray[np.int64]  # (d, k) echelon basis of the kernel, one vector a row
+    points: NDArray[np.int64]  # (d, k) the table before each coefficient is chosen
+    chosen: NDArray[np.int64]  # (d,) next value of each coefficient
+    last: NDArray[np.int64]  # (d,) its last value
+    left: NDArray[np.int64]  # (m, d) this and the next two bound each coefficient; see `Bounds`
+    right: NDArray[np.int64]  # (m,)
+    begin: NDArray[np.int64]  # (d + 1,)
+    kept: NDArray[np.int64]  # (c, k) tables found
+    state: NDArray[np.int64]  # (3,) depth (-1: over), nodes, rows of `kept` in use
 
 
 def set_range(w: Walk, t: int) -> bool:

@@ -135,13 +135,7 @@ def draw(
 
 
 def moves_of(fibre: Fibre, clock: Clock = UNLIMITED) -> tuple[NDArray[np.int64], bool]:
-    """Directions of a chain, and whether they are known to connect the fibre.
-
-    Returns
-    -------
-    moves : (m, k) int64
-    connected : bool
-    """
+    """Directions (m, k) of a chain, and whether they are known to connect the fibre."""
     view = View.of(fibre.table, fibre.release.pattern)
     cycles = _cycles(view, clock)
     if cycles is not None and len(cycles) <= _CYCLES:
@@ -192,20 +186,9 @@ def run_chain(
 ) -> None:  # fmt: skip
     """Hit and run: a direction, then any of the steps that it allows (plain; see `KERNELS`).
 
-    Parameters
-    ----------
-    x : (k,) int64
-        Where the chain is; changes.
-    moves : (m, k) int64
-    lower, upper : (k,) int64
-    which : (s,) int64
-        Direction of each step.
-    where : (s,) float64
-        Position within the range of each step, in [0, 1).
-    each : int
-        Steps between two tables that are kept.
-    out : (t, k) int64
-        Written from the first row on.
+    Of each step, `which` (s,) has the direction among the moves (m, k) and `where` the position
+    within its range, in [0, 1). After `each` steps x, which changes, is written to the next row of
+    `out`.
     """
     for s in range(len(which)):
         move = moves[which[s]]

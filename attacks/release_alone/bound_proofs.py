@@ -35,26 +35,13 @@ _LARGEST = 1500
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Equation:
-    """What a proof says, in numbers: ``divisor * goal + sum of others = total``.
+    """What a proof says, in numbers: ``divisor * goal + sum of others = total``."""
 
-    Attributes
-    ----------
-    amounts : tuple of int
-        What each relation of the proof leaves for its suppressed cells, times its multiplier.
-    total : int
-        Their sum.
-    others : tuple of (int, int, int)
-        Suppressed cells that remain: cell, coefficient, and the bound put in for it.
-    divisor : int
-    end : Fraction
-        End of the goal that follows, in units.
-    """
-
-    amounts: tuple[int, ...]
-    total: int
-    others: tuple[tuple[int, int, int], ...]
+    amounts: tuple[int, ...]  # what each relation leaves for suppressed cells, times its multiplier
+    total: int  # their sum
+    others: tuple[tuple[int, int, int], ...]  # cells that remain: cell, coefficient, bound put in
     divisor: int
-    end: Fraction
+    end: Fraction  # of the goal, in units
 
     def __repr__(self) -> str:
         return f"Equation({len(self.amounts)} relations, {len(self.others)} bounds)"

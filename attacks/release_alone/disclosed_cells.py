@@ -7,6 +7,7 @@ no network, linear programs can call a cell wider than it is for who knows that 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd
@@ -175,52 +176,47 @@ def determined(matrix: Any, clock: Clock = UNLIMITED) -> dict[int, tuple[dict[in
     In the reduced echelon form a unit vector is in the row space exactly if it is one of the rows:
     its coefficients are its entries at the pivot columns. Rows are kept whole and short.
     """
-    rows = [{c: v for c, v in entries(matrix, i) if v} for i in range(matrix.shape[0])]
-    made = [{i: 1} for i in range(len(rows))]
-    holders: dict[int, set[int]] = {}
+    k = matrix.shape[1]
+    # Beyond the k columns, a row says how often each of the given rows is in it.
+    rows = [dict([*entries(matrix, i), (k + i, 1)]) for i in range(matrix.shape[0])]
+    holders: dict[int, set[int]] = defaultdict(set)
     for i, row in enumerate(rows):
         for c in row:
-            holders.setdefault(c, set()).add(i)
-    waiting = {i for i, row in enumerate(rows) if row}
+            holders[c].add(i)
+    waiting = {i for i, row in enumerate(rows) if len(row) > 1}
     while waiting:
         clock.check()
         # Short rows first, and columns that few other rows hold: little fills in.
         i = min(waiting, key=lambda row: (len(rows[row]), row))
         waiting.discard(i)
-        pivot = min(rows[i], key=lambda c: (len(holders[c]), c))
+        pivot = min((c for c in rows[i] if c < k), key=lambda c: (len(holders[c]), c))
         for other in sorted(holders[pivot] - {i}):
-            _clear(rows, made, holders, other, i, pivot)
-            if not rows[other]:
+            _clear(rows, holders, other, i, pivot)
+            if min(rows[other]) >= k:
                 waiting.discard(other)
     units = {}
-    for row, combination in zip(rows, made, strict=True):
-        if len(row) == 1:
-            ((c, value),) = row.items()
+    for row in rows:
+        cells = [c for c in row if c < k]
+        if len(cells) == 1:
+            value = row.pop(cells[0])
             sign = 1 if value > 0 else -1
-            units[c] = ({i: sign * v for i, v in combination.items() if v}, abs(value))
+            units[cells[0]] = ({i - k: sign * v for i, v in row.items()}, abs(value))
     return dict(sorted(units.items()))
 
 
 def _clear(
-    rows: list[dict[int, int]], made: list[dict[int, int]], holders: dict[int, set[int]],
-    other: int, i: int, pivot: int,
-) -> None:  # fmt: skip
+    rows: list[dict[int, int]], holders: dict[int, set[int]], other: int, i: int, pivot: int
+) -> None:
     """Take a pivot column out of another row, in whole numbers."""
     a, b = rows[i][pivot], rows[other][pivot]
     common = gcd(a, b)
-    keep, take = a // common, b // common
-    for target, source, counted in ((rows, rows[i], True), (made, made[i], False)):
-        mixed = {c: keep * v for c, v in target[other].items()}
-        for c, v in source.items():
-            mixed[c] = mixed.get(c, 0) - take * v
-        kept = {c: v for c, v in mixed.items() if v}
-        if counted:
-            for c in target[other].keys() - kept.keys():
-                holders[c].discard(other)
-            for c in kept.keys() - target[other].keys():
-                holders.setdefault(c, set()).add(other)
-        target[other] = kept
-    shared = gcd(*rows[other].values(), *made[other].values())
-    if shared > 1:
-        rows[other] = {c: v // shared for c, v in rows[other].items()}
-        made[other] = {c: v // shared for c, v in made[other].items()}
+    mixed = {c: a // common * v for c, v in rows[other].items()}
+    for c, v in rows[i].items():
+        mixed[c] = mixed.get(c, 0) - b // common * v
+    shared = gcd(*mixed.values())
+    kept = {c: v // shared for c, v in mixed.items() if v}
+    for c in rows[other].keys() - kept.keys():
+        holders[c].discard(other)
+    for c in kept.keys() - rows[other].keys():
+        holders[c].add(other)
+    rows[other] = kept

@@ -157,13 +157,8 @@ def view_of(
 ) -> Release:
     """See a release as contributors see it who pool what they know.
 
-    Parameters
-    ----------
-    release : Release
-    members : sequence of Knowledge
-    counts : (n,) int64, optional
-        Number of contributors of each cell, where that is public. Members who are all there are
-        in a cell know it; a cell without contributors is known to be 0.
+    Where the number of contributors of each cell (n,) is public, members who are all there are in a
+    cell know it; a cell without contributors is known to be 0.
 
     Raises
     ------
