@@ -56,17 +56,15 @@ def published_as(
     OutOfTime
         If the time runs out before the verdict.
     """
-    table, pattern = view.release.table(values), view.release.pattern
-    integer = view.mechanism.attacker_is_integer(table)
     try:
-        problem = view.mechanism.problem(table)
+        problem = view.mechanism.problem(view.release.table(values))
     except InputError:
         return False
     if view.marks is not None and (problem.primary[view.cells] != view.marks).any():
         return False
     if view.mechanism.defence is not None:
         return view.protects(problem, clock)
-    solve = partial(suppress, problem, integer=integer, time_limit=clock.seconds)
+    solve = partial(suppress, problem, integer=view.integer, time_limit=clock.seconds)
     try:
         try:
             found = solve(method=method)
@@ -78,13 +76,14 @@ def published_as(
         return False
     if not found.canonical:
         raise late()
-    return bool((found.pattern == pattern).all())
+    return bool((found.pattern == view.release.pattern).all())
 
 
 class MatchTest(ABC):
     """Tells which tables consistent with a release the mechanism may have published so."""
 
-    _view: View
+    def __init__(self, view: View) -> None:
+        self._view = view
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._view!r})"
@@ -162,8 +161,7 @@ class DecoyTest(MatchTest):
     values, and `attacks.algorithm_known.public_view.PublicView.of` has checked it.)
     """
 
-    def __init__(self, view: PublicView) -> None:
-        self._view: PublicView = view
+    _view: PublicView
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`: whether some key publishes this table so."""
@@ -177,8 +175,7 @@ class DecoyTest(MatchTest):
 class ReferenceTest(MatchTest):
     """Match test by integer programs of the whole suppression problem (`published_as`)."""
 
-    def __init__(self, view: PublicView) -> None:
-        self._view: PublicView = view
+    _view: PublicView
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`."""
@@ -195,8 +192,10 @@ class BlackBoxTest(MatchTest):
         or None.
     """
 
+    _view: BlackBoxView
+
     def __init__(self, view: BlackBoxView) -> None:
-        self._view: BlackBoxView = view
+        super().__init__(view)
         values = view.table.values[view.cells]
         if not np.array_equal(self._pattern(values), self._pattern(values)):
             msg = (
@@ -230,8 +229,10 @@ class SolverTest(MatchTest):
     far apart, insiders or sums count, or ties are broken by hashes.
     """
 
+    _view: PublicView
+
     def __init__(self, view: PublicView) -> None:
-        self._view: PublicView = view
+        super().__init__(view)
         n = view.table.n_cells
         # Ties are broken in the order of labels (`csp.suppress`).
         self._order = label_order(view.table) if n <= BINARY_UP_TO else np.arange(n)
@@ -248,19 +249,18 @@ class SolverTest(MatchTest):
         bare = _posed(view, values)
         if bare is None or not bare.primary.any():
             return False
-        integer = view.mechanism.attacker_is_integer(bare.table)
         problem = reordered(bare, self._order)
         if self._carried is None and Carried.applies(problem):
             self._carried = Carried(problem, self._largest_room(problem))
         for i, other in enumerate(self._pool):
-            if self._is_better(problem, other) and self._is_safe(problem, other, integer, clock):
+            if self._is_better(problem, other) and self._is_safe(problem, other, clock):
                 self._pool.insert(0, self._pool.pop(i))
                 self.beaten_by = other
                 return False
-        if not self._is_safe(problem, pattern, integer, clock):
+        if not self._is_safe(problem, pattern, clock):
             return False
         try:
-            better = self._preferred(problem, integer, clock)
+            better = self._preferred(problem, clock)
         except Unprotectable:
             return False
         if better is None:
@@ -270,12 +270,7 @@ class SolverTest(MatchTest):
         del self._pool[_POOL:]
         return False
 
-    def _preferred(
-        self,
-        problem: Problem,
-        integer: bool,  # noqa: FBT001
-        clock: Clock,
-    ) -> NDArray[np.bool_] | None:
+    def _preferred(self, problem: Problem, clock: Clock) -> NDArray[np.bool_] | None:
         """Find a safe pattern that is preferred to the published one, which is safe; None if none.
 
         Raises
@@ -285,10 +280,12 @@ class SolverTest(MatchTest):
         """
         pattern = self._pattern
         if self._carried is not None and problem.table.n_cells <= BINARY_UP_TO:
-            search = PreferredPattern(problem, pattern, self._carried, integer=integer, clock=clock)
+            search = PreferredPattern(
+                problem, pattern, self._carried, integer=self._view.integer, clock=clock
+            )
             if search.applies:
                 return search.run()
-        found = suppress(problem, integer=integer, time_limit=clock.seconds)
+        found = suppress(problem, integer=self._view.integer, time_limit=clock.seconds)
         if self._is_better(problem, found.pattern):
             return found.pattern
         if not found.canonical:
@@ -312,13 +309,7 @@ class SolverTest(MatchTest):
         cost -= sum(problem.cost[pattern & ~other].tolist())
         return cost < 0 or (cost == 0 and prefers(problem, other, pattern))
 
-    def _is_safe(
-        self,
-        problem: Problem,
-        pattern: NDArray[np.bool_],
-        integer: bool,  # noqa: FBT001
-        clock: Clock,
-    ) -> bool:
+    def _is_safe(self, problem: Problem, pattern: NDArray[np.bool_], clock: Clock) -> bool:
         carried = self._carried
         if carried is not None:
             if carried.shows_safe(problem, pattern):
@@ -326,7 +317,11 @@ class SolverTest(MatchTest):
             if carried.for_(problem).exclude(pattern):
                 return False
         result = audit(
-            problem, pattern, integer=integer, only_primary=True, time_limit=clock.seconds
+            problem,
+            pattern,
+            integer=self._view.integer,
+            only_primary=True,
+            time_limit=clock.seconds,
         )
         if carried is not None:
             carried.learn(result)

@@ -122,11 +122,15 @@ class PublicView(_Consistent):
                 value_rules = replace(value_rules, allowed=value_rules.allowed & fits)
         return cls(release, table, cells, lower, upper, mechanism, value_rules, cost_problem, told)
 
+    @property
+    def integer(self) -> bool:
+        """Whether the attacker knows that cells are whole units."""
+        return self.mechanism.attacker_is_integer(self.table)
+
     def protects(self, problem: Problem, clock: Clock) -> bool:
         """Whether the pattern keeps the levels of the primary cells of a consistent table."""
         return audit(
-            problem, self.release.pattern,
-            integer=self.mechanism.attacker_is_integer(problem.table), only_primary=True,
+            problem, self.release.pattern, integer=self.integer, only_primary=True,
             time_limit=clock.seconds,
         ).safe  # fmt: skip
 

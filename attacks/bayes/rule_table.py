@@ -68,15 +68,9 @@ class RuleTable:
 
         Of values (t, n), what is primary (t, n) and the levels (3, t, n): lower, upper, sliding; 0
         where not primary.
-
-        Raises
-        ------
-        InputError
-            For another shape.
         """
-        cells = self._whole(values)
         # Cells that must be published are never looked up, however large they are.
-        cells = np.where(self._publish, 0, cells)
+        cells = np.where(self._publish, 0, values)
         new = np.setdiff1d(cells, self._known)
         if len(new):
             self._look_up(new)
@@ -98,14 +92,6 @@ class RuleTable:
     def _by_label(self, values: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         primary, levels = self.requirements(values)
         return primary[:, self._order], levels[:, :, self._order]
-
-    def _whole(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        given = np.asarray(values)
-        n = self.table.n_cells
-        if given.ndim != 2 or given.shape[1] != n or given.dtype.kind not in "iu":
-            msg = f"values have shape {given.shape} and type {given.dtype}; give (t, {n}) integers"
-            raise InputError(msg)
-        return given.astype(np.int64)
 
     def _look_up(self, new: NDArray[np.int64]) -> None:
         """Add values that have not come up before."""
