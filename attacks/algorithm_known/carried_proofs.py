@@ -49,9 +49,6 @@ class Carried:
         self._divisor = np.zeros(0, dtype=np.int64)
         self._seen: set[bytes] = set()
 
-    def __repr__(self) -> str:
-        return f"Carried({len(self._steps)} witnesses, {len(self._cell[0])} inequalities)"
-
     @staticmethod
     def applies(problem: Problem) -> bool:
         """Whether all that a problem asks for is judged by single cells and one outsider."""

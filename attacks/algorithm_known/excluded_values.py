@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.match_tests import published_as
-from attacks.algorithm_known.network_test import match_test_of
+from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.descriptions import cell_name, number
 from attacks.fibre.consistent_tables import check_size

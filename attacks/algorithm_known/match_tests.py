@@ -1,6 +1,6 @@
 """Match tests: whether a candidate table would have been published with the same pattern.
 
-`attacks.algorithm_known.network_test.match_test_of` chooses the test that suits a mechanism and a
+`attacks.algorithm_known.matches.match_test_of` chooses the test that suits a mechanism and a
 table; every attack that knows the algorithm asks it.
 """
 

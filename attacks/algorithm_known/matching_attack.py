@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, AttackRun
-from attacks.algorithm_known.black_box import Algorithm
 from attacks.algorithm_known.large_network_search import network_search_of
+from attacks.algorithm_known.matches import Algorithm
 from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from attacks.fibre.consistent_tables import Fibre

@@ -58,19 +58,12 @@ takes a few hundredths of a second, compiling half a minute."""
 
 
 class NetworkSearch:
-    """Search through the consistent tables of a release for matches.
+    """Search through the consistent tables of a release for matches (mode MATCHES, VALUES or HULL).
 
-    Parameters
-    ----------
-    view : PublicView
-    mode : {MATCHES, VALUES, HULL}
-    clock : Clock
-        When it runs out, proofs that take long are given up (see `doubtful`).
-    within : (n,) bool, optional
-        Cells, in the order of labels, to look for preferred patterns in: up to 64, the suppressed
-        ones among them. By default all. Tables that these let through are left undecided.
-    late : int
-        Tables left undecided to collect before they are decided.
+    When the clock runs out, proofs that take long are given up (see `doubtful`). Preferred patterns
+    are looked for `within` some cells (n,), in the order of labels: up to 64, the suppressed ones
+    among them, or all by default; tables that a part lets through are left undecided. Undecided
+    tables are collected before they are decided, `late` of them.
 
     Raises
     ------

@@ -55,9 +55,6 @@ class PreferredPattern:
         self._step = smallest_step(problem.cost[problem.free])
         self._spent = int(problem.cost[pattern & problem.free].sum())
 
-    def __repr__(self) -> str:
-        return f"PreferredPattern({self._problem!r})"
-
     @property
     def applies(self) -> bool:
         """Whether costs are near enough to each other for floating point."""

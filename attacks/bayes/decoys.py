@@ -32,21 +32,11 @@ _MOST_ROWS = 20_000
 
 
 class DecoyRule:
-    """Mechanism with decoys over small networks of counts.
+    """Mechanism with decoys over small networks of counts; its own key is not used.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        With a defence (its key is not used) and rules that look at cells one by one.
-    table : Table
-        Its relations, bounds and labels; of its values only those that must be published.
-    orders : int
-        Number of keys whose cost factors are drawn for a likelihood.
-    coins : int
-        Coin sets to draw where the pattern has more than 12 cells.
-    precision : float
-        Relative error up to which sums over coin sets may stop early.
-    seed : int
+    Of the values of the table only those that must be published are used. A likelihood is an
+    average over the costs of `orders` keys. Where a pattern has more than 12 cells, `coins` coin
+    sets are drawn; sums over all sets stop early at a relative error of `precision`.
 
     Raises
     ------

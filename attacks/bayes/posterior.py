@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.network_test import match_test_of
+from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.bayes.decoys import DecoyRule
 from attacks.bayes.priors import Prior, PriorWeights, uniform

@@ -58,9 +58,6 @@ class RuleTable:
         self._primary = np.zeros((0, n), dtype=bool)
         self._levels = np.zeros((3, 0, n), dtype=np.int64)
 
-    def __repr__(self) -> str:
-        return f"RuleTable({int(self.free.sum())} cells that may be suppressed)"
-
     def requirements(
         self, values: NDArray[np.int64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

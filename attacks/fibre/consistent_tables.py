@@ -42,9 +42,6 @@ class Part:
     lower: NDArray[np.int64]  # (k,) this and the next are integer feasibility intervals
     upper: NDArray[np.int64]
 
-    def __repr__(self) -> str:
-        return f"Part({len(self.cells)} cells)"
-
     @property
     def right(self) -> NDArray[np.int64]:
         """Right side of the equations, shape (r,)."""

@@ -159,9 +159,6 @@ class Ends:
         )  # fmt: skip
         return cls(lower, upper, claims)
 
-    def __repr__(self) -> str:
-        return f"Ends({self.claims!r})"
-
     @property
     def pair(self) -> tuple[Fraction | None, Fraction | None]:
         """Both ends."""

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from attacks.algorithm_known import network_search
 from attacks.algorithm_known.large_network_search import network_search_of
+from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, KERNELS, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp import (
