@@ -31,31 +31,18 @@ _LOOKED_AT = 300
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Survivors:
-    """Values of one cell over all tables consistent with a release.
-
-    Attributes
-    ----------
-    release : Release
-    mechanism : Mechanism
-    cell : int
-    values : tuple of int
-        Values of the cell in consistent tables, ascending, in units. Empty where the theorem of
-        decoys says that no table is excluded, so that none needs to be tested.
-    fits : tuple of int
-        How many consistent tables have each value.
-    published : tuple of int
-        How many of those the mechanism publishes with the pattern of the release.
-    reasons : tuple of tuple of int
-        For each value that is excluded: for how many of its tables each of `REASONS` holds; empty
-        for the others. The first few hundred tables are looked at.
-    """
+    """Values of one cell over all tables consistent with a release."""
 
     release: Release
     mechanism: Mechanism
     cell: int
+    # Values of the cell in consistent tables, ascending, in units. Empty where the theorem of
+    # decoys says that no table is excluded, so that none needs to be tested.
     values: tuple[int, ...]
-    fits: tuple[int, ...]
-    published: tuple[int, ...]
+    fits: tuple[int, ...]  # how many consistent tables have each value
+    published: tuple[int, ...]  # how many of those get the pattern of the release
+    # For each value that is excluded: for how many of its tables each of `REASONS` holds; empty for
+    # the others. The first few hundred tables are looked at.
     reasons: tuple[tuple[int, ...], ...]
 
     def __repr__(self) -> str:

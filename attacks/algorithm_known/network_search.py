@@ -26,14 +26,13 @@ from attacks.algorithm_known.network_enumeration import (
 )
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.network_ranges import update_slack
-from csp.attacker.flow import as_network
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock, now
 from csp.errors import InputError, argument
 from csp.solve.order import label_order, reordered
 from csp.solve.small import many as cases
 from csp.solve.small.flow import MOST, Net
-from csp.solve.small.one import mask_of, structure_of
+from csp.solve.small.one import mask_of, net_of, structure_of
 from csp.tables.table import Table
 
 __all__ = [
@@ -215,19 +214,7 @@ class NetworkSearch:
 
 def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
     """Suppressed cells as a network of at most 64 cells, or None if they are not one."""
-    if pattern.sum() > MOST:
-        return None
-    view = View.of(table, pattern)
-    network = as_network(view)
-    if network is None:
-        return None
-    star = np.zeros((2, len(view.rows) + 1), dtype=np.uint64)
-    ends = np.ascontiguousarray(np.stack([network.tail, network.head]))
-    for a in range(2):
-        np.bitwise_or.at(
-            star[a], ends[a], np.uint64(1) << np.arange(len(view.cells), dtype=np.uint64)
-        )
-    return Net(ends, star, len(view.rows))
+    return None if pattern.sum() > MOST else net_of(View.of(table, pattern))
 
 
 def free_cells(net: Net) -> NDArray[np.int64]:

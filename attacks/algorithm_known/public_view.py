@@ -34,6 +34,11 @@ _MOST_VALUES = 20_000_000
 class NeverPublished(InputError):
     """The mechanism cannot have produced the release, whatever the hidden values."""
 
+    @classmethod
+    def because(cls, why: str) -> NeverPublished:
+        """Error with its reason."""
+        return cls(f"{why}: this mechanism cannot have produced the release; pass the one that did")
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ValueRules:
@@ -236,20 +241,16 @@ def _check_published(release: Release, mechanism: Mechanism, cost_problem: Probl
     if mechanism.cellwise and (primary & open_cells).any():
         i = int(np.argmax(primary & open_cells))
         shown = units_text(int(release.published[i]), release.scale)
-        msg = (
-            f"cell {table.cell(i)} is published with {shown}, which the mechanism calls sensitive: "
-            "this mechanism cannot have produced the release; pass the one that did"
-        )
-        raise NeverPublished(msg)
+        msg = f"cell {table.cell(i)} is published with {shown}, which the mechanism calls sensitive"
+        raise NeverPublished.because(msg)
     forced = fixed & release.pattern
     if forced.any():
         i = int(np.argmax(forced))
         msg = (
             f"cell {table.cell(i)} is suppressed, but must be published (status z; "
-            f"margins={mechanism.margins!r}): this mechanism cannot have produced the release; "
-            "pass the one that did"
+            f"margins={mechanism.margins!r})"
         )
-        raise NeverPublished(msg)
+        raise NeverPublished.because(msg)
 
 
 def _check_wide(
@@ -265,10 +266,9 @@ def _check_wide(
         i = int(np.argmax(narrow))
         msg = (
             f"suppressed cell {table.cell(i)} is narrower than the defence allows "
-            f"({asked.words(table)}): this mechanism cannot have produced the release; pass the "
-            "one that did"
+            f"({asked.words(table)})"
         )
-        raise NeverPublished(msg)
+        raise NeverPublished.because(msg)
 
 
 def _value_rules(

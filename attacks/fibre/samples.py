@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.fibre.consistent_tables import Fibre
-from attacks.fibre.kernel_basis import kernel
+from attacks.fibre.kernel_basis import kernel, with_pairs
 from csp.attacker.flow import as_network
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
@@ -145,9 +145,8 @@ def moves_of(fibre: Fibre, clock: Clock = UNLIMITED) -> tuple[NDArray[np.int64],
     cycles = _cycles(view, clock)
     if cycles is not None and len(cycles) <= _CYCLES:
         return np.array(cycles, dtype=np.int64).reshape(-1, len(fibre.cells)), True
-    basis = kernel(fibre.release.relations, fibre.release.pattern)[fibre.cells].T
-    pairs = [basis, *(a + s * b for a, b in itertools.combinations(basis, 2) for s in (1, -1))]
-    return np.vstack(pairs), False
+    basis = kernel(fibre.release.relations, fibre.release.pattern)[fibre.cells]
+    return with_pairs(basis), False
 
 
 def _cycles(view: View, clock: Clock) -> list[NDArray[np.int64]] | None:

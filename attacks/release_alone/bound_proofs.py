@@ -49,25 +49,13 @@ class Equation:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Proof:
-    """Combination of relations that bounds a cell, or a sum of cells.
+    """Combination of relations that bounds a cell, or a sum of cells."""
 
-    Attributes
-    ----------
-    goal : tuple of (int, int)
-        Suppressed cells and their coefficients; one cell with coefficient 1 for a single cell.
-    sign : {1, -1}
-        Upper (1) or lower (-1) end.
-    rows, multipliers : tuple of int
-        Relations, and how often each is added; none of them 0.
-    divisor : int
-        What the combination is divided by in the end.
-    """
-
-    goal: tuple[tuple[int, int], ...]
-    sign: int
-    rows: tuple[int, ...]
-    multipliers: tuple[int, ...]
-    divisor: int
+    goal: tuple[tuple[int, int], ...]  # suppressed cells and coefficients; ((cell, 1),) for a cell
+    sign: int  # upper (1) or lower (-1) end
+    rows: tuple[int, ...]  # relations
+    multipliers: tuple[int, ...]  # how often each is added; none of them 0
+    divisor: int  # of the combination in the end
 
     @classmethod
     def of(cls, cells: Iterable[int], sign: int, factors: Mapping[int, int], divisor: int) -> Proof:

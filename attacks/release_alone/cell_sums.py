@@ -13,12 +13,11 @@ from math import gcd
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.descriptions import cell_name, position
-from attacks.fibre.kernel_basis import kernel
+from attacks.fibre.kernel_basis import kernel, with_pairs
 from attacks.release_alone.bound_proofs import Proof, ends
-from attacks.release_alone.disclosed_cells import combination, determined
+from attacks.release_alone.disclosed_cells import combination, determined, mixed
 from attacks.release_alone.insider_knowledge import interval
 from csp.attacker.elimination import entries
 from csp.attacker.view import components
@@ -34,6 +33,8 @@ from csp.tables.table import Table
 __all__ = ["Sum", "Sums", "disclosed_sums", "with_sum"]
 
 Form = dict[int, int]
+Found = dict[tuple[int, ...], tuple[str, Proof | None]]
+"""Sums by their cells, and of each its source and proof."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -224,7 +225,7 @@ def disclosed_sums(
     for cells in wanted:
         with_sum(release, cells)
     seen = _known(release, fits, clock)
-    found: dict[tuple[int, ...], tuple[str, Proof | None]] = {}
+    found: Found = {}
     whole = True
     if seen.pattern.any():
         forms = _forms(seen)
@@ -307,19 +308,10 @@ def _pairs(forms: dict[int, Form], clock: Clock) -> Iterator[tuple[str, dict[int
                 common = gcd(a, b)
                 ways.add((abs(b) // common, -a * (1 if b > 0 else -1) // common))
             for x, y in sorted(ways):
-                yield "pair", {row: x, other: y}, _mixed(form, x, forms[other], y)
+                yield "pair", {row: x, other: y}, mixed(form, x, forms[other], y)
 
 
-def _mixed(one: Form, x: int, two: Form, y: int) -> Form:
-    cells = one.keys() | two.keys()
-    mixed = {c: x * one.get(c, 0) + y * two.get(c, 0) for c in cells}
-    return {c: a for c, a in mixed.items() if a}
-
-
-def _note(
-    found: dict[tuple[int, ...], tuple[str, Proof | None]], source: str,
-    factors: dict[int, int], form: Form,
-) -> None:  # fmt: skip
+def _note(found: Found, source: str, factors: dict[int, int], form: Form) -> None:
     """Keep a combination whose cells all have one coefficient: a sum that is known."""
     if not form or len(set(form.values())) > 1:
         return
@@ -332,10 +324,7 @@ def _note(
     found[cells] = source, proof
 
 
-def _lattice(
-    release: Release, fits: Table, most: int,
-    found: dict[tuple[int, ...], tuple[str, Proof | None]], clock: Clock,
-) -> bool:  # fmt: skip
+def _lattice(release: Release, fits: Table, most: int, found: Found, clock: Clock) -> bool:
     """Find sums among short vectors of all whole forms that are determined, and their pairs."""
     from scipy.sparse import csr_array, hstack, vstack
 
@@ -351,14 +340,7 @@ def _lattice(
         # gives all of them, and not only the combinations with whole multipliers.
         moves = kernel(view.matrix)
         basis = kernel(csr_array(moves.T) if moves.shape[1] else csr_array((1, len(view.cells))))
-        vectors: list[NDArray[np.int64]] = list(basis.T)
-        vectors += [
-            v + sign * w
-            for i, v in enumerate(basis.T)
-            for w in basis.T[i + 1 :]
-            for sign in (1, -1)
-        ]
-        for vector in vectors:
+        for vector in with_pairs(basis):
             clock.check()
             entries = np.flatnonzero(vector)
             if not len(entries) or len(set(vector[entries].tolist())) > 1:

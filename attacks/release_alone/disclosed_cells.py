@@ -24,7 +24,7 @@ from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
 
-__all__ = ["Disclosure", "combination", "determined", "disclosed", "disclosed_of"]
+__all__ = ["Disclosure", "combination", "determined", "disclosed", "disclosed_of", "mixed"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -204,17 +204,24 @@ def determined(matrix: Any, clock: Clock = UNLIMITED) -> dict[int, tuple[dict[in
     return dict(sorted(units.items()))
 
 
+def mixed(one: dict[int, int], x: int, two: dict[int, int], y: int) -> dict[int, int]:
+    """Sum of two sparse rows, x times the one and y times the other."""
+    found = {c: x * v for c, v in one.items()}
+    for c, v in two.items():
+        found[c] = found.get(c, 0) + y * v
+    return {c: v for c, v in found.items() if v}
+
+
 def _clear(
     rows: list[dict[int, int]], holders: dict[int, set[int]], other: int, i: int, pivot: int
 ) -> None:
     """Take a pivot column out of another row, in whole numbers."""
     a, b = rows[i][pivot], rows[other][pivot]
     common = gcd(a, b)
-    mixed = {c: a // common * v for c, v in rows[other].items()}
-    for c, v in rows[i].items():
-        mixed[c] = mixed.get(c, 0) - b // common * v
-    shared = gcd(*mixed.values())
-    kept = {c: v // shared for c, v in mixed.items() if v}
+    kept = mixed(rows[other], a // common, rows[i], -b // common)
+    shared = gcd(*kept.values())
+    if shared > 1:
+        kept = {c: v // shared for c, v in kept.items()}
     for c in rows[other].keys() - kept.keys():
         holders[c].discard(other)
     for c in kept.keys() - rows[other].keys():
