@@ -178,29 +178,31 @@ def determined(matrix: Any, clock: Clock = UNLIMITED) -> dict[int, tuple[dict[in
     """
     k = matrix.shape[1]
     # Beyond the k columns, a row says how often each of the given rows is in it.
-    rows = [dict([*entries(matrix, i), (k + i, 1)]) for i in range(matrix.shape[0])]
+    rows = [{c: v for c, v in entries(matrix, i) if v} | {k + i: 1} for i in range(matrix.shape[0])]
+    width = [len(row) - 1 for row in rows]
     holders: dict[int, set[int]] = defaultdict(set)
     for i, row in enumerate(rows):
         for c in row:
             holders[c].add(i)
-    waiting = {i for i, row in enumerate(rows) if len(row) > 1}
+    waiting = {i for i, columns in enumerate(width) if columns}
     while waiting:
         clock.check()
         # Short rows first, and columns that few other rows hold: little fills in.
-        i = min(waiting, key=lambda row: (len(rows[row]), row))
+        i = min(waiting, key=lambda row: (width[row], row))
         waiting.discard(i)
         pivot = min((c for c in rows[i] if c < k), key=lambda c: (len(holders[c]), c))
         for other in sorted(holders[pivot] - {i}):
             _clear(rows, holders, other, i, pivot)
-            if min(rows[other]) >= k:
+            width[other] = sum(c < k for c in rows[other])
+            if not width[other]:
                 waiting.discard(other)
     units = {}
-    for row in rows:
-        cells = [c for c in row if c < k]
-        if len(cells) == 1:
-            value = row.pop(cells[0])
+    for row, columns in zip(rows, width, strict=True):
+        if columns == 1:
+            c = min(row)
+            value = row.pop(c)
             sign = 1 if value > 0 else -1
-            units[cells[0]] = ({i - k: sign * v for i, v in row.items()}, abs(value))
+            units[c] = ({i - k: sign * v for i, v in row.items()}, abs(value))
     return dict(sorted(units.items()))
 
 
