@@ -18,10 +18,10 @@ from attacks.algorithm_known.matching_attack import OPEN, SAFE, UNSAFE, matching
 from attacks.attack_findings import CUT_SHORT, NOT_RUN, RAN, AttackReport, Ends, Finding
 from attacks.bayes.posterior import posterior
 from attacks.bayes.priors import Prior, uniform
-from attacks.release_alone.cell_sums import Sums, disclosed_sums
+from attacks.release_alone.cell_sums import disclosed_sums
 from attacks.release_alone.coalitions import Coalition, smallest_coalition
 from attacks.release_alone.disclosed_cells import disclosed
-from attacks.release_alone.insider_knowledge import Insight, Knowledge, insiders
+from attacks.release_alone.insider_knowledge import Knowledge, insiders
 from attacks.release_alone.several_releases import differencing
 from csp.clock import Clock
 from csp.errors import CertificateError, InputError, OutOfTime
@@ -35,6 +35,12 @@ __all__ = ["report"]
 
 _CERTAIN = 0.95
 """Posterior probability from which a value counts as known."""
+
+_MAY_REFUSE = ("matching", "posterior")
+"""Attacks that cannot run on every release: the report says why."""
+
+_Found = tuple[str, dict[int, Ends], Any, bool]
+"""Verdict of an attack, the cells it exposes, its result, and whether it was finished."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,9 +142,13 @@ def report(
             found.append(Finding(name, NOT_RUN, reason=lacking[name]))
             continue
         try:
-            found.append(attack(setting, clock.part(1 / left)))
+            found.append(_finding(name, attack(setting, clock.part(1 / left))))
         except (OutOfTime, CertificateError) as error:
             found.append(Finding(name, CUT_SHORT, reason=_sentence(error)))
+        except InputError as error:
+            if name not in _MAY_REFUSE:
+                raise
+            found.append(Finding(name, NOT_RUN, reason=_sentence(error)))
         left -= 1
     return AttackReport(release, tuple(found))
 
@@ -146,7 +156,7 @@ def report(
 # ---- attacks -------------------------------------------------------------------------------------
 
 
-def _disclosed(setting: _Setting, clock: Clock) -> Finding:
+def _disclosed(setting: _Setting, clock: Clock) -> _Found:
     found = disclosed(setting.release, integer=setting.integer, time_limit=clock.seconds)
     known = found.whole if setting.integer else found.exact
     low, high = (
@@ -158,17 +168,15 @@ def _disclosed(setting: _Setting, clock: Clock) -> Finding:
         f"{exact - linear} more by bounds, {int(known.sum()) - exact} more as integers."
     )
     exposed = _exposed(found.cells, known, low, high)
-    return Finding("disclosed", RAN, verdict, exposed=exposed, result=found)
+    return verdict, exposed, found, True
 
 
-def _sums(setting: _Setting, clock: Clock) -> Finding:
+def _sums(setting: _Setting, clock: Clock) -> _Found:
     rule = None
     if setting.mechanism is not None:
         rules = as_rule(setting.mechanism.rules)
         rule = rules if rules.cellwise else None
-    found: Sums = disclosed_sums(
-        setting.release, rule, integer=setting.integer, time_limit=clock.seconds
-    )
+    found = disclosed_sums(setting.release, rule, integer=setting.integer, time_limit=clock.seconds)
     known = [one for one in found if one.disclosed]
     verdict = f"{len(known)} sums of suppressed cells are disclosed"
     exposed: dict[int, Ends] = {}
@@ -176,11 +184,11 @@ def _sums(setting: _Setting, clock: Clock) -> Finding:
         bad = [one for one in known if one.sensitive]
         verdict += f", {len(bad)} of them sensitive"
         exposed = dict.fromkeys(sorted({c for one in bad for c in one.cells}), (None, None))
-    return _finding("disclosed_sums", f"{verdict}.", found, exposed, done=found.complete)
+    return f"{verdict}.", exposed, found, found.complete
 
 
-def _insiders(setting: _Setting, clock: Clock) -> Finding:
-    found: tuple[Insight, ...] = insiders(
+def _insiders(setting: _Setting, clock: Clock) -> _Found:
+    found = insiders(
         setting.release, setting.knowledge, counts=setting.counts, integer=setting.integer,
         time_limit=clock.seconds,
     )  # fmt: skip
@@ -193,10 +201,10 @@ def _insiders(setting: _Setting, clock: Clock) -> Finding:
     verdict = (
         f"{clever} of {len(found)} contributors infer the value of a cell that they did not know."
     )
-    return _finding("insiders", verdict, found, exposed)
+    return verdict, exposed, found, True
 
 
-def _coalitions(setting: _Setting, clock: Clock) -> Finding:
+def _coalitions(setting: _Setting, clock: Clock) -> _Found:
     found: list[Coalition] = []
     exposed: dict[int, Ends] = {}
     cells = [
@@ -216,11 +224,10 @@ def _coalitions(setting: _Setting, clock: Clock) -> Finding:
     verdict = f"coalitions of contributors break {len(exposed)} of {len(cells)} suppressed cells"
     if sizes:
         verdict += f", the smallest has {min(sizes)} members"
-    done = all(one.proven for one in found)
-    return _finding("smallest_coalition", f"{verdict}.", tuple(found), exposed, done=done)
+    return f"{verdict}.", exposed, tuple(found), all(one.proven for one in found)
 
 
-def _differencing(setting: _Setting, clock: Clock) -> Finding:
+def _differencing(setting: _Setting, clock: Clock) -> _Found:
     releases = [setting.release, *setting.others]
     found = differencing(releases, integer=setting.integer, time_limit=clock.seconds)
     place = {int(cell): i for i, cell in enumerate(found.places[0].tolist())}
@@ -239,40 +246,33 @@ def _differencing(setting: _Setting, clock: Clock) -> Finding:
         f"{_cells(published, int(setting.release.pattern.sum()))} published in another release, "
         f"{known} more known from all releases together."
     )
-    return _finding("differencing", verdict, found, exposed)
+    return verdict, exposed, found, True
 
 
-def _matching(setting: _Setting, clock: Clock) -> Finding:
+def _matching(setting: _Setting, clock: Clock) -> _Found:
     assert setting.mechanism is not None
-    try:
-        found = matching(
-            setting.release, setting.mechanism, max_tables=setting.max_tables,
-            time_limit=clock.seconds,
-        )  # fmt: skip
-    except InputError as error:
-        return Finding("matching", NOT_RUN, reason=_sentence(error))
+    found = matching(
+        setting.release, setting.mechanism, max_tables=setting.max_tables, time_limit=clock.seconds
+    )
     tally = [int((found.verdict == word).sum()) for word in (SAFE, UNSAFE, OPEN)]
     verdict = "{} suppressed cells are proved safe, {} proved unsafe, {} undecided.".format(*tally)
     exposed = _exposed(found.cells, found.verdict == UNSAFE, found.lower, found.upper)
-    return _finding("matching", verdict, found, exposed, done=found.complete)
+    return verdict, exposed, found, found.complete
 
 
-def _posterior(setting: _Setting, clock: Clock) -> Finding:
+def _posterior(setting: _Setting, clock: Clock) -> _Found:
     assert setting.mechanism is not None
-    try:
-        found = posterior(
-            setting.release, setting.mechanism, prior=setting.prior or uniform,
-            max_tables=setting.max_tables, time_limit=clock.seconds,
-        )  # fmt: skip
-    except InputError as error:
-        return Finding("posterior", NOT_RUN, reason=_sentence(error))
+    found = posterior(
+        setting.release, setting.mechanism, prior=setting.prior or uniform,
+        max_tables=setting.max_tables, time_limit=clock.seconds,
+    )  # fmt: skip
     certain = found.mode_probability >= _CERTAIN
     verdict = (
         f"{_cells(int(certain.sum()), len(found.cells))} guessed with a posterior probability of "
         f"at least {_CERTAIN:.0%}."
     )
     exposed = _exposed(found.cells, certain, found.mode, found.mode)
-    return _finding("posterior", verdict, found, exposed)
+    return verdict, exposed, found, True
 
 
 def _lacking(setting: _Setting) -> dict[str, str]:
@@ -298,7 +298,7 @@ def _lacking(setting: _Setting) -> dict[str, str]:
     return lacking
 
 
-_ATTACKS: dict[str, Callable[[_Setting, Clock], Finding]] = {
+_ATTACKS: dict[str, Callable[[_Setting, Clock], _Found]] = {
     "disclosed": _disclosed,
     "disclosed_sums": _sums,
     "insiders": _insiders,
@@ -312,13 +312,10 @@ _ATTACKS: dict[str, Callable[[_Setting, Clock], Finding]] = {
 # ---- words ---------------------------------------------------------------------------------------
 
 
-def _finding(
-    attack: str, verdict: str, result: Any, exposed: dict[int, Ends], *, done: bool = True
-) -> Finding:
-    if done:
-        return Finding(attack, RAN, verdict, exposed=exposed, result=result)
-    reason = "It was not finished: allow more time or tables."
-    return Finding(attack, CUT_SHORT, verdict, reason, exposed, result)
+def _finding(attack: str, found: _Found) -> Finding:
+    verdict, exposed, result, done = found
+    reason = "" if done else "It was not finished: allow more time or tables."
+    return Finding(attack, RAN if done else CUT_SHORT, verdict, reason, exposed, result)
 
 
 def _cells(count: int, whole: int) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from csp.attacker.elimination import entries
 from csp.errors import InputError
 from csp.exact import units_text
 from csp.release.release import Release
 from csp.tables import codes
 
-__all__ = ["cell_name", "joined", "number", "position", "relation_name", "signed"]
+__all__ = ["cell_name", "joined", "number", "position", "relation_name"]
 
 
 def cell_name(release: Release, cell: int) -> str:
@@ -45,11 +46,10 @@ def relation_name(release: Release, row: int) -> str:
 
     Totals of a part of a dimension say so, since a dimension with a hierarchy has several.
     """
-    relations = release.relations
-    span = slice(relations.indptr[row], relations.indptr[row + 1])
-    cells, signs = relations.indices[span].tolist(), relations.data[span].tolist()
-    totals = [c for c, a in zip(cells, signs, strict=True) if a < 0]
-    ones = all(abs(a) == 1 for a in signs)
+    terms = entries(release.relations, row)
+    cells = [c for c, _ in terms]
+    totals = [c for c, a in terms if a < 0]
+    ones = all(abs(a) == 1 for _, a in terms)
     if len(totals) == 1 and ones:
         total = release.labels[totals[0]]
         differ = {
@@ -60,10 +60,7 @@ def relation_name(release: Release, row: int) -> str:
         }
         if len(differ) == 1:
             return _margin_name(release, total, differ.pop())
-    shown = " ".join(
-        signed(a, cell_name(release, c), first=i == 0)
-        for i, (c, a) in enumerate(zip(cells[:4], signs, strict=False))
-    )
+    shown = joined((a, cell_name(release, c)) for c, a in terms[:4])
     return f"relation {row + 1} ({shown}{' ...' if len(cells) > 4 else ''} = 0)"
 
 
@@ -85,14 +82,12 @@ def number(value: Fraction | int, scale: int) -> str:
     return str(exact / 10**scale)
 
 
-def signed(factor: int, text: str, *, first: bool) -> str:
-    """Term of a sum: "+ text", "- 2 x text"; the first one without a plus."""
-    times = "" if abs(factor) == 1 else f"{abs(factor)} x "
-    if first:
-        return f"{'-' if factor < 0 else ''}{times}{text}"
-    return f"{'-' if factor < 0 else '+'} {times}{text}"
-
-
 def joined(terms: Iterable[tuple[int, str]]) -> str:
-    """Sum of terms with their factors."""
-    return " ".join(signed(f, text, first=i == 0) for i, (f, text) in enumerate(terms))
+    """Sum of terms with their factors: "text - 2 x text + text"."""
+    parts: list[str] = []
+    for factor, text in terms:
+        sign = "-" if factor < 0 else "+"
+        times = "" if abs(factor) == 1 else f"{abs(factor)} x "
+        first = "-" if factor < 0 else ""
+        parts.append(f"{sign} {times}{text}" if parts else f"{first}{times}{text}")
+    return " ".join(parts)

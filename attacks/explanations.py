@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attacks.descriptions import cell_name, joined, number, position, relation_name
-from attacks.release_alone.bound_proofs import Equation, Proof, end_of, ends, proof_of, shortened
+from attacks.release_alone.bound_proofs import Equation, Proof, ends, shortened
 from attacks.release_alone.disclosed_cells import combination, determined
 from csp.attacker.view import components
 from csp.clock import Clock
@@ -307,26 +307,21 @@ def explain(
     if integer is None:
         integer = mechanism is None or mechanism.attacker_is_integer(table)
     rational, whole = ends(table, release.pattern, integer=integer, cells=[i], clock=clock)
-    value = int(table.values[i])
-    lower, upper = (end_of(value, claim) for claim in rational[i])
+    found = rational[i]
     (view,) = (v for v in components(table, release.pattern) if i in v.cells)
-    proofs = [proof_of(claim) for claim in rational[i]]
-    for claim, proof in zip(rational[i], proofs, strict=True):
-        if proof is None and claim.reach is not None:
+    proofs = found.proofs()
+    for end, proof in zip(found.pair, proofs, strict=True):
+        if proof is None and end is not None:
             msg = f"no proof was found for an end of cell {cell_name(release, i)}"
             raise CertificateError(msg)
     low, high = (None if p is None else shortened(release, p, view, clock=clock) for p in proofs)
     linear = False
-    if lower is not None and lower == upper:
-        found = determined(view.matrix, clock).get(int(np.searchsorted(view.cells, i)))
-        if found is not None:
-            low = high = shortened(
-                release, combination(view, i, *found), view, bounds=False, clock=clock
-            )
+    if found.known:
+        unit = determined(view.matrix, clock).get(int(np.searchsorted(view.cells, i)))
+        if unit is not None:
+            proof = combination(view, [i], *unit)
+            low = high = shortened(release, proof, view, bounds=False, clock=clock)
             linear = True
-    least = most = None
-    if integer:
-        least, most = (end_of(value, claim) for claim in whole[i])
     survivors, cut_short = None, False
     if mechanism is not None:
         from attacks.algorithm_known.excluded_values import survivors_of
@@ -335,11 +330,8 @@ def explain(
             survivors = survivors_of(release, mechanism, i, clock=clock)
         except OutOfTime:
             cut_short = True
+    least, most = (None if end is None else int(end) for end in whole[i].pair)
     return Explanation(
-        release, i, lower, upper, low, high, linear,
-        (_whole(least), _whole(most)) if integer else None, survivors, cut_short,
+        release, i, *found.pair, low, high, linear, (least, most) if integer else None,
+        survivors, cut_short,
     )  # fmt: skip
-
-
-def _whole(end: Fraction | None) -> int | None:
-    return None if end is None else int(end)

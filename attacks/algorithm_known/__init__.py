@@ -4,7 +4,7 @@
 have been published with the same pattern, with the help of what was proved of other tables
 (`carried_proofs`) and a search for a `preferred_pattern`; `network_search`, compiled in
 `network_enumeration`, decides for many tables at once, in tables of more than 64 cells by way of
-`large_network_search`; `network_test` makes match tests of both, and chooses. `attack_run` collects
-matches and verdicts, `matching_attack` answers, `black_box` lists the matches of any algorithm, and
-`excluded_values` says of one cell which values are ruled out and why.
+`large_network_search`; `matches` chooses among the tests, and lists the matches of any algorithm.
+`attack_run` collects matches and verdicts, `matching_attack` answers, and `excluded_values` says of
+one cell which values are ruled out and why.
 """

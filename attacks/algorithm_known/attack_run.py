@@ -8,24 +8,23 @@ every value that a match could have counts.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.large_network_search import LargeNetworkSearch
-from attacks.algorithm_known.match_tests import MatchTest, published_as
+from attacks.algorithm_known.match_tests import MatchTest, ReferenceTest
+from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.network_test import match_test_of
-from attacks.algorithm_known.public_view import PublicView, View
+from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from attacks.fibre.samples import Draws, draw
 from csp.clock import Clock
 from csp.errors import OutOfTime
 
-__all__ = ["OPEN", "SAFE", "UNSAFE", "AttackRun", "Verdicts"]
+__all__ = ["OPEN", "SAFE", "UNSAFE", "AttackRun"]
 
 SAFE, UNSAFE, OPEN = "proved safe", "proved unsafe", "undecided"
 
@@ -33,38 +32,8 @@ _FIRST_DRAWS = 400
 _BLOCK = 64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Verdicts:
-    """What a run tells of each suppressed cell; see `attacks.Matching`."""
-
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    verdict: NDArray[np.str_]
-    named: NDArray[np.str_]
-
-
-@dataclass(eq=False)
-class _Requirements:
-    """What is asked of the values of k cells, counted from the least feasible one.
-
-    Where the mechanism looks at more than one cell, this is known of matches only.
-    """
-
-    primary: NDArray[np.bool_]
-    other: NDArray[np.bool_]
-    levels: NDArray[np.int64]
-
-
 class AttackRun:
-    """State of one attack.
-
-    Parameters
-    ----------
-    view : PublicView or BlackBoxView
-    clock : Clock
-    progress : callable or None
-        Called with tables tested and matches.
-    """
+    """State of one attack; `progress` is called with tables tested and matches."""
 
     def __init__(
         self, view: View, clock: Clock, progress: Callable[[int, int], None] | None
@@ -73,14 +42,15 @@ class AttackRun:
         width = int((view.upper - view.lower).max()) + 1
         self.seen_values: NDArray[np.bool_] = np.zeros((len(view.cells), width), dtype=bool)
         """Values that matches have."""
+        # What is asked of values. Where the mechanism looks at more than one cell, this is known
+        # of matches only.
         rules = view.value_rules
         if rules is None:
-            none = np.zeros_like(self.seen_values)
-            self._required = _Requirements(
-                none, none.copy(), np.zeros((3, *none.shape), dtype=np.int64)
-            )
+            self._primary, self._other = np.zeros((2, *self.seen_values.shape), dtype=bool)
+            self._levels = np.zeros((3, *self.seen_values.shape), dtype=np.int64)
         else:
-            self._required = _Requirements(rules.primary, ~rules.primary, rules.levels)
+            self._primary, self._other = rules.primary, ~rules.primary
+            self._levels = rules.levels
         self.exact_values = True
         """Whether a complete run has met every value that a match has, not only the ends."""
         self.tested = self.matched = 0
@@ -139,7 +109,11 @@ class AttackRun:
         """Test table after table with the suppression solver: "auto", "all" or "reference"."""
         self.fibre_size = self.fibre.count(time_limit=self._clock.seconds)
         few = self.fibre_size is not None and self.fibre_size <= max_tables
-        test = match_test_of(self._view)
+        view = self._view
+        if method == "reference" and isinstance(view, PublicView):
+            test: MatchTest = ReferenceTest(view)
+        else:
+            test = match_test_of(view)
         hull = method == "auto"
         if hull and self.fibre_size is not None:
             # A list begins in a corner of the fibre; draws widen hulls sooner, and the list then
@@ -148,14 +122,14 @@ class AttackRun:
                 limit = self._clock.seconds
                 few_draws = min(_FIRST_DRAWS, self.fibre_size // 4)
                 some = draw(self.fibre, few_draws, seed, time_limit=limit)
-                self._test_all(iter(np.unique(some.tables, axis=0)), test, method, self._inside)
+                self._test(np.unique(some.tables, axis=0), test, self._inside)
         passed = self._inside if hull else None
         listed = itertools.islice(self._tables(), max_tables)
-        self.complete = self._test_all(listed, test, method, passed) and few
+        self.complete = self._test(listed, test, passed) and few
         self.exact_values = not hull
         if self.complete and self._ambiguous():
             self.exact_values = True
-            self.complete = self._test_all(self._tables(), test, method, self._all_seen)
+            self.complete = self._test(self._tables(), test, self._all_seen)
 
     def _tables(self) -> Iterator[NDArray[np.int64]]:
         for block in self.fibre.blocks(time_limit=self._clock.seconds):
@@ -177,50 +151,32 @@ class AttackRun:
         half = len(drawn.tables) // 2
         first, second = drawn.tables[:half], drawn.tables[half:]
         test = match_test_of(self._view)
-        if self._test_blocks(first, test) and half:
+        if self._test(first, test, at_once=_BLOCK) and half:
             outside = np.array([not self._inside(x) for x in second], dtype=bool)
             before = self.matched
-            if self._test_blocks(second[outside], test):
+            if self._test(second[outside], test, at_once=_BLOCK):
                 share = len(second) / len(drawn.tables)
                 self.left_out = _left_out(drawn, share, self.matched - before)
 
-    def _test_blocks(self, tables: NDArray[np.int64], test: MatchTest) -> bool:
-        """Test tables block by block; False if the limit or an interrupt came first."""
-        try:
-            for i in range(0, len(tables), _BLOCK):
-                if self._clock.over:
-                    return False
-                block = tables[i : i + _BLOCK]
-                flags = test.among(block, self._clock)
-                self.tested += len(block)
-                self.matched += int(flags.sum())
-                for x in block[flags]:
-                    self._record(x)
-                self._report()
-        except (KeyboardInterrupt, OutOfTime):
-            return False
-        return True
-
-    def _test_all(
-        self, tables: Iterator[NDArray[np.int64]], test: MatchTest, method: str,
-        passed: Callable[[NDArray[np.int64]], bool] | None,
+    def _test(
+        self, tables: Iterable[NDArray[np.int64]], test: MatchTest,
+        passed: Callable[[NDArray[np.int64]], bool] | None = None, *, at_once: int = 1,
     ) -> bool:  # fmt: skip
-        """Test tables one by one, except those that are passed over; False if cut short."""
+        """Test tables, except those that are passed over; False if cut short."""
+        left = iter(tables)
         try:
-            for x in tables:
+            while block := list(itertools.islice(left, at_once)):
                 if self._clock.over:
                     return False
-                if passed is not None and passed(x):
-                    continue
-                self.tested += 1
-                if (
-                    published_as(self._view, x, self._clock, method="ilp")
-                    if method == "reference" and isinstance(self._view, PublicView)
-                    else test.matches(x, self._clock)
-                ):
-                    self.matched += 1
+                if passed is not None:
+                    block = [x for x in block if not passed(x)]
+                flags = test.among(np.array(block), self._clock).tolist() if block else []
+                before = self.tested
+                self.tested += len(flags)
+                self.matched += sum(flags)
+                for x in itertools.compress(block, flags):
                     self._record(x)
-                if self.tested % _BLOCK == 0:
+                if self.tested // _BLOCK > before // _BLOCK:
                     self._report()
         except (KeyboardInterrupt, OutOfTime):
             return False
@@ -247,10 +203,10 @@ class AttackRun:
         # The mechanism looks at more than one cell: what it asks must be noted match by match.
         assert isinstance(self._view, PublicView)
         problem = self._view.mechanism.problem(self._view.release.table(x))
-        cells, asked = self._view.cells, self._required
-        asked.primary[place] |= problem.primary[cells]
-        asked.other[place] |= ~problem.primary[cells]
-        for level, found in zip(asked.levels, (problem.lpl, problem.upl, problem.spl), strict=True):
+        cells = self._view.cells
+        self._primary[place] |= problem.primary[cells]
+        self._other[place] |= ~problem.primary[cells]
+        for level, found in zip(self._levels, (problem.lpl, problem.upl, problem.spl), strict=True):
             level[place] = np.maximum(level[place], found[cells])
 
     # ---- answers -------------------------------------------------------------------------------
@@ -268,12 +224,12 @@ class AttackRun:
     def _broken(self) -> NDArray[np.bool_]:
         """Values that are primary, and miss a level within the hulls if a match has them."""
         lower, upper = self._hulls()
-        levels = self._required.levels
+        levels = self._levels
         value = self._view.lower[:, None] + np.arange(self.seen_values.shape[1])
         # A match that has a value widens the hull to it.
         low, high = np.minimum(lower[:, None], value), np.maximum(upper[:, None], value)
         good = (value - levels[0] >= low) & (value + levels[1] <= high) & (levels[2] <= high - low)
-        return np.asarray(self._required.primary & ~good)
+        return np.asarray(self._primary & ~good)
 
     def _hulls(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Take the ends of the matches found; the feasible ones while there is none."""
@@ -289,8 +245,10 @@ class AttackRun:
         unsafe = (broken & self.seen_values).any(axis=1)
         return bool(((broken & self._possible()).any(axis=1) & ~unsafe).any())
 
-    def verdicts(self) -> Verdicts:
-        """Proofs from what was met."""
+    def verdicts(
+        self,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.str_], NDArray[np.str_]]:
+        """Give `lower`, `upper`, `verdict` and `named` of a `Matching`, as far as proved."""
         lower, upper = self._hulls()
         broken, possible = self._broken(), self._possible()
         told = self._view.value_rules is not None or self.complete
@@ -298,14 +256,17 @@ class AttackRun:
         known = told and bool(self.seen_values.any())
         safe = ~(broken & possible).any(axis=1) & known
         unsafe = (broken & self.seen_values).any(axis=1) & self.complete
-        yes = (self._required.primary & self.seen_values).any(axis=1)
-        no = (self._required.other & self.seen_values).any(axis=1)
-        maybe_yes = (self._required.primary & possible).any(axis=1) | (not told)
-        maybe_no = (self._required.other & possible).any(axis=1) | (not told)
+        yes = (self._primary & self.seen_values).any(axis=1)
+        no = (self._other & self.seen_values).any(axis=1)
+        maybe_yes = (self._primary & possible).any(axis=1) | (not told)
+        maybe_no = (self._other & possible).any(axis=1) | (not told)
         named = np.select(
             [yes & no, yes & ~maybe_no, no & ~maybe_yes], ["sometimes", "always", "never"], ""
         )
-        return Verdicts(lower, upper, np.select([safe, unsafe], [SAFE, UNSAFE], OPEN), named)
+        if isinstance(self._view, BlackBoxView):
+            # Which cells a function took for sensitive is not told by its pattern.
+            named = np.full(len(named), "")
+        return lower, upper, np.select([safe, unsafe], [SAFE, UNSAFE], OPEN), named
 
 
 def _filled(met: NDArray[np.bool_]) -> NDArray[np.bool_]:

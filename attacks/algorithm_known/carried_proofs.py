@@ -34,12 +34,7 @@ _KINDS = {(1,): 0, (-1,): 1, (-1, 1): 2}
 class Carried:
     """Witnesses and prices, for problems without insiders and rules for sums.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of any candidate.
-    largest : int
-        No candidate has a larger finite room.
+    The problem may be that of any candidate; no candidate has a larger finite room than `largest`.
     """
 
     def __init__(self, problem: Problem, largest: int) -> None:
@@ -54,9 +49,6 @@ class Carried:
         self._divisor = np.zeros(0, dtype=np.int64)
         self._seen: set[bytes] = set()
 
-    def __repr__(self) -> str:
-        return f"Carried({len(self._steps)} witnesses, {len(self._cell[0])} inequalities)"
-
     @staticmethod
     def applies(problem: Problem) -> bool:
         """Whether all that a problem asks for is judged by single cells and one outsider."""
@@ -65,12 +57,7 @@ class Carried:
     # ---- what is learned -----------------------------------------------------------------------
 
     def learn(self, result: Audit) -> None:
-        """Take the witnesses and proofs of an audit.
-
-        Parameters
-        ----------
-        result : Audit
-        """
+        """Take the witnesses and proofs of an audit."""
         ends: dict[tuple[int, int], Side] = {}
         witnesses = []
         for claim in result.certificate:
@@ -119,13 +106,7 @@ class Carried:
     # ---- what it shows -------------------------------------------------------------------------
 
     def shows_safe(self, problem: Problem, pattern: NDArray[np.bool_]) -> bool:
-        """Whether witnesses show that a pattern keeps every promise; False says nothing.
-
-        Parameters
-        ----------
-        problem : Problem
-        pattern : (n,) bool
-        """
+        """Whether witnesses show that a pattern keeps every promise; False says nothing."""
         table, primary = problem.table, problem.primary
         if ((primary | problem.forced) & ~pattern).any():
             return False
@@ -138,12 +119,7 @@ class Carried:
         return bool(((up >= upl) & (down >= lpl) & (up + down >= spl)).all())
 
     def for_(self, problem: Problem) -> Inequalities:
-        """Inequalities that every safe pattern of a problem keeps.
-
-        Parameters
-        ----------
-        problem : Problem
-        """
+        """Inequalities that every safe pattern of a problem keeps."""
         p, kind = self._cell
         levels = np.stack([problem.upl, problem.lpl, problem.spl])
         needs = levels[kind, p] * self._divisor * problem.primary[p]
@@ -160,19 +136,11 @@ class Carried:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inequalities:
-    """``weights @ x >= rights`` over the free cells of one problem.
+    """``weights @ x >= rights`` over the free cells of one problem."""
 
-    Attributes
-    ----------
-    free : (n,) bool
-    weights : (m, n) int64
-        No larger than the right side.
-    rights : (m,) int64
-    """
-
-    free: NDArray[np.bool_]
-    weights: NDArray[np.int64]
-    rights: NDArray[np.int64]
+    free: NDArray[np.bool_]  # (n,)
+    weights: NDArray[np.int64]  # (m, n) no larger than the right side
+    rights: NDArray[np.int64]  # (m,)
 
     def exclude(self, pattern: NDArray[np.bool_]) -> bool:
         """Whether a pattern with all that is suppressed anyway is shown to be unsafe; exact."""
@@ -180,13 +148,7 @@ class Inequalities:
         return bool((self.weights[:, inside].sum(axis=1) < self.rights).any())
 
     def violated(self, x: NDArray[np.float64], most: int) -> list[Cut]:
-        """Inequalities that a point violates most.
-
-        Parameters
-        ----------
-        x : (n,) float64
-        most : int
-        """
+        """Inequalities that a point (n,) violates most, `most` of them at most."""
         slack = (self.weights[:, self.free] @ x[self.free]) / self.rights - 1
         worst = np.argsort(slack, kind="stable")[:most]
         found = []

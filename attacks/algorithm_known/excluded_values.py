@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.match_tests import published_as
-from attacks.algorithm_known.network_test import match_test_of
+from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.descriptions import cell_name, number
 from attacks.fibre.consistent_tables import check_size
-from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
 from csp.mechanism import Mechanism
@@ -32,44 +31,25 @@ _LOOKED_AT = 300
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Survivors:
-    """Values of one cell over all tables consistent with a release.
-
-    Attributes
-    ----------
-    release : Release
-    mechanism : Mechanism
-    cell : int
-    values : tuple of int
-        Values of the cell in consistent tables, ascending, in units. Empty where the theorem of
-        decoys says that no table is excluded, so that none needs to be tested.
-    fits : tuple of int
-        How many consistent tables have each value.
-    published : tuple of int
-        How many of those the mechanism publishes with the pattern of the release.
-    reasons : tuple of tuple of int
-        For each value that is excluded: for how many of its tables each of `REASONS` holds; empty
-        for the others. The first few hundred tables are looked at.
-    """
+    """Values of one cell over all tables consistent with a release."""
 
     release: Release
     mechanism: Mechanism
     cell: int
+    # Values of the cell in consistent tables, ascending, in units. Empty where the theorem of
+    # decoys says that no table is excluded, so that none needs to be tested.
     values: tuple[int, ...]
-    fits: tuple[int, ...]
-    published: tuple[int, ...]
+    fits: tuple[int, ...]  # how many consistent tables have each value
+    published: tuple[int, ...]  # how many of those get the pattern of the release
+    # For each value that is excluded: for how many of its tables each of `REASONS` holds; empty for
+    # the others. The first few hundred tables are looked at.
     reasons: tuple[tuple[int, ...], ...]
 
     def __repr__(self) -> str:
         return f"Survivors(cell {cell_name(self.release, self.cell)})"
 
     def lines(self, *, reveal: bool = False) -> list[str]:
-        """Sentences that say what is excluded and why.
-
-        Parameters
-        ----------
-        reveal : bool
-            Whether to name values and numbers.
-        """
+        """Sentences that say what is excluded and why; values and numbers only with `reveal`."""
         name, scale = f"cell {cell_name(self.release, self.cell)}", self.release.scale
         if not self.values:
             return [
@@ -112,11 +92,6 @@ class Survivors:
         With decoys, by auditing the pattern for its sensitive cells (see
         `attacks.algorithm_known.match_tests.published_as`).
 
-        Parameters
-        ----------
-        release : Release, optional
-        clock : Clock
-
         Raises
         ------
         CertificateError
@@ -152,17 +127,7 @@ def survivors_of(
     max_tables: int = 100_000,
     clock: Clock = UNLIMITED,
 ) -> Survivors:
-    """Count, for every value of a cell, the consistent tables and those that survive.
-
-    Parameters
-    ----------
-    release : Release
-    mechanism : Mechanism
-    cell : int
-        A suppressed cell.
-    max_tables : int
-        Tables to test at most.
-    clock : Clock
+    """Count, for every value of a suppressed cell, the consistent tables and those that survive.
 
     Raises
     ------
@@ -213,13 +178,7 @@ def _reason(view: PublicView, x: NDArray[np.int64], clock: Clock) -> int:
     if view.mechanism.defence is not None:
         # Decoys need no primary cell, and their key may prefer any pattern.
         return 1
-    table = view.release.table(x)
-    problem = view.mechanism.problem(table)
+    problem = view.mechanism.problem(view.release.table(x))
     if not problem.forced.any():
         return 0
-    integer = view.mechanism.attacker_is_integer(table)
-    safe = audit(
-        problem, view.release.pattern, integer=integer, only_primary=True,
-        time_limit=clock.seconds,
-    ).safe  # fmt: skip
-    return 2 if safe else 1
+    return 2 if view.protects(problem, clock) else 1

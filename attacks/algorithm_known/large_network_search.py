@@ -17,18 +17,17 @@ from attacks.algorithm_known.network_enumeration import MATCHED, TESTED, VALUES,
 from attacks.algorithm_known.network_search import (
     NetworkSearch,
     network_of,
-    network_search_applies,
-    numbers_fit,
     pattern_test_of,
 )
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.public_view import PublicView, ValueRules
 from csp.attacker.flow import as_network
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
-from csp.errors import OutOfTime
+from csp.errors import InputError, OutOfTime
+from csp.problem.problem import Problem
 from csp.solve.order import BINARY_UP_TO, label_order
 from csp.solve.small.flow import MOST
-from csp.solve.small.one import mask_of, unpack
+from csp.solve.small.one import check_sizes, mask_of, unpack
 
 __all__ = ["LargeNetworkSearch", "network_search_of"]
 
@@ -37,15 +36,7 @@ _MATCH, _NONE, _OPEN = 0, 1, 2
 
 
 class LargeNetworkSearch(NetworkSearch):
-    """Search through the consistent tables of a release of a larger network.
-
-    Parameters
-    ----------
-    view : PublicView
-        Of up to 64 suppressed cells.
-    mode, clock
-        As of `NetworkSearch`.
-    """
+    """Search through the consistent tables of a larger network with up to 64 suppressed cells."""
 
     def __init__(self, view: PublicView, mode: int, *, clock: Clock = UNLIMITED) -> None:
         # What one table shows spares the test of many: none is put off.
@@ -53,9 +44,8 @@ class LargeNetworkSearch(NetworkSearch):
         super().__init__(view, mode, clock=clock, within=self._own, late=1)
         self._full = SolverTest(view)
 
-    def _decided(self, tables: NDArray[np.int64], nodes: int = 0) -> NDArray[np.int64]:
+    def _decided(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
         """See `NetworkSearch`: the tables that the part lets through, in the whole table."""
-        del nodes  # the whole table is searched to the end
         tested = self.tested
         outcome = np.full(len(tables), _OPEN, dtype=np.int64)
         for i, x in enumerate(tables):
@@ -107,17 +97,24 @@ class LargeNetworkSearch(NetworkSearch):
 
 def network_search_of(view: PublicView) -> type[NetworkSearch | LargeNetworkSearch] | None:
     """Return the network search that can attack a release by a mechanism; None if none can."""
-    if network_search_applies(view):
-        return NetworkSearch
-    rules, table = view.value_rules, view.table
-    if view.mechanism.defence is not None or rules is None or table.n_cells > BINARY_UP_TO:
+    table, problem = view.table, view.cost_problem
+    if view.mechanism.defence is not None or view.value_rules is None:
         return None
-    problem = view.cost_problem
+    if table.n_cells > BINARY_UP_TO or network_of(table, view.release.pattern) is None:
+        return None
+    if problem.alone.any() or problem.union_rule is not None:
+        return None
     hides = problem.free | problem.forced
-    if network_of(table, view.release.pattern) is None:
+    if as_network(View.of(table, hides)) is None or not _numbers_fit(problem, view.value_rules):
         return None
-    if hides.sum() <= MOST or problem.alone.any() or problem.union_rule is not None:
-        return None
-    if as_network(View.of(table, hides)) is None:
-        return None
-    return LargeNetworkSearch if numbers_fit(view) else None
+    return NetworkSearch if hides.sum() <= MOST else LargeNetworkSearch
+
+
+def _numbers_fit(problem: Problem, rules: ValueRules) -> bool:
+    """Whether levels and costs, whatever the suppressed values are, are small enough to search."""
+    try:
+        check_sizes(rules.levels.reshape(1, -1), rules.cost.max(axis=1)[None])
+        check_sizes(problem.lpl[None], problem.cost[None])
+    except InputError:
+        return False
+    return True

@@ -1,6 +1,6 @@
 """Match tests: whether a candidate table would have been published with the same pattern.
 
-`attacks.algorithm_known.network_test.match_test_of` chooses the test that suits a mechanism and a
+`attacks.algorithm_known.matches.match_test_of` chooses the test that suits a mechanism and a
 table; every attack that knows the algorithm asks it.
 """
 
@@ -26,7 +26,15 @@ from csp.solve.exact.tiebreak import prefers
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
 from csp.tables.patterns import as_flags
 
-__all__ = ["BlackBoxTest", "DecoyTest", "MatchTest", "SolverTest", "late", "published_as"]
+__all__ = [
+    "BlackBoxTest",
+    "DecoyTest",
+    "MatchTest",
+    "ReferenceTest",
+    "SolverTest",
+    "late",
+    "published_as",
+]
 
 _POOL = 40
 _BLOCK = 64
@@ -36,39 +44,27 @@ _BEFORE = "a table was tested"
 def published_as(
     view: PublicView, values: NDArray[np.int64], clock: Clock = UNLIMITED, *, method: str = "auto"
 ) -> bool:
-    """Whether the mechanism publishes a table with the pattern of the release, by running it.
+    """Whether the mechanism publishes values (k,) with the pattern of the release, by running it.
 
     Minami and Abe (2019), Algorithm 1, lines 11 to 13. With decoys, whether some key publishes it
-    so: the sensitive cells are suppressed and keep their levels (see `DecoyTest`).
-
-    Parameters
-    ----------
-    view : PublicView
-    values : (k,) int64
-        Of the suppressed cells.
-    clock : Clock
-    method : str
-        See `csp.suppress`; any gives the same pattern. Where "ilp" refuses costs or values that are
-        too far apart, "auto" is used.
+    so: the sensitive cells are suppressed and keep their levels (see `DecoyTest`). Any `method` of
+    `csp.suppress` gives the same pattern; where "ilp" refuses costs or values that are too far
+    apart, "auto" is used.
 
     Raises
     ------
     OutOfTime
         If the time runs out before the verdict.
     """
-    table, pattern = view.release.table(values), view.release.pattern
-    integer = view.mechanism.attacker_is_integer(table)
     try:
-        problem = view.mechanism.problem(table)
+        problem = view.mechanism.problem(view.release.table(values))
     except InputError:
         return False
     if view.marks is not None and (problem.primary[view.cells] != view.marks).any():
         return False
     if view.mechanism.defence is not None:
-        return audit(
-            problem, pattern, integer=integer, only_primary=True, time_limit=clock.seconds
-        ).safe
-    solve = partial(suppress, problem, integer=integer, time_limit=clock.seconds)
+        return view.protects(problem, clock)
+    solve = partial(suppress, problem, integer=view.integer, time_limit=clock.seconds)
     try:
         try:
             found = solve(method=method)
@@ -80,31 +76,21 @@ def published_as(
         return False
     if not found.canonical:
         raise late()
-    return bool((found.pattern == pattern).all())
+    return bool((found.pattern == view.release.pattern).all())
 
 
 class MatchTest(ABC):
-    """Tells which tables consistent with a release the mechanism may have published so.
+    """Tells which tables consistent with a release the mechanism may have published so."""
 
-    Parameters
-    ----------
-    view : PublicView or BlackBoxView
-    """
-
-    _view: View
+    def __init__(self, view: View) -> None:
+        self._view = view
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._view!r})"
 
     @abstractmethod
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
-        """Whether the mechanism may publish this table with the pattern of the release.
-
-        Parameters
-        ----------
-        values : (k,) int64
-            Of the suppressed cells.
-        clock : Clock
+        """Whether the mechanism may publish these values (k,) with the pattern of the release.
 
         Raises
         ------
@@ -175,8 +161,7 @@ class DecoyTest(MatchTest):
     values, and `attacks.algorithm_known.public_view.PublicView.of` has checked it.)
     """
 
-    def __init__(self, view: PublicView) -> None:
-        self._view: PublicView = view
+    _view: PublicView
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`: whether some key publishes this table so."""
@@ -184,13 +169,17 @@ class DecoyTest(MatchTest):
         if view.excludes_nothing:
             return True
         problem = _posed(view, values)
-        if problem is None:
-            return False
-        integer = view.mechanism.attacker_is_integer(problem.table)
-        return audit(
-            problem, view.release.pattern, integer=integer, only_primary=True,
-            time_limit=clock.seconds,
-        ).safe  # fmt: skip
+        return problem is not None and view.protects(problem, clock)
+
+
+class ReferenceTest(MatchTest):
+    """Match test by integer programs of the whole suppression problem (`published_as`)."""
+
+    _view: PublicView
+
+    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+        """See `MatchTest.matches`."""
+        return published_as(self._view, values, clock, method="ilp")
 
 
 class BlackBoxTest(MatchTest):
@@ -203,8 +192,10 @@ class BlackBoxTest(MatchTest):
         or None.
     """
 
+    _view: BlackBoxView
+
     def __init__(self, view: BlackBoxView) -> None:
-        self._view: BlackBoxView = view
+        super().__init__(view)
         values = view.table.values[view.cells]
         if not np.array_equal(self._pattern(values), self._pattern(values)):
             msg = (
@@ -214,13 +205,7 @@ class BlackBoxTest(MatchTest):
             raise InputError(msg)
 
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
-        """See `MatchTest.matches`.
-
-        Raises
-        ------
-        InputError
-            If the function returns anything else than a pattern or None.
-        """
+        """See `MatchTest.matches`."""
         return bool(np.array_equal(self._pattern(values), self._view.release.pattern))
 
     def _pattern(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -244,8 +229,10 @@ class SolverTest(MatchTest):
     far apart, insiders or sums count, or ties are broken by hashes.
     """
 
+    _view: PublicView
+
     def __init__(self, view: PublicView) -> None:
-        self._view: PublicView = view
+        super().__init__(view)
         n = view.table.n_cells
         # Ties are broken in the order of labels (`csp.suppress`).
         self._order = label_order(view.table) if n <= BINARY_UP_TO else np.arange(n)
@@ -262,19 +249,18 @@ class SolverTest(MatchTest):
         bare = _posed(view, values)
         if bare is None or not bare.primary.any():
             return False
-        integer = view.mechanism.attacker_is_integer(bare.table)
         problem = reordered(bare, self._order)
         if self._carried is None and Carried.applies(problem):
             self._carried = Carried(problem, self._largest_room(problem))
         for i, other in enumerate(self._pool):
-            if self._is_better(problem, other) and self._is_safe(problem, other, integer, clock):
+            if self._is_better(problem, other) and self._is_safe(problem, other, clock):
                 self._pool.insert(0, self._pool.pop(i))
                 self.beaten_by = other
                 return False
-        if not self._is_safe(problem, pattern, integer, clock):
+        if not self._is_safe(problem, pattern, clock):
             return False
         try:
-            better = self._preferred(problem, integer, clock)
+            better = self._preferred(problem, clock)
         except Unprotectable:
             return False
         if better is None:
@@ -284,12 +270,7 @@ class SolverTest(MatchTest):
         del self._pool[_POOL:]
         return False
 
-    def _preferred(
-        self,
-        problem: Problem,
-        integer: bool,  # noqa: FBT001
-        clock: Clock,
-    ) -> NDArray[np.bool_] | None:
+    def _preferred(self, problem: Problem, clock: Clock) -> NDArray[np.bool_] | None:
         """Find a safe pattern that is preferred to the published one, which is safe; None if none.
 
         Raises
@@ -299,10 +280,12 @@ class SolverTest(MatchTest):
         """
         pattern = self._pattern
         if self._carried is not None and problem.table.n_cells <= BINARY_UP_TO:
-            search = PreferredPattern(problem, pattern, self._carried, integer=integer, clock=clock)
+            search = PreferredPattern(
+                problem, pattern, self._carried, integer=self._view.integer, clock=clock
+            )
             if search.applies:
                 return search.run()
-        found = suppress(problem, integer=integer, time_limit=clock.seconds)
+        found = suppress(problem, integer=self._view.integer, time_limit=clock.seconds)
         if self._is_better(problem, found.pattern):
             return found.pattern
         if not found.canonical:
@@ -326,13 +309,7 @@ class SolverTest(MatchTest):
         cost -= sum(problem.cost[pattern & ~other].tolist())
         return cost < 0 or (cost == 0 and prefers(problem, other, pattern))
 
-    def _is_safe(
-        self,
-        problem: Problem,
-        pattern: NDArray[np.bool_],
-        integer: bool,  # noqa: FBT001
-        clock: Clock,
-    ) -> bool:
+    def _is_safe(self, problem: Problem, pattern: NDArray[np.bool_], clock: Clock) -> bool:
         carried = self._carried
         if carried is not None:
             if carried.shows_safe(problem, pattern):
@@ -340,7 +317,11 @@ class SolverTest(MatchTest):
             if carried.for_(problem).exclude(pattern):
                 return False
         result = audit(
-            problem, pattern, integer=integer, only_primary=True, time_limit=clock.seconds
+            problem,
+            pattern,
+            integer=self._view.integer,
+            only_primary=True,
+            time_limit=clock.seconds,
         )
         if carried is not None:
             carried.learn(result)

@@ -7,14 +7,14 @@ runs it on every completion of the release; only those that reproduce the patter
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, AttackRun
-from attacks.algorithm_known.black_box import Algorithm
 from attacks.algorithm_known.large_network_search import network_search_of
+from attacks.algorithm_known.matches import Algorithm
 from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from attacks.fibre.consistent_tables import Fibre
@@ -271,18 +271,14 @@ def matching(
             "the one that did"
         )
         raise InputError(msg)
-    proved = run.verdicts()
-    if isinstance(view, BlackBoxView):
-        # Which cells a function took for sensitive is not told by its pattern.
-        proved = replace(proved, named=np.full(len(view.cells), ""))
+    lower, upper, verdict, named = run.verdicts()
     values = tuple(
         low + np.flatnonzero(met) for low, met in zip(view.lower, run.seen_values, strict=True)
     )
     return Matching(
-        release, view.cells, view.lower, view.upper, proved.lower, proved.upper,
-        values if run.exact_values else None,
-        proved.verdict, proved.named, run.tested, run.matched, run.fibre_size, run.complete,
-        run.left_out, method, now() - began, run.fibre,
+        release, view.cells, view.lower, view.upper, lower, upper,
+        values if run.exact_values else None, verdict, named, run.tested, run.matched,
+        run.fibre_size, run.complete, run.left_out, method, now() - began, run.fibre,
     )  # fmt: skip
 
 

@@ -38,107 +38,56 @@ DEPTH, NODES, TESTED, MATCHED, LATE, KEPT = 0, 1, 2, 3, 4, 5
 
 
 class SearchState(NamedTuple):
-    """Where a search stands; k suppressed cells, d of them free.
+    """Where a search stands; k suppressed cells, d of them free."""
 
-    Attributes
-    ----------
-    net : Net
-        The suppressed cells.
-    order : (d,) int64
-        Free cells: once they are fixed, so are all others.
-    bounds : (2, k) int64
-        Least and largest value of each cell.
-    x : (k,) int64
-        A table that agrees with all that is fixed.
-    slack : (2, 64) int64
-        How far each cell can move above and below `x`.
-    moves : (2,) uint64
-        Cells that can move above, and below.
-    span : (3, d + 1) int64
-        At each depth: ends of the range of the next free cell, and children seen (-1: new).
-    ends : (2, k) int64
-        Range of every cell at the present node.
-    flow, found
-        As in `csp.solve.small.flow.Work`.
-    seen : (k, s) bool
-        Values, counted from the least one, that need not be met again.
-    met : (k, s) bool
-        Values that matches have (VALUES, HULL).
-    kept : (c, k) int64
-        Matches found (MATCHES).
-    late : (l, k) int64
-        Tables that the node limit left undecided.
-    counts : (6,) int64
-        Depth (-1: the search is over); nodes; tables tested; matches; rows of `late` and of `kept`
-        in use.
-    """
-
-    net: Net
-    order: NDArray[np.int64]
-    bounds: NDArray[np.int64]
-    x: NDArray[np.int64]
-    slack: NDArray[np.int64]
-    moves: NDArray[np.uint64]
+    net: Net  # the suppressed cells
+    order: NDArray[np.int64]  # (d,) free cells: once they are fixed, so are all others
+    bounds: NDArray[np.int64]  # (2, k) least and largest value of each cell
+    x: NDArray[np.int64]  # (k,) a table that agrees with all that is fixed
+    slack: NDArray[np.int64]  # (2, 64) how far each cell can move above and below `x`
+    moves: NDArray[np.uint64]  # (2,) cells that can move above, and below
+    # (3, d + 1) at each depth: ends of the range of the next free cell, children seen (-1: new)
     span: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    flow: NDArray[np.int64]
+    ends: NDArray[np.int64]  # (2, k) range of every cell at the present node
+    flow: NDArray[np.int64]  # this and `found` as in `csp.solve.small.flow.Work`
     found: NDArray[np.uint64]
-    seen: NDArray[np.bool_]
-    met: NDArray[np.bool_]
-    kept: NDArray[np.int64]
-    late: NDArray[np.int64]
+    seen: NDArray[np.bool_]  # (k, s) values, from the least one, that need not be met again
+    met: NDArray[np.bool_]  # (k, s) values that matches have (VALUES, HULL)
+    kept: NDArray[np.int64]  # (c, k) matches found (MATCHES)
+    late: NDArray[np.int64]  # (l, k) tables that the node limit left undecided
+    # (6,) depth (-1: the search is over); nodes; tables tested; matches; rows of `late` and of
+    # `kept` in use
     counts: NDArray[np.int64]
 
 
 class PatternTest(NamedTuple):
     """Data to decide whether the mechanism chooses the pattern, and workspace for its search.
 
-    Attributes
-    ----------
-    net, case, worst, work
-        The cells that the mechanism may suppress (`csp.solve.small.one`); for the two cases see
-        `pose_pattern_test`.
-    place : (k,) int64
-        Of each suppressed cell, its number among these.
-    values, levels, cost : (2, q), (2, 3, q), (2, q) int64
-    primary : (q,) bool
-        A table for each case; what the mechanism says of its published cells.
-    limits : (2, 2, q) int64
-        Bounds known beforehand, for each case.
-    may, must, pattern : uint64
-        Cells that may be suppressed, that are beforehand, and that are here.
-    sensitive : (k, s) bool
-        Whether a value (counted from the least one) is primary.
-    allowed : (k, s) bool
-        Whether it is published or reaches its levels under the pattern.
-    needs : (3, k, s) int64
-        Levels of each value.
-    prices : (k, s) int64
-    pool : (p,) uint64
-        Patterns that beat this one, most recent first.
-    whole : bool
-        Whether these are all cells that the mechanism may suppress. If not, a table that no pattern
-        of theirs refuses is undecided.
+    `net`, `case`, `worst` and `work` are of the q cells that the mechanism may suppress
+    (`csp.solve.small.one`); for the two cases see `pose_pattern_test`. Of each case there is a
+    table, with what the mechanism says of its published cells, and bounds known beforehand.
     """
 
     net: Net
     case: Case
     worst: Case
     work: Work
-    place: NDArray[np.int64]
-    values: NDArray[np.int64]
-    levels: NDArray[np.int64]
-    cost: NDArray[np.int64]
-    primary: NDArray[np.bool_]
-    limits: NDArray[np.int64]
-    may: np.uint64
-    must: np.uint64
-    pattern: np.uint64
-    sensitive: NDArray[np.bool_]
-    allowed: NDArray[np.bool_]
-    needs: NDArray[np.int64]
-    prices: NDArray[np.int64]
-    pool: NDArray[np.uint64]
+    place: NDArray[np.int64]  # (k,) of each suppressed cell, its number among these
+    values: NDArray[np.int64]  # (2, q)
+    levels: NDArray[np.int64]  # (2, 3, q)
+    cost: NDArray[np.int64]  # (2, q)
+    primary: NDArray[np.bool_]  # (q,)
+    limits: NDArray[np.int64]  # (2, 2, q)
+    may: np.uint64  # cells that may be suppressed
+    must: np.uint64  # cells that are beforehand
+    pattern: np.uint64  # cells that are here
+    sensitive: NDArray[np.bool_]  # (k, s) whether a value, counted from the least one, is primary
+    allowed: NDArray[np.bool_]  # (k, s) whether it is published, or reaches its levels here
+    needs: NDArray[np.int64]  # (3, k, s) levels of each value
+    prices: NDArray[np.int64]  # (k, s)
+    pool: NDArray[np.uint64]  # (p,) patterns that beat this one, most recent first
+    # Whether these are all cells that the mechanism may suppress. If not, a table that no pattern
+    # of theirs refuses is undecided.
     whole: bool
 
 
@@ -246,15 +195,7 @@ def record_match(w: SearchState, mode: int) -> None:
 def enumerate_matches(w: SearchState, test: PatternTest, mode: int, nodes: int, proof: int) -> None:
     """Continue for some nodes, or until `kept` or `late` is full or the search is over.
 
-    Parameters
-    ----------
-    w, test
-        Both change.
-    mode : {MATCHES, VALUES, HULL}
-    nodes : int
-        Nodes to look at.
-    proof : int
-        Nodes for the proof that one table is a match.
+    The proof that one table is a match may take `proof` nodes. `w` and `test` change.
     """
     net, order, bounds, x = w.net, w.order, w.bounds, w.x
     slack, moves, flow, found = w.slack, w.moves, w.flow, w.found

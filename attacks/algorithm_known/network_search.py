@@ -26,29 +26,26 @@ from attacks.algorithm_known.network_enumeration import (
 )
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.network_ranges import update_slack
-from csp.attacker.flow import as_network
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock, now
 from csp.errors import InputError, argument
-from csp.solve.order import BINARY_UP_TO, label_order, reordered
+from csp.solve.order import label_order, reordered
 from csp.solve.small import many as cases
 from csp.solve.small.flow import MOST, Net
-from csp.solve.small.one import check_sizes, mask_of, structure_of
+from csp.solve.small.one import mask_of, net_of, structure_of
 from csp.tables.table import Table
 
 __all__ = [
     "NetworkSearch",
     "free_cells",
     "network_of",
-    "network_search_applies",
-    "numbers_fit",
     "pattern_test_of",
 ]
 
 _KEPT = 4096
 _LATE = 1024
 _POOL = 64
-_QUICK = 200
+_QUICK, _MOST_NODES = 200, 2**62
 _FIRST = 4
 _STEP = 0.1
 """Nodes of the first step, and about how many seconds later steps take."""
@@ -60,23 +57,12 @@ takes a few hundredths of a second, compiling half a minute."""
 
 
 class NetworkSearch:
-    """Search through the consistent tables of a release for matches.
+    """Search through the consistent tables of a release for matches (mode MATCHES, VALUES or HULL).
 
-    Parameters
-    ----------
-    view : PublicView
-    mode : {MATCHES, VALUES, HULL}
-    proof : int
-        Nodes for the proof that one table is a match.
-    kept : int
-        Tables to collect before a step ends.
-    clock : Clock
-        When it runs out, proofs that take long are given up (see `doubtful`).
-    within : (n,) bool, optional
-        Cells, in the order of labels, to look for preferred patterns in: up to 64, the suppressed
-        ones among them. By default all. Tables that these let through are left undecided.
-    late : int
-        Tables left undecided to collect before they are decided.
+    When the clock runs out, proofs that take long are given up (see `doubtful`). Preferred patterns
+    are looked for `within` some cells (n,), in the order of labels: up to 64, the suppressed ones
+    among them, or all by default; tables that a part lets through are left undecided. Undecided
+    tables are collected before they are decided, `late` of them.
 
     Raises
     ------
@@ -85,10 +71,10 @@ class NetworkSearch:
     """
 
     def __init__(
-        self, view: PublicView, mode: int, *, proof: int = 2**62, kept: int = _KEPT,
-        clock: Clock = UNLIMITED, within: NDArray[np.bool_] | None = None, late: int = _LATE,
+        self, view: PublicView, mode: int, *, clock: Clock = UNLIMITED,
+        within: NDArray[np.bool_] | None = None, late: int | None = None,
     ) -> None:  # fmt: skip
-        self._view, self._mode, self._proof, self.clock = view, mode, proof, clock
+        self._view, self._mode, self.clock = view, mode, clock
         self._extra: list[NDArray[np.int64]] = []
         self.doubtful = 0
         """Tables left undecided when nodes or the time ran out."""
@@ -100,7 +86,7 @@ class NetworkSearch:
                 f"look at cells one by one; use {argument('method', 'auto')}"
             )
             raise InputError(msg)
-        self._state = _state_of(view, net, kept if mode == MATCHES else 1, late)
+        self._state = _state_of(view, net, _KEPT if mode == MATCHES else 1, late or _LATE)
         self._test, self._test_cells = pattern_test_of(view, within)
 
     @property
@@ -113,17 +99,13 @@ class NetworkSearch:
     def step(self, nodes: int | None = None) -> bool:
         """Continue for some nodes; True once the search is over.
 
-        Proofs that take long are put off: patterns that beat the published one for other tables
-        are often the shortest way to a verdict.
-
-        Parameters
-        ----------
-        nodes : int, optional
-            As many as take about a tenth of a second by default.
+        By default as many as take about a tenth of a second. Proofs that take long are put off:
+        patterns that beat the published one for other tables are often the shortest way to a
+        verdict.
         """
         began, many = now(), self._pace if nodes is None else nodes
         small = self._small and many <= _FEW_NODES
-        self._run("enumerate_matches", many, min(_QUICK, self._proof), small=small)
+        self._run("enumerate_matches", many, _QUICK, small=small)
         if nodes is None and self._state.counts[KEPT] < len(self._state.kept):
             spent = now() - began
             self._pace = max(1, many * 2 if spent < _STEP / 2 else int(many * _STEP / spent))
@@ -138,17 +120,17 @@ class NetworkSearch:
                 self._extra.append(tables[outcome == _MATCH])
         return over
 
-    def _decided(self, tables: NDArray[np.int64], nodes: int = _QUICK) -> NDArray[np.int64]:
+    def _decided(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
         """Outcome of some tables, with more and more nodes until the time runs out."""
-        tested = self.tested
+        tested, nodes = self.tested, _QUICK
         outcome = np.full(len(tables), _OPEN, dtype=np.int64)
         left = np.arange(len(tables))
-        while len(left) and nodes < self._proof and not self.clock.over:
+        while len(left) and not self.clock.over:
             # No try is begun that would take longer than there is time.
             within = self._speed * self.clock.left
             if within <= nodes:
                 break
-            nodes = int(min(nodes * 16, within, self._proof))
+            nodes = int(min(nodes * 16, within, _MOST_NODES))
             for i in left.tolist():
                 if self.clock.over:
                     break
@@ -203,29 +185,19 @@ class NetworkSearch:
     def test(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Test some tables before the search begins.
 
-        Modes VALUES and HULL remember what matches show, so that it need not be found again, and
-        do not test tables that show nothing new.
-
-        Parameters
-        ----------
-        tables : (t, k) int64
-            Tables consistent with the release.
-
-        Returns
-        -------
-        (t,) bool
-            Which were tested and are matches.
+        Returned is which of these tables (t, k) were tested and are matches. Modes VALUES and HULL
+        remember what matches show, so that it need not be found again, and do not test tables that
+        show nothing new.
         """
-        quick = min(_QUICK, self._proof)
         outcome = np.full(len(tables), _OPEN, dtype=np.int64)
         i = 0
         while i < len(tables) and not self.clock.over:
             plain = KERNELS.choose(small=self._small) is KERNELS.plain
             span = slice(i, i + (_FEW if plain else _AT_ONCE))
-            outcome[span] = self._outcome(tables[span], quick, small=self._small)
+            outcome[span] = self._outcome(tables[span], _QUICK, small=self._small)
             i = span.stop
         late = np.flatnonzero(outcome == _OPEN)
-        outcome[late] = self._decided(tables[late], quick)
+        outcome[late] = self._decided(tables[late])
         self.doubtful += int((outcome == _OPEN).sum())
         return np.asarray(outcome == _MATCH)
 
@@ -240,61 +212,13 @@ class NetworkSearch:
         KERNELS.run(name, self._state, self._test, self._mode, *given, small=small)
 
 
-def network_search_applies(view: PublicView) -> bool:
-    """Whether the network search can attack a release by a mechanism."""
-    if view.mechanism.defence is not None:
-        return False
-    if view.value_rules is None or view.table.n_cells > BINARY_UP_TO:
-        return False
-    if network_of(view.table, view.release.pattern) is None:
-        return False
-    try:
-        structure_of(view.cost_problem)
-    except InputError:
-        return False
-    return numbers_fit(view)
-
-
-def numbers_fit(view: PublicView) -> bool:
-    """Whether levels and costs, whatever the suppressed values are, are small enough to search."""
-    assert view.value_rules is not None
-    try:
-        check_sizes(view.value_rules.levels.reshape(1, -1), view.value_rules.cost.max(axis=1)[None])
-        check_sizes(view.cost_problem.lpl[None], view.cost_problem.cost[None])
-    except InputError:
-        return False
-    return True
-
-
 def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
     """Suppressed cells as a network of at most 64 cells, or None if they are not one."""
-    if pattern.sum() > MOST:
-        return None
-    view = View.of(table, pattern)
-    network = as_network(view)
-    if network is None:
-        return None
-    star = np.zeros((2, len(view.rows) + 1), dtype=np.uint64)
-    ends = np.ascontiguousarray(np.stack([network.tail, network.head]))
-    for a in range(2):
-        np.bitwise_or.at(
-            star[a], ends[a], np.uint64(1) << np.arange(len(view.cells), dtype=np.uint64)
-        )
-    return Net(ends, star, len(view.rows))
+    return None if pattern.sum() > MOST else net_of(View.of(table, pattern))
 
 
 def free_cells(net: Net) -> NDArray[np.int64]:
-    """Cells to fix one after the other, until all others follow.
-
-    Parameters
-    ----------
-    net : Net
-
-    Returns
-    -------
-    (d,) int64
-        As many as the kernel has dimensions.
-    """
+    """Cells to fix one after the other, until all others follow: one for each kernel vector."""
     k = net.ends.shape[1]
     order = np.zeros(k, dtype=np.int64)
     count = KERNELS.run("choose_order", net, _flow_workspace(net), order, small=k <= _SMALL)
@@ -336,19 +260,9 @@ def _state_of(view: PublicView, net: Net, kept: int, late: int) -> SearchState:
 def pattern_test_of(
     view: PublicView, within: NDArray[np.bool_] | None = None
 ) -> tuple[PatternTest, NDArray[np.int64]]:
-    """Write a mechanism's choice of patterns into masks.
+    """Write a mechanism's choice of patterns into masks; `within` as of `NetworkSearch`.
 
-    Parameters
-    ----------
-    view : PublicView
-    within : (n,) bool, optional
-        As of `NetworkSearch`.
-
-    Returns
-    -------
-    test : PatternTest
-    cells : (q,) int64
-        Of each bit of a mask, its cell in the order of labels.
+    Returned beside it is, for each bit of a mask, its cell in the order of labels: (q,) int64.
     """
     assert view.value_rules is not None
     order = label_order(view.table)

@@ -40,18 +40,10 @@ _FAR_APART = 2**30
 
 
 class PreferredPattern:
-    """Search for a safe pattern that is preferred to a given one.
+    """Search for a safe pattern that is preferred to a given one, which is safe.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of up to `csp.solve.order.BINARY_UP_TO` cells, in the order in which ties are broken.
-    pattern : (n,) bool
-        A safe pattern.
-    carried : Carried
-    integer : bool
-        Judge levels on integer intervals.
-    clock : Clock
+    The problem has up to `csp.solve.order.BINARY_UP_TO` cells, in the order in which ties are
+    broken. With `integer`, levels are judged on integer intervals.
     """
 
     def __init__(
@@ -62,9 +54,6 @@ class PreferredPattern:
         self._integer, self._clock = integer, clock
         self._step = smallest_step(problem.cost[problem.free])
         self._spent = int(problem.cost[pattern & problem.free].sum())
-
-    def __repr__(self) -> str:
-        return f"PreferredPattern({self._problem!r})"
 
     @property
     def applies(self) -> bool:

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.feasible_intervals import feasible
+from csp.audits.audit import audit
 from csp.audits.intervals import intervals
 from csp.clock import UNLIMITED, Clock
 from csp.decoys.width import Wide
@@ -33,50 +34,35 @@ _MOST_VALUES = 20_000_000
 class NeverPublished(InputError):
     """The mechanism cannot have produced the release, whatever the hidden values."""
 
+    @classmethod
+    def because(cls, why: str) -> NeverPublished:
+        """Error with its reason."""
+        return cls(f"{why}: this mechanism cannot have produced the release; pass the one that did")
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ValueRules:
     """What the mechanism says of every value of every suppressed cell.
 
-    Values are counted from the least feasible one; ``s`` is the widest range plus 1.
-
-    Attributes
-    ----------
-    primary : (k, s) bool
-    levels : (3, k, s) int64
-        Lower, upper and sliding protection level.
-    cost : (k, s) int64
-        As a secondary cell.
-    allowed : (k, s) bool
-        Whether the value is not primary, or reaches its levels under the pattern; and whether it
-        agrees with the marks. No match holds another value.
+    Values are counted from the least feasible one; ``s`` is the widest range plus 1. No match holds
+    a value that is not allowed: one that is primary and does not reach its levels under the
+    pattern, or does not agree with the marks.
     """
 
-    primary: NDArray[np.bool_]
-    levels: NDArray[np.int64]
-    cost: NDArray[np.int64]
-    allowed: NDArray[np.bool_]
+    primary: NDArray[np.bool_]  # (k, s)
+    levels: NDArray[np.int64]  # (3, k, s) lower, upper and sliding protection level
+    cost: NDArray[np.int64]  # (k, s) as a secondary cell
+    allowed: NDArray[np.bool_]  # (k, s)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Consistent:
-    """The tables consistent with a release.
-
-    Attributes
-    ----------
-    release : Release
-    table : Table
-        One of them.
-    cells : (k,) int64
-        Suppressed cells.
-    lower, upper : (k,) int64
-        Integer feasibility interval of each.
-    """
+    """The tables consistent with a release."""
 
     release: Release
-    table: Table
-    cells: NDArray[np.int64]
-    lower: NDArray[np.int64]
+    table: Table  # one of them
+    cells: NDArray[np.int64]  # (k,) suppressed cells
+    lower: NDArray[np.int64]  # (k,) this and the next are their integer feasibility intervals
     upper: NDArray[np.int64]
 
     def __repr__(self) -> str:
@@ -91,26 +77,15 @@ class _Consistent:
 class PublicView(_Consistent):
     """The tables consistent with a release, seen through a mechanism.
 
-    Of a defence only the public part counts: that there is a key is known, the key is not.
-
-    Attributes
-    ----------
-    release, table, cells, lower, upper
-        The tables consistent with the release: one of them, the suppressed cells (k,), and the
-        least and largest whole number (k,) that each can be.
-    mechanism : Mechanism
-    value_rules : ValueRules or None
-        None where the mechanism looks at more than the value of a cell, or ranges are very long.
-    cost_problem : Problem
-        The problem of `table` without primary cells and levels: what may be suppressed, and costs.
-    marks : (k,) bool or None
-        Which of the suppressed cells are primary, if that is known.
+    Of a defence only the public part counts: that there is a key is known, the key is not. The cost
+    problem is that of `table` without primary cells and levels: what may be suppressed, and costs.
     """
 
     mechanism: Mechanism
+    # None where the mechanism looks at more than the value of a cell, or ranges are very long.
     value_rules: ValueRules | None
     cost_problem: Problem
-    marks: NDArray[np.bool_] | None = None
+    marks: NDArray[np.bool_] | None = None  # (k,) which suppressed cells are primary, if known
 
     @classmethod
     def of(
@@ -119,14 +94,8 @@ class PublicView(_Consistent):
     ) -> PublicView:  # fmt: skip
         """View a release through a mechanism.
 
-        Parameters
-        ----------
-        release : Release
-        mechanism : Mechanism
-        marks : (n,) bool, optional
-            Primary cells, where the release told them apart from secondary ones.
-        clock : Clock
-            If it runs out while the mechanism is asked about single values, `value_rules` is None.
+        Marks (n,) are the primary cells, where the release told them apart from secondary ones. If
+        the time runs out while the mechanism is asked about single values, `value_rules` is None.
 
         Raises
         ------
@@ -159,6 +128,18 @@ class PublicView(_Consistent):
         return cls(release, table, cells, lower, upper, mechanism, value_rules, cost_problem, told)
 
     @property
+    def integer(self) -> bool:
+        """Whether the attacker knows that cells are whole units."""
+        return self.mechanism.attacker_is_integer(self.table)
+
+    def protects(self, problem: Problem, clock: Clock) -> bool:
+        """Whether the pattern keeps the levels of the primary cells of a consistent table."""
+        return audit(
+            problem, self.release.pattern, integer=self.integer, only_primary=True,
+            time_limit=clock.seconds,
+        ).safe  # fmt: skip
+
+    @property
     def excludes_nothing(self) -> bool:
         """Whether every consistent table may have been published so (the theorem of decoys)."""
         mechanism = self.mechanism
@@ -173,17 +154,9 @@ class PublicView(_Consistent):
 class BlackBoxView(_Consistent):
     """The tables consistent with a release, and a function in place of the mechanism.
 
-    Nothing is known of the function but what it does. What it promises is a least width of the
-    interval of every suppressed cell.
-
-    Attributes
-    ----------
-    release, table, cells, lower, upper
-        As in `PublicView`.
-    algorithm : callable
-        Gives the (n,) bool pattern of a table, or None.
-    value_rules : ValueRules
-        The promise, in the same form: every value of every cell must keep the width.
+    Nothing is known of the function but what it does: it gives the (n,) bool pattern of a table, or
+    None. What it promises is a least width of the interval of every suppressed cell; in the form of
+    rules, every value of every cell must keep the width.
     """
 
     algorithm: Callable[[Table], Any]
@@ -268,20 +241,16 @@ def _check_published(release: Release, mechanism: Mechanism, cost_problem: Probl
     if mechanism.cellwise and (primary & open_cells).any():
         i = int(np.argmax(primary & open_cells))
         shown = units_text(int(release.published[i]), release.scale)
-        msg = (
-            f"cell {table.cell(i)} is published with {shown}, which the mechanism calls sensitive: "
-            "this mechanism cannot have produced the release; pass the one that did"
-        )
-        raise NeverPublished(msg)
+        msg = f"cell {table.cell(i)} is published with {shown}, which the mechanism calls sensitive"
+        raise NeverPublished.because(msg)
     forced = fixed & release.pattern
     if forced.any():
         i = int(np.argmax(forced))
         msg = (
             f"cell {table.cell(i)} is suppressed, but must be published (status z; "
-            f"margins={mechanism.margins!r}): this mechanism cannot have produced the release; "
-            "pass the one that did"
+            f"margins={mechanism.margins!r})"
         )
-        raise NeverPublished(msg)
+        raise NeverPublished.because(msg)
 
 
 def _check_wide(
@@ -297,10 +266,9 @@ def _check_wide(
         i = int(np.argmax(narrow))
         msg = (
             f"suppressed cell {table.cell(i)} is narrower than the defence allows "
-            f"({asked.words(table)}): this mechanism cannot have produced the release; pass the "
-            "one that did"
+            f"({asked.words(table)})"
         )
-        raise NeverPublished(msg)
+        raise NeverPublished.because(msg)
 
 
 def _value_rules(

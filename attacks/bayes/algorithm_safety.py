@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.black_box import Algorithm, matches_of
+from attacks.algorithm_known.matches import Algorithm, matches_of
 from attacks.fibre.consistent_tables import Fibre, check_size
 from csp.clock import Clock
 from csp.errors import InputError

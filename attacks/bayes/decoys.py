@@ -32,21 +32,11 @@ _MOST_ROWS = 20_000
 
 
 class DecoyRule:
-    """Mechanism with decoys over small networks of counts.
+    """Mechanism with decoys over small networks of counts; its own key is not used.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        With a defence (its key is not used) and rules that look at cells one by one.
-    table : Table
-        Its relations, bounds and labels; of its values only those that must be published.
-    orders : int
-        Number of keys whose cost factors are drawn for a likelihood.
-    coins : int
-        Coin sets to draw where the pattern has more than 12 cells.
-    precision : float
-        Relative error up to which sums over coin sets may stop early.
-    seed : int
+    Of the values of the table only those that must be published are used. A likelihood is an
+    average over the costs of `orders` keys. Where a pattern has more than 12 cells, `coins` coin
+    sets are drawn; sums over all sets stop early at a relative error of `precision`.
 
     Raises
     ------
@@ -97,13 +87,7 @@ class DecoyRule:
     def publish(
         self, values: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.bool_] | None:
-        """Protect a table with a key that is drawn; None if it cannot be protected.
-
-        Parameters
-        ----------
-        values : (n,) int64
-        rng : Generator
-        """
+        """Protect values (n,) with a key that is drawn; None if they cannot be protected."""
         mechanism = replace(self._mechanism, defence=replace(self._decoys, key=key_from(rng)))
         try:
             return mechanism.protect(self._table.replace(values=values)).pattern
@@ -117,19 +101,9 @@ class DecoyRule:
         *,
         clock: Clock = UNLIMITED,
     ) -> NDArray[np.float64]:
-        """Probability of a pattern for each table, up to a factor that all tables share.
+        """Probability of a pattern for each of (t, n) values, up to a factor that all tables share.
 
-        Parameters
-        ----------
-        pattern : (n,) bool
-            In which every suppressed cell is wide.
-        values : (t, n) int64
-            Tables consistent with one release.
-        clock : Clock
-
-        Returns
-        -------
-        (t,) float64
+        The tables are consistent with one release; every suppressed cell is wide.
 
         Raises
         ------

@@ -7,13 +7,13 @@ and impossible if not. Without knowledge of the algorithm every consistent table
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.network_test import match_test_of
+from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from attacks.bayes.decoys import DecoyRule
 from attacks.bayes.priors import Prior, PriorWeights, uniform
@@ -24,7 +24,7 @@ from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 
-__all__ = ["Posterior", "posterior", "shortest_interval"]
+__all__ = ["Posterior", "ValueWeights", "posterior", "shortest_interval"]
 
 Chance = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Log probability, up to a constant, that tables (t, k) are published with the pattern."""
@@ -174,25 +174,27 @@ def posterior(
     chance = None if mechanism.defence is None else _under_decoys(view, keys, seed, clock)
     fibre = view.fibre()
     weigh = PriorWeights(view.table, view.cells, view.lower, view.upper, prior)
-    aware, naive = _Sums(view), _Sums(view)
+    aware, naive = (ValueWeights(view.lower, view.upper) for _ in range(2))
     effective = None
     if draws is None:
         check_size(fibre, max_tables, clock, "give draws= to sample them, or a larger max_tables")
         for block in fibre.blocks(time_limit=clock.seconds):
             naive.add(block, weigh(block))
             if chance is not None:
-                aware.add(block, weigh(block) + chance(block))
+                aware.add(block, weigh(block) + chance(block), _primary(view, block))
         if chance is None:
             for block in match_test_of(view).listed(clock):
-                aware.add(block, weigh(block))
+                aware.add(block, weigh(block), _primary(view, block))
     else:
         drawn = draw(fibre, draws, seed, time_limit=clock.part(0.5).seconds)
         naive.add(drawn.tables, weigh(drawn.tables))
         if chance is None:
             matches = drawn.tables[match_test_of(view).among(drawn.tables, clock)]
-            aware.add(matches, weigh(matches))
+            logs = weigh(matches)
         else:
-            aware.add(drawn.tables, weigh(drawn.tables) + chance(drawn.tables))
+            matches = drawn.tables
+            logs = weigh(matches) + chance(matches)
+        aware.add(matches, logs, _primary(view, matches))
         effective = drawn.effective / len(drawn.tables) * aware.effective
     if aware.total <= -math.inf:
         msg = (
@@ -222,19 +224,31 @@ def _under_decoys(view: PublicView, keys: int, seed: int, clock: Clock) -> Chanc
     return chance
 
 
-class _Sums:
-    """Sums of weights by cell and value, scaled by the largest weight so far."""
+def _primary(view: PublicView, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the suppressed cells are primary in some tables."""
+    rules = view.value_rules
+    if rules is not None:
+        return np.asarray(rules.primary[np.arange(len(view.cells)), tables - view.lower])
+    problems = (view.mechanism.problem(view.release.table(x)) for x in tables)
+    flags = [problem.primary[view.cells] for problem in problems]
+    return np.array(flags, dtype=bool).reshape(tables.shape)
 
-    def __init__(self, view: PublicView) -> None:
-        self._view = view
-        spans = (view.upper - view.lower + 1).tolist()
-        self._sums = [np.zeros(s) for s in spans]
-        self._primary = np.zeros(len(spans))
+
+class ValueWeights:
+    """Weights of tables summed by cell and value, scaled by the largest weight so far."""
+
+    def __init__(self, lower: NDArray[np.int64], upper: NDArray[np.int64]) -> None:
+        self._lower = lower
+        self._sums = [np.zeros(span) for span in (upper - lower + 1).tolist()]
+        self._primary = np.zeros(len(lower))
         self._scale = -math.inf
         self._squares = 0.0
 
-    def add(self, tables: NDArray[np.int64], logs: NDArray[np.float64]) -> None:
-        """Count tables with their log weights."""
+    def add(
+        self, tables: NDArray[np.int64], logs: NDArray[np.float64],
+        primary: NDArray[np.bool_] | None = None,
+    ) -> None:  # fmt: skip
+        """Count tables with their log weights, and which of their cells are primary."""
         top = float(logs.max(initial=-math.inf))
         if top == -math.inf:
             return
@@ -247,19 +261,9 @@ class _Sums:
         weights = np.exp(logs - self._scale)
         self._squares += float(weights @ weights)
         for e, sums in enumerate(self._sums):
-            place = tables[:, e] - self._view.lower[e]
-            sums += np.bincount(place, weights, len(sums))
-        self._primary += weights @ self._is_primary(tables)
-
-    def _is_primary(self, tables: NDArray[np.int64]) -> NDArray[np.float64]:
-        rules, view = self._view.value_rules, self._view
-        if rules is not None:
-            cells = np.arange(tables.shape[1])
-            return np.asarray(rules.primary[cells, tables - view.lower], dtype=np.float64)
-        flags: Iterator[NDArray[np.bool_]] = (
-            view.mechanism.problem(view.release.table(x)).primary[view.cells] for x in tables
-        )
-        return np.array(list(flags), dtype=np.float64)
+            sums += np.bincount(tables[:, e] - self._lower[e], weights, len(sums))
+        if primary is not None:
+            self._primary += weights @ primary
 
     @property
     def total(self) -> float:

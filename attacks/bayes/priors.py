@@ -55,16 +55,9 @@ def normal_counts(mean: float, deviation: float) -> Prior:
 
 
 class PriorWeights:
-    """Log prior weights of the tables consistent with a release.
+    """Log prior weights of the tables consistent with a release, of which `table` is one.
 
-    Parameters
-    ----------
-    table : Table
-        One of them.
-    cells, lower, upper : (k,) int64
-        Suppressed cells and their feasible values.
-    prior : callable
-        See `attacks.posterior`.
+    Suppressed cells (k,) have their feasible values from `lower` to `upper`.
 
     Raises
     ------

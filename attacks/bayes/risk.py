@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.bayes.posterior import shortest_interval
+from attacks.bayes.posterior import ValueWeights, shortest_interval
 from attacks.bayes.priors import Prior, PriorWeights
 from attacks.bayes.rule_table import RuleTable
 from attacks.fibre.consistent_tables import Fibre
@@ -44,70 +44,34 @@ class HasLikelihood(Protocol):
         *,
         clock: Clock = UNLIMITED,
     ) -> NDArray[np.float64]:
-        """Probability, up to a common factor, that each of many tables has this pattern.
-
-        Parameters
-        ----------
-        pattern : (n,) bool
-        values : (t, n) int64
-            Whole tables.
-        clock : Clock
-
-        Returns
-        -------
-        (t,) float64
-        """
+        """Probability, up to a common factor, that each of many whole tables has this pattern."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CellRisk:
-    """What is known of one primary cell.
+    """What is known of one primary cell, with knowledge of the rule and without.
 
     A posterior is None where none was asked for, or drawn tables are worth fewer than 30
-    independent ones.
-
-    Attributes
-    ----------
-    feasible : int
-        Width of its feasibility interval.
-    support : int or None
-        Width of the hull of its possible values; None where tables were drawn, since draws miss
-        rare ones.
-    with_rule, without_rule : int or None
-        Width of the shortest interval with 95 percent of the posterior, with knowledge of the
-        rule and without.
-    max_posterior : float or None
-        Posterior probability of its most probable value.
-    primary, primary_without_rule : float or None
-        Posterior probability that it is primary, with knowledge of the rule and without.
+    independent ones. The support is None where tables were drawn, since draws miss rare ones.
     """
 
-    feasible: int
-    support: int | None
-    with_rule: int | None = None
+    feasible: int  # width of its feasibility interval
+    support: int | None  # width of the hull of its possible values
+    with_rule: int | None = None  # width of the shortest interval with 95 percent of the posterior
     without_rule: int | None = None
-    max_posterior: float | None = None
-    primary: float | None = None
+    max_posterior: float | None = None  # probability of its most probable value, with the rule
+    primary: float | None = None  # posterior probability that it is primary
     primary_without_rule: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What is known of the primary cells of one release.
-
-    Attributes
-    ----------
-    cells : tuple of CellRisk
-    fibre : int or None
-        Consistent tables; None if there are too many to count.
-    effective : float or None
-        Effective number of weighted draws, if tables were drawn.
-    """
+    """What is known of the primary cells of one release."""
 
     cells: tuple[CellRisk, ...]
-    fibre: int | None
-    effective: float | None
+    fibre: int | None  # consistent tables; None if there are too many to count
+    effective: float | None  # effective number of weighted draws, if tables were drawn
 
 
 def risk_of(
@@ -115,26 +79,9 @@ def risk_of(
     prior: Prior, *, max_tables: int = 20_000, draws: int = 1000, seed: int = 0,
     clock: Clock = UNLIMITED,
 ) -> Risk:  # fmt: skip
-    """Measure one release.
+    """Measure one release: what attackers see of the true table under a pattern.
 
-    Parameters
-    ----------
-    rule : HasLikelihood
-    rules : RuleTable
-        Tells which cells are primary.
-    table : Table
-        The true one; attackers see what `pattern` leaves of it.
-    pattern : (n,) bool
-    prior : callable
-        See `attacks.posterior`.
-    max_tables : int
-        Tables to list at most; beyond, tables are drawn.
-    draws, seed : int
-    clock : Clock
-
-    Returns
-    -------
-    Risk
+    `rules` tell which cells are primary. Beyond `max_tables` consistent tables, some are drawn.
 
     Raises
     ------
@@ -153,49 +100,37 @@ def risk_of(
     tables = np.repeat(table.values[None], len(found), axis=0)
     tables[:, fibre.cells] = found
     logs = PriorWeights(table, fibre.cells, fibre.lower, fibre.upper, prior)(found)
-    without = np.exp(logs - logs.max())
     chance = rule.likelihood(pattern, tables, clock=clock)
-    given = without * chance
     sensitive = rules.requirements(tables)[0][:, fibre.cells]
+    known, before = (ValueWeights(fibre.lower, fibre.upper) for _ in range(2))
+    with np.errstate(divide="ignore"):
+        known.add(found, logs + np.log(chance), sensitive)
+    before.add(found, logs, sensitive)
+    effective = None if listed else known.effective
     primary = rules.requirements(table.values[None])[0][0]
-    total = float(given.sum())
-    effective = None if listed else (total**2 / float((given**2).sum()) if total else 0.0)
-    if effective is not None and effective < _FEWEST:
+    places = np.flatnonzero(primary[fibre.cells]).tolist()
+    spans = (fibre.upper - fibre.lower).tolist()
+    if not places or (effective is not None and effective < _FEWEST):
         # Too few of the drawn tables are published like this to tell their distribution.
-        spans = (fibre.upper - fibre.lower)[primary[fibre.cells]].tolist()
-        return Risk(tuple(CellRisk(span, None) for span in spans), size, effective)
-    cells = []
-    for e in np.flatnonzero(primary[fibre.cells]).tolist():
-        values, column = found[:, e], sensitive[:, e]
-        possible = values[chance > 0]
-        known, before = (_chances(values, weights) for weights in (given, without))
-        cells.append(
-            CellRisk(
-                int(fibre.upper[e] - fibre.lower[e]),
-                int(possible.max() - possible.min()) if listed else None,
-                _width(*known),
-                _width(*before),
-                float(known[1].max()),
-                float(given[column].sum() / total),
-                float(without[column].sum() / without.sum()),
-            )
+        return Risk(tuple(CellRisk(spans[e], None) for e in places), size, effective)
+    possible = found[chance > 0]
+    with_rule, without_rule = known.shares(), before.shares()
+    is_primary, was_primary = known.sensitive(), before.sensitive()
+    cells = [
+        CellRisk(
+            spans[e], int(np.ptp(possible[:, e])) if listed else None, _width(with_rule[e]),
+            _width(without_rule[e]), float(with_rule[e].max()), float(is_primary[e]),
+            float(was_primary[e]),
         )
+        for e in places
+    ]  # fmt: skip
     return Risk(tuple(cells), size, effective)
 
 
 def unsafe_shares(cells: Sequence[CellRisk], width: int) -> tuple[float, float]:
     """Share of cells with 95 percent of the posterior in an interval narrower than a width.
 
-    Parameters
-    ----------
-    cells : sequence of CellRisk
-        Those without a posterior are left out.
-    width : int
-
-    Returns
-    -------
-    with_rule, without_rule : float
-        NaN if no cell has a posterior.
+    With the rule and without; NaN if no cell has a posterior. Cells without one are left out.
     """
     known = [cell for cell in cells if cell.with_rule is not None]
     if not known:
@@ -205,15 +140,6 @@ def unsafe_shares(cells: Sequence[CellRisk], width: int) -> tuple[float, float]:
     return narrow / len(known), before / len(known)
 
 
-def _chances(
-    values: NDArray[np.int64], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Every value between the ends with its probability."""
-    low = int(values.min())
-    sums = np.bincount(values - low, weights)
-    return low + np.arange(len(sums)), sums / sums.sum()
-
-
-def _width(values: NDArray[np.int64], chance: NDArray[np.float64]) -> int:
-    low, high = shortest_interval(values, chance, MASS)
+def _width(chance: NDArray[np.float64]) -> int:
+    low, high = shortest_interval(np.arange(len(chance)), chance, MASS)
     return high - low

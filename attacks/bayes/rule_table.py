@@ -18,16 +18,9 @@ __all__ = ["RuleTable"]
 class RuleTable:
     """What a mechanism that looks at one cell at a time requires, value by value.
 
-    Values are looked up once for each cell, however many tables have them.
-
-    Cells are in the order of the table; within, they are in that of their labels, in which ties
-    are broken. Calls share work arrays: use one for each thread.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    table : Table
-        Its relations, bounds and labels are used, and its values are not.
+    Values are looked up once for each cell, however many tables have them; the values of the table
+    are not used. Cells are in the order of the table; within, they are in that of their labels, in
+    which ties are broken. Calls share work arrays: use one for each thread.
 
     Raises
     ------
@@ -65,32 +58,16 @@ class RuleTable:
         self._primary = np.zeros((0, n), dtype=bool)
         self._levels = np.zeros((3, 0, n), dtype=np.int64)
 
-    def __repr__(self) -> str:
-        return f"RuleTable({int(self.free.sum())} cells that may be suppressed)"
-
     def requirements(
         self, values: NDArray[np.int64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Primary cells of many tables, and their levels.
 
-        Parameters
-        ----------
-        values : (t, n) int64
-
-        Returns
-        -------
-        primary : (t, n) bool
-        levels : (3, t, n) int64
-            Lower, upper, sliding; 0 where not primary.
-
-        Raises
-        ------
-        InputError
-            For another shape.
+        Of values (t, n), what is primary (t, n) and the levels (3, t, n): lower, upper, sliding; 0
+        where not primary.
         """
-        cells = self._whole(values)
         # Cells that must be published are never looked up, however large they are.
-        cells = np.where(self._publish, 0, cells)
+        cells = np.where(self._publish, 0, values)
         new = np.setdiff1d(cells, self._known)
         if len(new):
             self._look_up(new)
@@ -99,17 +76,9 @@ class RuleTable:
         return self._primary[at, each], self._levels[:, at, each]
 
     def patterns_of(self, values: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Canonical patterns of many tables.
+        """Canonical patterns (t, n) of the tables with these values (t, n).
 
-        Parameters
-        ----------
-        values : (t, n) int64
-
-        Returns
-        -------
-        patterns : (t, n) bool
-        protected : (t,) bool
-            False where not even full suppression is safe.
+        Beside them, (t,), whether any pattern is safe: False where not even full suppression is.
         """
         primary, levels = self._by_label(values)
         found = self._solver.solve_many(
@@ -120,14 +89,6 @@ class RuleTable:
     def _by_label(self, values: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         primary, levels = self.requirements(values)
         return primary[:, self._order], levels[:, :, self._order]
-
-    def _whole(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        given = np.asarray(values)
-        n = self.table.n_cells
-        if given.ndim != 2 or given.shape[1] != n or given.dtype.kind not in "iu":
-            msg = f"values have shape {given.shape} and type {given.dtype}; give (t, {n}) integers"
-            raise InputError(msg)
-        return given.astype(np.int64)
 
     def _look_up(self, new: NDArray[np.int64]) -> None:
         """Add values that have not come up before."""

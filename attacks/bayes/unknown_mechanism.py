@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.black_box import Algorithm, matches_of
+from attacks.algorithm_known.matches import Algorithm, matches_of
 from attacks.bayes.priors import Prior, PriorWeights, uniform
 from attacks.fibre.consistent_tables import Fibre, check_size
 from attacks.fibre.feasible_intervals import feasible
@@ -20,7 +20,7 @@ from csp.audits.intervals import intervals
 from csp.calls import check_choice
 from csp.clock import Clock
 from csp.errors import InputError, argument
-from csp.release.completion import complete
+from csp.release.completion import agreeing
 from csp.release.release import Release
 from csp.rules.base import counts_of
 from csp.tables.table import Table
@@ -100,12 +100,7 @@ def parameter_bounds(
     start, end, width = 1, math.inf, math.inf
     hidden = []
     for release in releases:
-        hides = bool(release.pattern.any())
-        table = (
-            complete(release, time_limit=clock.seconds)
-            if hides
-            else release.table(release.published)
-        )
+        table = agreeing(release, clock)
         counts_of(table)  # refuses values that are not counts
         tested = ~release.pattern
         if margins == "publish":
@@ -116,7 +111,7 @@ def parameter_bounds(
         if not zero_sensitive:
             seen = seen[seen > 0]
         end = min(end, int(seen.min())) if len(seen) else end
-        if hides:
+        if release.pattern.any():
             hidden.append(_ends(table, release.pattern, clock, integer=integer))
     for lower, upper in hidden:
         least = np.maximum(np.ceil(lower - _NOISE), 0 if zero_sensitive else 1)

@@ -30,32 +30,17 @@ __all__ = ["Fibre", "Part", "check_size"]
 
 _BLOCK = 4096
 _NODES = 50_000
-_BEFORE = "every table was listed"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Part:
-    """Suppressed cells that relations connect, and the equations that bind them.
+    """Suppressed cells that relations connect, and the equations that bind them."""
 
-    Attributes
-    ----------
-    cells : (k,) int64
-        Positions among the suppressed cells of the release.
-    matrix : (r, k) csr_array of int64
-    origin : (k,) int64
-        One solution.
-    lower, upper : (k,) int64
-        Integer feasibility intervals.
-    """
-
-    cells: NDArray[np.int64]
-    matrix: csr_array
-    origin: NDArray[np.int64]
-    lower: NDArray[np.int64]
+    cells: NDArray[np.int64]  # (k,) positions among the suppressed cells of the release
+    matrix: csr_array  # (r, k)
+    origin: NDArray[np.int64]  # (k,) one solution
+    lower: NDArray[np.int64]  # (k,) this and the next are integer feasibility intervals
     upper: NDArray[np.int64]
-
-    def __repr__(self) -> str:
-        return f"Part({len(self.cells)} cells)"
 
     @property
     def right(self) -> NDArray[np.int64]:
@@ -76,13 +61,7 @@ class Part:
             If the time runs out first.
         """
         search = kernel_walk.start(self.kernel, self.origin, self.lower, self.upper, _BLOCK)
-        while search.state[kernel_walk.DEPTH] >= 0:
-            clock.check(_BEFORE)
-            kernel_walk.go_on(search, _NODES)
-            count = int(search.state[kernel_walk.KEPT])
-            if count:
-                yield search.kept[:count].copy()
-                search.state[kernel_walk.KEPT] = 0
+        yield from kernel_walk.tables_of(search, _NODES, clock)
 
 
 class Fibre:
@@ -164,10 +143,12 @@ class Fibre:
 
         Tables are listed along these vectors from `origin` (Minami and Abe 2019, Section 3.2).
         """
-        sizes = [part.kernel.shape[1] for part in self.parts]
-        basis = np.zeros((len(self.cells), sum(sizes)), dtype=np.int64)
-        for part, end in zip(self.parts, np.cumsum(sizes), strict=True):
-            basis[part.cells, end - part.kernel.shape[1] : end] = part.kernel
+        basis = np.zeros((len(self.cells), self.dimension), dtype=np.int64)
+        first = 0
+        for part in self.parts:
+            last = first + part.kernel.shape[1]
+            basis[part.cells, first:last] = part.kernel
+            first = last
         return basis
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from csp.attacker.elimination import entries
 from csp.clock import UNLIMITED, Clock
 
 __all__ = ["Counter", "TooMany"]
@@ -28,14 +29,7 @@ class TooMany(Exception):
 class Counter:
     """Number of solutions of ``M x = b`` with ``lower <= x <= upper``, by partial sums.
 
-    Parameters
-    ----------
-    matrix : (r, k) csr_array of int64
-    right : (r,) int64
-    lower, upper : (k,) int64
-    max_states : int
-        States to keep.
-    clock : Clock
+    `right` is b; at most `max_states` states are kept.
 
     Raises
     ------
@@ -47,12 +41,12 @@ class Counter:
         self, matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
         upper: NDArray[np.int64], max_states: int, clock: Clock = UNLIMITED,
     ) -> None:  # fmt: skip
-        self._matrix = matrix.tocsc()
+        columns = matrix.T.tocsr()
+        self._rows = [entries(columns, cell) for cell in range(matrix.shape[1])]
         self._lower, self._upper = lower.tolist(), upper.tolist()
-        self.order = _order(matrix)
+        self.order = _order(self._rows, matrix.shape[0])
         # What the cells that are still to come can add to each row.
         self._rest = self._ranges(matrix.shape[0])
-        self._layers: list[dict[tuple[int, ...], int]] = []
         states: set[tuple[int, ...]] = {tuple(right.tolist())}
         forward = [states]
         kept = 1
@@ -60,11 +54,11 @@ class Counter:
             following: set[tuple[int, ...]] = set()
             for state in states:
                 low, high = self._range(step, state)
-                if high - low >= max_states or clock.over:
+                if high - low >= max_states:
                     raise TooMany
-                for turn, (_, after) in enumerate(self._children(step, state)):
+                for _, after in self._children(step, state, clock):
                     following.add(after)
-                    if kept + len(following) > max_states or (turn % _TURNS == 0 and clock.over):
+                    if kept + len(following) > max_states:
                         raise TooMany
             states = following
             kept += len(states)
@@ -74,12 +68,7 @@ class Counter:
         for step in reversed(range(len(self.order))):
             before: dict[tuple[int, ...], int] = {}
             for state in forward[step]:
-                total = 0
-                for turn, (_, after) in enumerate(self._children(step, state)):
-                    total += ways[after]
-                    if turn % _TURNS == 0 and clock.over:
-                        raise TooMany
-                before[state] = total
+                before[state] = sum(ways[after] for _, after in self._children(step, state, clock))
             ways = before
             self._layers.append(ways)
         self._layers.reverse()
@@ -87,12 +76,7 @@ class Counter:
         self.total = self._layers[0][self._first]
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one solution; all are equally likely.
-
-        Returns
-        -------
-        (k,) int64
-        """
+        """Draw one solution (k,); all are equally likely."""
         x = np.zeros(len(self.order), dtype=np.int64)
         state = self._first
         for step, cell in enumerate(self.order):
@@ -105,16 +89,11 @@ class Counter:
                 left -= ways
         return x
 
-    def _rows(self, cell: int) -> list[tuple[int, int]]:
-        span = slice(*self._matrix.indptr[cell : cell + 2].tolist())
-        rows, signs = self._matrix.indices[span].tolist(), self._matrix.data[span].tolist()
-        return list(zip(rows, signs, strict=True))
-
     def _range(self, step: int, state: tuple[int, ...]) -> tuple[int, int]:
         """Values of the next cell that the later ones can make up for."""
         cell = self.order[step]
         low, high = self._lower[cell], self._upper[cell]
-        for r, v in self._rows(cell):
+        for r, v in self._rows[cell]:
             # state[r] - v * x must be within what the later cells can add.
             least, most = self._rest[step + 1][r]
             a, b = state[r] - most, state[r] - least
@@ -123,11 +102,15 @@ class Counter:
             low, high = max(low, -(-a // v)), min(high, b // v)
         return low, high
 
-    def _children(self, step: int, state: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    def _children(
+        self, step: int, state: tuple[int, ...], clock: Clock = UNLIMITED
+    ) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Yield values of the next cell, and what they leave of the right-hand sides."""
-        rows = self._rows(self.order[step])
+        rows = self._rows[self.order[step]]
         low, high = self._range(step, state)
         for value in range(low, high + 1):
+            if (value - low) % _TURNS == 0 and clock.over:
+                raise TooMany
             after = list(state)
             for r, v in rows:
                 after[r] -= v * value
@@ -137,23 +120,19 @@ class Counter:
         ranges = [[(0, 0)] * m]
         for cell in reversed(self.order):
             now = list(ranges[-1])
-            for r, v in self._rows(cell):
+            for r, v in self._rows[cell]:
                 ends = sorted((v * self._lower[cell], v * self._upper[cell]))
                 now[r] = (now[r][0] + ends[0], now[r][1] + ends[1])
             ranges.append(now)
         return ranges[::-1]
 
 
-def _order(matrix: csr_array) -> list[int]:
-    """Cells such that few relations are begun and not ended at any time."""
-    columns = matrix.tocsc()
-    rows_of = [
-        set(columns.indices[columns.indptr[c] : columns.indptr[c + 1]].tolist())
-        for c in range(matrix.shape[1])
-    ]
-    left = dict(enumerate(np.diff(matrix.indptr).tolist()))
+def _order(columns: list[list[tuple[int, int]]], m: int) -> list[int]:
+    """Cells such that few of m relations are begun and not ended at any time."""
+    rows_of = [{r for r, _ in column} for column in columns]
+    left = [sum(r in rows for rows in rows_of) for r in range(m)]
     begun: set[int] = set()
-    cells = set(range(matrix.shape[1]))
+    cells = set(range(len(rows_of)))
     order = []
     while cells:
         # Fewest new rows begun, then most rows ended, then the first.

@@ -23,16 +23,7 @@ def feasible(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Least and largest whole number that each suppressed cell can be; proved.
 
-    Parameters
-    ----------
-    table : Table
-        Any completion of the release.
-    pattern : (n,) bool
-    clock : Clock
-
-    Returns
-    -------
-    lower, upper : (k,) int64
+    The table may be any completion of the release.
 
     Raises
     ------

@@ -7,6 +7,7 @@ the tables in between are then missed. Unimodular row operations lose nothing (M
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from csp.errors import CertificateError, InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["check_whole", "kernel"]
+__all__ = ["check_whole", "kernel", "with_pairs"]
 
 
 def kernel(
@@ -75,14 +76,17 @@ def kernel(
     return np.stack(columns, axis=1) if columns else np.zeros((n, 0), dtype=np.int64)
 
 
+def with_pairs(basis: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows: the columns of a basis (k, d), and sums and differences of any two of them."""
+    vectors = basis.T
+    pairs = (a + sign * b for a, b in combinations(vectors, 2) for sign in (1, -1))
+    return np.vstack([vectors, *pairs])
+
+
 def check_whole(basis: NDArray[np.int64]) -> None:
-    """Check that some vectors generate every integer vector of the space that they span.
+    """Check that vectors (k, d) generate every integer vector of the space that they span.
 
     Their lattice has index 1 in it exactly if all invariant factors (Smith normal form) are 1.
-
-    Parameters
-    ----------
-    basis : (k, d) int64
 
     Raises
     ------

@@ -7,6 +7,7 @@ the bounds of the cells leave it. The functions are plain Python that numba comp
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 
 from attacks.fibre.kernel_basis import check_whole
 from attacks.fibre.projections import echelon, project
+from csp.clock import Clock
 from csp.compiled import Kernels
 
-__all__ = ["DEPTH", "KEPT", "NODES", "Walk", "go_on", "start"]
+__all__ = ["DEPTH", "KEPT", "NODES", "Walk", "go_on", "start", "tables_of"]
 
 DEPTH, NODES, KEPT = 0, 1, 2
 
@@ -27,33 +29,17 @@ _FAR = np.int64(2**62)
 
 
 class Walk(NamedTuple):
-    """All tables ``x + sum_j lambda_j b_j`` within bounds, and where a walk through them stands.
+    """All tables ``x + sum_j lambda_j b_j`` within bounds, and where a walk through them stands."""
 
-    Attributes
-    ----------
-    basis : (d, k) int64
-        Echelon basis of the kernel, one vector a row.
-    points : (d, k) int64
-        The table before each coefficient is chosen.
-    chosen, last : (d,) int64
-        Next value of each coefficient, and its last one.
-    left, right, begin : (m, d), (m,), (d + 1,) int64
-        Bounds of each coefficient; see `attacks.fibre.projections.Bounds`.
-    kept : (c, k) int64
-        Tables found.
-    state : (3,) int64
-        Depth (-1: over), nodes, rows of `kept` in use.
-    """
-
-    basis: NDArray[np.int64]
-    points: NDArray[np.int64]
-    chosen: NDArray[np.int64]
-    last: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    kept: NDArray[np.int64]
-    state: NDArray[np.int64]
+    basis: NDArray[np.int64]  # (d, k) echelon basis of the kernel, one vector a row
+    points: NDArray[np.int64]  # (d, k) the table before each coefficient is chosen
+    chosen: NDArray[np.int64]  # (d,) next value of each coefficient
+    last: NDArray[np.int64]  # (d,) its last value
+    left: NDArray[np.int64]  # (m, d) this and the next two bound each coefficient; see `Bounds`
+    right: NDArray[np.int64]  # (m,)
+    begin: NDArray[np.int64]  # (d + 1,)
+    kept: NDArray[np.int64]  # (c, k) tables found
+    state: NDArray[np.int64]  # (3,) depth (-1: over), nodes, rows of `kept` in use
 
 
 def set_range(w: Walk, t: int) -> bool:
@@ -111,16 +97,8 @@ def start(
 ) -> Walk:  # fmt: skip
     """Walk from its beginning; it is over (depth -1) if there is no table for certain.
 
-    Parameters
-    ----------
-    vectors : (k, d) int64
-        Basis of the integer kernel; see `attacks.fibre.kernel`.
-    origin : (k,) int64
-        A table that satisfies the relations, within the bounds or not.
-    lower, upper : (k,) int64
-        Finite.
-    kept : int
-        Tables to collect before the walk pauses.
+    `vectors` (k, d) are a basis of the integer kernel; `origin` satisfies the relations, within
+    the bounds, which are finite, or not. The walk pauses when `kept` tables are collected.
 
     Raises
     ------
@@ -153,6 +131,23 @@ def go_on(search: Walk, nodes: int) -> None:
     """
     small = search.left.size <= _FEW_ENTRIES
     KERNELS.run("walk", search, min(nodes, _FEW_NODES) if small else nodes, small=small)
+
+
+def tables_of(search: Walk, nodes: int, clock: Clock) -> Iterator[NDArray[np.int64]]:
+    """Yield the tables of a walk in blocks (t, k); between them it goes on for some nodes.
+
+    Raises
+    ------
+    OutOfTime
+        If the time runs out first.
+    """
+    while search.state[DEPTH] >= 0:
+        clock.check("every table was listed")
+        go_on(search, nodes)
+        count = int(search.state[KEPT])
+        if count:
+            yield search.kept[:count].copy()
+            search.state[KEPT] = 0
 
 
 KERNELS = Kernels(__name__, "set_range", "walk")

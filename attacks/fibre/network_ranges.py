@@ -105,14 +105,12 @@ def cell_ranges(
         ends[1, e] = x[e]
         bit = ONE << np.uint64(e)
         if inside & bit != NONE:
-            up = push(
-                net.ends, net.star, slack, moves, flow, found, inside, NONE, e, 0, slack[0, e]
-            )  # fmt: skip
-            down = push(
-                net.ends, net.star, slack, moves, flow, found, inside, NONE, e, 1, slack[1, e]
-            )  # fmt: skip
-            ends[0, e] -= down
-            ends[1, e] += up
-            if up + down > 0:
-                core |= bit
+            for way in range(2):
+                far = push(
+                    net.ends, net.star, slack, moves, flow, found, inside, NONE, e, way,
+                    slack[way, e],
+                )  # fmt: skip
+                ends[1 - way, e] += far if way == 0 else -far
+                if far > 0:
+                    core |= bit
     return core

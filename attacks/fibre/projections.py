@@ -33,38 +33,20 @@ _FAR = 2**62
 class Bounds(NamedTuple):
     """Inequalities ``sum_l left[i, l] lambda_l <= right[i]`` that bound one coefficient each.
 
-    Attributes
-    ----------
-    left : (m, d) int64
-        Rows of coefficient t have entries at 0 to t only, and one at t.
-    right : (m,) int64
-    start : (d + 1,) int64
-        Where the rows of each coefficient begin.
-    possible : bool
-        False if the cells leave no table, not even of fractions.
+    Rows of coefficient t have entries at 0 to t only, and one at t.
     """
 
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    start: NDArray[np.int64]
-    possible: bool
+    left: NDArray[np.int64]  # (m, d)
+    right: NDArray[np.int64]  # (m,)
+    start: NDArray[np.int64]  # (d + 1,) where the rows of each coefficient begin
+    possible: bool  # False if the cells leave no table, not even of fractions
 
 
 def echelon(basis: NDArray[np.int64], order: Iterable[int]) -> list[list[int]]:
     """Basis of the same lattice in which each vector moves a cell that no later one moves.
 
-    Unimodular steps only (column Hermite form, but for the entries before the pivots).
-
-    Parameters
-    ----------
-    basis : (k, d) int64
-        Independent columns.
-    order : iterable of int
-        Cells in the order in which they are to be settled.
-
-    Returns
-    -------
-    list of d lists of k int
+    Unimodular steps only (column Hermite form, but for the entries before the pivots). The columns
+    of a basis (k, d) are independent; cells are settled in the order given. Returns d rows of k.
     """
     done: list[list[int]] = []
     rest = [[int(v) for v in column] for column in basis.T]
@@ -106,17 +88,7 @@ def project(
     """Project what the cells allow onto the first coefficients, for each number of them.
 
     Every inequality holds for all tables within the ranges, so none is lost; where too many would
-    have to be combined, ranges are wider than they could be.
-
-    Parameters
-    ----------
-    basis : list of d lists of k int
-        See `echelon`.
-    origin, lower, upper : (k,) int64
-
-    Returns
-    -------
-    Bounds
+    have to be combined, ranges are wider than they could be. The basis is that of `echelon`.
 
     Raises
     ------

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.fibre.consistent_tables import Fibre
-from attacks.fibre.kernel_basis import kernel
+from attacks.fibre.kernel_basis import kernel, with_pairs
 from csp.attacker.flow import as_network
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
@@ -103,52 +103,50 @@ def draw(
             clock.check(_BEFORE)
         return Draws(tables[:done], float(done), exact=True, connected=True)
     moves, connected = moves_of(fibre, clock)
-    start = fibre.table.values[fibre.cells].copy()
-    each = max(1, _STEPS_EACH * len(fibre.cells))
-    chain = KERNELS.compiled["run_chain"]
-    tables = np.zeros((size, len(start)), dtype=np.int64)
-    x = start
+    x = fibre.origin.copy()
     # The first tenth is thrown away: the chain has to forget where it began.
-    first = max(1, size // 10)
-    done = reached = 0
-    for block, out in ((first, np.zeros((first, len(x)), dtype=np.int64)), (size, tables)):
-        clock.check(_BEFORE)
-        done = reached = 0
-        while done < block and not clock.over:
-            drawn = min(_DRAWN, block - done)
-            which = rng.integers(0, len(moves), size=drawn * each)
-            where = rng.random(drawn * each)
-            span = drawn if clock == UNLIMITED else _SPAN
-            for begin in range(0, drawn, span):
-                if clock.over:
-                    break
-                steps = slice(begin * each, (begin + span) * each)
-                target = out[done + begin :]
-                chain(x, moves, fibre.lower, fibre.upper, which[steps], where[steps], each, target)
-                reached = done + min(drawn, begin + span)
-            done = reached
-    if not done:
-        clock.check(_BEFORE)
-    tables = tables[:done]
+    _chained(fibre, moves, x, max(1, size // 10), rng, clock)
+    tables = _chained(fibre, moves, x, size, rng, clock)
     moving = tables[:, fibre.lower < fibre.upper]
     return Draws(tables, _effective(moving), exact=False, connected=connected)
 
 
-def moves_of(fibre: Fibre, clock: Clock = UNLIMITED) -> tuple[NDArray[np.int64], bool]:
-    """Directions of a chain, and whether they are known to connect the fibre.
+def _chained(
+    fibre: Fibre, moves: NDArray[np.int64], x: NDArray[np.int64], size: int,
+    rng: np.random.Generator, clock: Clock,
+) -> NDArray[np.int64]:  # fmt: skip
+    """Go on along a chain from x, which changes, for some tables or until the time runs out.
 
-    Returns
-    -------
-    moves : (m, k) int64
-    connected : bool
+    Raises
+    ------
+    OutOfTime
+        If there is no time for the first table.
     """
+    clock.check(_BEFORE)
+    run = KERNELS.compiled["run_chain"]
+    each = max(1, _STEPS_EACH * len(x))
+    tables = np.zeros((size, len(x)), dtype=np.int64)
+    for first in range(0, size, _DRAWN):
+        drawn = min(_DRAWN, size - first)
+        which = rng.integers(0, len(moves), size=drawn * each)
+        where = rng.random(drawn * each)
+        for begin in range(0, drawn, _SPAN):
+            done = first + begin
+            if done and clock.over:
+                return tables[:done]
+            steps = slice(begin * each, (begin + _SPAN) * each)
+            run(x, moves, fibre.lower, fibre.upper, which[steps], where[steps], each, tables[done:])
+    return tables
+
+
+def moves_of(fibre: Fibre, clock: Clock = UNLIMITED) -> tuple[NDArray[np.int64], bool]:
+    """Directions (m, k) of a chain, and whether they are known to connect the fibre."""
     view = View.of(fibre.table, fibre.release.pattern)
     cycles = _cycles(view, clock)
     if cycles is not None and len(cycles) <= _CYCLES:
         return np.array(cycles, dtype=np.int64).reshape(-1, len(fibre.cells)), True
-    basis = kernel(fibre.release.relations, fibre.release.pattern)[fibre.cells].T
-    pairs = [basis, *(a + s * b for a, b in itertools.combinations(basis, 2) for s in (1, -1))]
-    return np.vstack(pairs), False
+    basis = kernel(fibre.release.relations, fibre.release.pattern)[fibre.cells]
+    return with_pairs(basis), False
 
 
 def _cycles(view: View, clock: Clock) -> list[NDArray[np.int64]] | None:
@@ -192,20 +190,9 @@ def run_chain(
 ) -> None:  # fmt: skip
     """Hit and run: a direction, then any of the steps that it allows (plain; see `KERNELS`).
 
-    Parameters
-    ----------
-    x : (k,) int64
-        Where the chain is; changes.
-    moves : (m, k) int64
-    lower, upper : (k,) int64
-    which : (s,) int64
-        Direction of each step.
-    where : (s,) float64
-        Position within the range of each step, in [0, 1).
-    each : int
-        Steps between two tables that are kept.
-    out : (t, k) int64
-        Written from the first row on.
+    Of each step, `which` (s,) has the direction among the moves (m, k) and `where` the position
+    within its range, in [0, 1). After `each` steps x, which changes, is written to the next row of
+    `out`.
     """
     for s in range(len(which)):
         move = moves[which[s]]

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker import components, engine, integer_extreme
+from csp.attacker.elimination import entries
 from csp.attacker.exact import rationalise
 from csp.attacker.view import Extreme, View
 from csp.audits.claims import Certificate, Claim
@@ -26,36 +26,22 @@ from csp.errors import CertificateError, SolverError
 from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
 from csp.release.release import Release
-from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
 
-__all__ = ["Equation", "Proof", "end_of", "ends", "proof_of", "shortened"]
+__all__ = ["Ends", "Equation", "Proof", "as_floats", "ends", "shortened"]
 
 _LARGEST = 1500
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Equation:
-    """What a proof says, in numbers: ``divisor * goal + sum of others = total``.
+    """What a proof says, in numbers: ``divisor * goal + sum of others = total``."""
 
-    Attributes
-    ----------
-    amounts : tuple of int
-        What each relation of the proof leaves for its suppressed cells, times its multiplier.
-    total : int
-        Their sum.
-    others : tuple of (int, int, int)
-        Suppressed cells that remain: cell, coefficient, and the bound put in for it.
-    divisor : int
-    end : Fraction
-        End of the goal that follows, in units.
-    """
-
-    amounts: tuple[int, ...]
-    total: int
-    others: tuple[tuple[int, int, int], ...]
+    amounts: tuple[int, ...]  # what each relation leaves for suppressed cells, times its multiplier
+    total: int  # their sum
+    others: tuple[tuple[int, int, int], ...]  # cells that remain: cell, coefficient, bound put in
     divisor: int
-    end: Fraction
+    end: Fraction  # of the goal, in units
 
     def __repr__(self) -> str:
         return f"Equation({len(self.amounts)} relations, {len(self.others)} bounds)"
@@ -63,25 +49,28 @@ class Equation:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Proof:
-    """Combination of relations that bounds a cell, or a sum of cells.
+    """Combination of relations that bounds a cell, or a sum of cells."""
 
-    Attributes
-    ----------
-    goal : tuple of (int, int)
-        Suppressed cells and their coefficients; one cell with coefficient 1 for a single cell.
-    sign : {1, -1}
-        Upper (1) or lower (-1) end.
-    rows, multipliers : tuple of int
-        Relations, and how often each is added; none of them 0.
-    divisor : int
-        What the combination is divided by in the end.
-    """
+    goal: tuple[tuple[int, int], ...]  # suppressed cells and coefficients; ((cell, 1),) for a cell
+    sign: int  # upper (1) or lower (-1) end
+    rows: tuple[int, ...]  # relations
+    multipliers: tuple[int, ...]  # how often each is added; none of them 0
+    divisor: int  # of the combination in the end
 
-    goal: tuple[tuple[int, int], ...]
-    sign: int
-    rows: tuple[int, ...]
-    multipliers: tuple[int, ...]
-    divisor: int
+    @classmethod
+    def of(cls, cells: Iterable[int], sign: int, factors: Mapping[int, int], divisor: int) -> Proof:
+        """Proof of an end of the sum of some cells, in lowest terms."""
+        common = gcd(divisor, *factors.values())
+        # Whatever is added comes first: "row 1 + row 2 - column 4".
+        rows = sorted(factors, key=lambda row: (factors[row] < 0, row))
+        multipliers = tuple(factors[row] // common for row in rows)
+        goal = tuple((cell, 1) for cell in cells)
+        return cls(goal, sign, tuple(rows), multipliers, divisor // common)
+
+    @property
+    def length(self) -> Fraction:
+        """How often relations are added in all, for each time that the goal is."""
+        return Fraction(sum(map(abs, self.multipliers)), self.divisor)
 
     def __repr__(self) -> str:
         side = "upper" if self.sign > 0 else "lower"
@@ -89,10 +78,6 @@ class Proof:
 
     def equation(self, release: Release) -> Equation:
         """Put the published numbers in, in exact integers.
-
-        Parameters
-        ----------
-        release : Release
 
         Raises
         ------
@@ -115,10 +100,8 @@ class Proof:
         left: dict[int, int] = {}
         amounts = []
         for row, factor in zip(self.rows, self.multipliers, strict=True):
-            span = slice(relations.indptr[row], relations.indptr[row + 1])
             amount = 0
-            cells, signs = relations.indices[span].tolist(), relations.data[span].tolist()
-            for cell, a in zip(cells, signs, strict=True):
+            for cell, a in entries(relations, row):
                 if pattern[cell]:
                     left[cell] = left.get(cell, 0) + factor * a
                 else:
@@ -143,9 +126,54 @@ class Proof:
         return Equation(tuple(amounts), total, tuple(others), self.divisor, end)
 
 
-def end_of(value: int, claim: Claim) -> Fraction | None:
-    """End that a claim states, in units; None if there is none."""
-    return None if claim.reach is None else value + claim.sign * Fraction(claim.reach)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ends:
+    """Least and largest value of a suppressed cell, in units, and the claims that say so.
+
+    An end is None if there is none.
+    """
+
+    lower: Fraction | None
+    upper: Fraction | None
+    claims: tuple[Claim, Claim]
+
+    @classmethod
+    def of(cls, table: Table, claims: tuple[Claim, Claim]) -> Ends:
+        """Read the ends that a lower and an upper claim state about a cell of a table."""
+        lower, upper = (
+            None if claim.reach is None
+            else int(table.values[claim.cell]) + claim.sign * Fraction(claim.reach)
+            for claim in claims
+        )  # fmt: skip
+        return cls(lower, upper, claims)
+
+    @property
+    def pair(self) -> tuple[Fraction | None, Fraction | None]:
+        """Both ends."""
+        return self.lower, self.upper
+
+    @property
+    def known(self) -> bool:
+        """Whether they leave one value."""
+        return self.lower is not None and self.lower == self.upper
+
+    @property
+    def proved(self) -> bool:
+        """Whether every end that there is has a proof."""
+        return all(claim.exact or claim.reach is None for claim in self.claims)
+
+    def proofs(self) -> list[Proof | None]:
+        """Proofs behind both claims, free of the true values; None for a claim without one."""
+        found: list[Proof | None] = []
+        for claim in self.claims:
+            pairs = zip(claim.rows.tolist(), claim.multipliers.tolist(), strict=True)
+            factors = {int(row): claim.sign * int(factor) for row, factor in pairs if factor}
+            has_proof = claim.exact and claim.reach is not None
+            found.append(
+                Proof.of([claim.cell], claim.sign, factors, int(claim.divisor))
+                if has_proof else None
+            )  # fmt: skip
+        return found
 
 
 def ends(
@@ -155,24 +183,11 @@ def ends(
     integer: bool = True,
     cells: Iterable[int] | None = None,
     clock: Clock = UNLIMITED,
-) -> tuple[dict[int, tuple[Claim, Claim]], dict[int, tuple[Claim, Claim]]]:
-    """Rational and whole-number interval ends of suppressed cells, each linear program once.
+) -> tuple[dict[int, Ends], dict[int, Ends]]:
+    """Rational and whole-number ends of suppressed cells, each linear program once, checked.
 
-    Parameters
-    ----------
-    table : Table
-        Any completion of the release.
-    pattern : (n,) bool
-    integer : bool
-        Whether to find the whole-number ends as well.
-    cells : iterable of int, optional
-        Only these.
-    clock : Clock
-
-    Returns
-    -------
-    rational, whole : dict of int to (Claim, Claim)
-        Lower and upper claim of each cell, checked; `whole` is empty without `integer`.
+    `table` may be any completion of the release; `cells` are all suppressed ones by default.
+    Without `integer` the rational ends stand for the whole-number ones as well.
 
     Raises
     ------
@@ -182,12 +197,9 @@ def ends(
     OutOfTime
         If the time runs out.
     """
-    rational: dict[int, tuple[Claim, Claim]] = {}
-    whole: dict[int, tuple[Claim, Claim]] = {}
-    wanted = as_pattern(table, pattern).copy()
-    if cells is not None:
-        wanted[:] = False
-        wanted[list(cells)] = True
+    rational: list[Claim] = []
+    whole: list[Claim] = []
+    wanted = pattern if cells is None else np.isin(np.arange(table.n_cells), list(cells))
     for view in components(table, pattern):
         here = np.flatnonzero(wanted[view.cells])
         if not len(here):
@@ -195,13 +207,30 @@ def ends(
         clock.check()
         targets, signs = np.tile(here, 2), np.repeat([-1, 1], len(here))
         answers = engine(view).ends(targets, signs, None, clock)
-        _pair(rational, view, here, claims_of(view, targets, signs, answers))
+        rational += claims_of(view, targets, signs, answers)
         if integer:
             tight = _whole(view, targets, signs, answers, clock)
-            _pair(whole, view, here, claims_of(view, targets, signs, tight, integer=True))
-    claims = [c for found in (rational, whole) for pair in found.values() for c in pair]
-    Certificate(table, pattern, tuple(claims)).verify()
-    return rational, whole
+            whole += claims_of(view, targets, signs, tight, integer=True)
+    Certificate(table, pattern, (*rational, *whole)).verify()
+    wide = _paired(table, rational)
+    return wide, _paired(table, whole) if integer else wide
+
+
+def _paired(table: Table, claims: list[Claim]) -> dict[int, Ends]:
+    low, high = ({claim.cell: claim for claim in claims if claim.sign == s} for s in (-1, 1))
+    return {cell: Ends.of(table, (low[cell], high[cell])) for cell in low}
+
+
+def as_floats(found: Iterable[Ends]) -> NDArray[np.float64]:
+    """Lower and upper ends as two rows; infinite where there is none."""
+    rows = [
+        (
+            -np.inf if one.lower is None else float(one.lower),
+            np.inf if one.upper is None else float(one.upper),
+        )
+        for one in found
+    ]
+    return np.array(rows, dtype=np.float64).reshape(-1, 2).T.copy()
 
 
 def _whole(
@@ -233,102 +262,43 @@ def _whole(
     return tight
 
 
-def _pair(
-    found: dict[int, tuple[Claim, Claim]], view: View, here: NDArray[np.int64], claims: list[Claim]
-) -> None:
-    cells = view.cells[here].tolist()
-    pairs = zip(claims[: len(here)], claims[len(here) :], strict=True)
-    found.update(zip(cells, pairs, strict=True))
-
-
-def proof_of(claim: Claim) -> Proof | None:
-    """Proof behind a claim, free of the true values; None if it has none.
-
-    Parameters
-    ----------
-    claim : Claim
-        About a single cell.
-    """
-    if not claim.exact or claim.reach is None:
-        return None
-    pairs = zip(claim.rows.tolist(), claim.multipliers.tolist(), strict=True)
-    signed = {int(row): claim.sign * int(factor) for row, factor in pairs if factor}
-    return _proof(((claim.cell, 1),), claim.sign, signed, int(claim.divisor))
-
-
-def _proof(
-    goal: tuple[tuple[int, int], ...], sign: int, factors: Mapping[int, int], divisor: int
-) -> Proof:
-    common = gcd(divisor, *factors.values())
-    # Whatever is added comes first: "row 1 + row 2 - column 4".
-    rows = sorted(factors, key=lambda row: (factors[row] < 0, row))
-    return Proof(
-        goal, sign, tuple(rows), tuple(factors[r] // common for r in rows), divisor // common
-    )
-
-
 def shortened(
-    release: Release, proof: Proof, view: View | None = None, *, bounds: bool = True,
-    clock: Clock = UNLIMITED,
-) -> Proof:  # fmt: skip
-    """Proof of the same end with smaller multipliers, where one is found.
+    release: Release, proof: Proof, view: View, *, bounds: bool = True, clock: Clock = UNLIMITED
+) -> Proof:
+    """Proof of the same end with smaller multipliers, where one is found, else the one given.
 
-    Parameters
-    ----------
-    release : Release
-    proof : Proof
-    view : View, optional
-        The part of the pattern that holds the goal; the whole of it by default.
-    bounds : bool
-        Whether bounds of cells may be used; without them the relations must do alone.
-    clock : Clock
-        When it runs out, the proof stays as it is.
-
-    Returns
-    -------
-    Proof
-        The one given if nothing better comes out of the linear program, whose answer is only a
-        suggestion: its end is recomputed in integers.
+    `view` is the part of the pattern that holds the goal. Without `bounds` the relations must do
+    alone. The answer of the linear program is only a suggestion: its end is recomputed in integers.
     """
-    from scipy.sparse import csr_array
-
-    if view is None:
-        cells = np.flatnonzero(release.pattern)
-        part = csr_array(release.relations[:, cells])
-        rows = np.flatnonzero(np.diff(part.indptr))
-        matrix = csr_array(part[rows])
-    else:
-        cells, rows, matrix = view.cells, view.rows, view.matrix
-    size = sum(map(abs, proof.multipliers))
-    if clock.over or len(rows) + len(cells) > _LARGEST or size <= proof.divisor:
+    size = len(view.rows) + len(view.cells)
+    if clock.over or size > _LARGEST or proof.length <= 1:
         return proof
     end = proof.equation(release).end
-    guess = _smallest(release, proof, cells, rows, matrix, end, clock, bounds=bounds)
+    guess = _smallest(release, proof, view, end, clock, bounds=bounds)
     if guess is None:
         return proof
+    goal = [cell for cell, _ in proof.goal]
     for numerators, divisor in rationalise(guess):
-        factors = {
-            int(r): int(v) for r, v in zip(rows.tolist(), numerators.tolist(), strict=True) if v
-        }
-        found = _proof(proof.goal, proof.sign, factors, divisor)
+        pairs = zip(view.rows.tolist(), numerators.tolist(), strict=True)
+        factors = {int(row): int(v) for row, v in pairs if v}
+        found = Proof.of(goal, proof.sign, factors, divisor)
         try:
             equation = found.equation(release)
         except CertificateError:
             continue
-        length = Fraction(sum(map(abs, found.multipliers)), found.divisor)
         good = equation.end == end and (bounds or not equation.others)
-        if good and length < Fraction(size, proof.divisor):
+        if good and found.length < proof.length:
             return found
     return proof
 
 
 def _smallest(
-    release: Release, proof: Proof, cells: NDArray[np.int64], rows: NDArray[np.int64],
-    matrix: Any, end: Fraction, clock: Clock, *, bounds: bool,
-) -> NDArray[np.float64] | None:  # fmt: skip
+    release: Release, proof: Proof, view: View, end: Fraction, clock: Clock, *, bounds: bool
+) -> NDArray[np.float64] | None:
     """Multipliers of least absolute sum that prove an end, in floats."""
     from scipy.sparse import csr_array, eye_array, hstack, vstack
 
+    cells, rows = view.cells, view.rows
     r, k = len(rows), len(cells)
     goal = np.zeros(k)
     for cell, a in proof.goal:
@@ -339,13 +309,11 @@ def _smallest(
     first, second = release.lower[cells], release.upper[cells]
     if proof.sign < 0:
         first, second = second, first
-    none = np.zeros(k)
-    top = [np.where(np.abs(b) >= UNBOUNDED, none, np.inf) if bounds else none
-           for b in (first, second)]  # fmt: skip
-    first = np.where(np.abs(first) >= UNBOUNDED, 0, first).astype(np.float64)
-    second = np.where(np.abs(second) >= UNBOUNDED, 0, second).astype(np.float64)
+    endless = np.abs([first, second]) >= UNBOUNDED
+    top = np.where(endless | (not bounds), 0, np.inf)
+    first, second = np.where(endless, 0, [first, second]).astype(np.float64)
     unit = max(1.0, float(np.abs(right).max(initial=0)))
-    turned = csr_array(matrix.T).astype(np.float64)
+    turned = csr_array(view.matrix.T).astype(np.float64)
     eye = eye_array(k)
     left = hstack([turned, -turned, -eye, eye], format="csr")
     value = proof.sign * np.concatenate([right, -right, -first, second]) / unit

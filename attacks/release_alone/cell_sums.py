@@ -13,13 +13,13 @@ from math import gcd
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.descriptions import cell_name, position
-from attacks.fibre.kernel_basis import kernel
-from attacks.release_alone.bound_proofs import Proof, end_of, ends
-from attacks.release_alone.disclosed_cells import combination, determined
+from attacks.fibre.kernel_basis import kernel, with_pairs
+from attacks.release_alone.bound_proofs import Proof, ends
+from attacks.release_alone.disclosed_cells import combination, determined, mixed
 from attacks.release_alone.insider_knowledge import interval
+from csp.attacker.elimination import entries
 from csp.attacker.view import components
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
@@ -33,6 +33,8 @@ from csp.tables.table import Table
 __all__ = ["Sum", "Sums", "disclosed_sums", "with_sum"]
 
 Form = dict[int, int]
+Found = dict[tuple[int, ...], tuple[str, Proof | None]]
+"""Sums by their cells, and of each its source and proof."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -223,7 +225,7 @@ def disclosed_sums(
     for cells in wanted:
         with_sum(release, cells)
     seen = _known(release, fits, clock)
-    found: dict[tuple[int, ...], tuple[str, Proof | None]] = {}
+    found: Found = {}
     whole = True
     if seen.pattern.any():
         forms = _forms(seen)
@@ -270,10 +272,9 @@ def _known(release: Release, fits: Table, clock: Clock) -> Release:
     """Take cells that have no room for published: an attacker who knows a sum can subtract them."""
     rational, _ = ends(fits, release.pattern, integer=False, clock=clock)
     pattern, published = release.pattern.copy(), release.published.copy()
-    for i, (low, high) in rational.items():
-        value = int(fits.values[i])
-        if low.exact and high.exact and end_of(value, low) == end_of(value, high):
-            pattern[i], published[i] = False, value
+    for i, found in rational.items():
+        if found.known and found.proved:
+            pattern[i], published[i] = False, int(fits.values[i])
     return replace(release, pattern=pattern, published=published)
 
 
@@ -283,9 +284,7 @@ def _forms(release: Release) -> dict[int, Form]:
     forms: dict[int, Form] = {}
     seen = set()
     for row in range(relations.shape[0]):
-        span = slice(relations.indptr[row], relations.indptr[row + 1])
-        pairs = zip(relations.indices[span].tolist(), relations.data[span].tolist(), strict=True)
-        form = {int(c): int(a) for c, a in pairs if release.pattern[c]}
+        form = {c: a for c, a in entries(relations, row) if release.pattern[c]}
         key = tuple(sorted(form.items()))
         if form and key not in seen:
             seen.add(key)
@@ -309,19 +308,10 @@ def _pairs(forms: dict[int, Form], clock: Clock) -> Iterator[tuple[str, dict[int
                 common = gcd(a, b)
                 ways.add((abs(b) // common, -a * (1 if b > 0 else -1) // common))
             for x, y in sorted(ways):
-                yield "pair", {row: x, other: y}, _mixed(form, x, forms[other], y)
+                yield "pair", {row: x, other: y}, mixed(form, x, forms[other], y)
 
 
-def _mixed(one: Form, x: int, two: Form, y: int) -> Form:
-    cells = one.keys() | two.keys()
-    mixed = {c: x * one.get(c, 0) + y * two.get(c, 0) for c in cells}
-    return {c: a for c, a in mixed.items() if a}
-
-
-def _note(
-    found: dict[tuple[int, ...], tuple[str, Proof | None]], source: str,
-    factors: dict[int, int], form: Form,
-) -> None:  # fmt: skip
+def _note(found: Found, source: str, factors: dict[int, int], form: Form) -> None:
     """Keep a combination whose cells all have one coefficient: a sum that is known."""
     if not form or len(set(form.values())) > 1:
         return
@@ -330,16 +320,11 @@ def _note(
         return
     (a,) = set(form.values())
     sign = 1 if a > 0 else -1
-    rows = sorted(factors, key=lambda r: (sign * factors[r] < 0, r))
-    goal = tuple((c, 1) for c in cells)
-    proof = Proof(goal, 1, tuple(rows), tuple(sign * factors[r] for r in rows), abs(a))
+    proof = Proof.of(cells, 1, {row: sign * v for row, v in factors.items()}, abs(a))
     found[cells] = source, proof
 
 
-def _lattice(
-    release: Release, fits: Table, most: int,
-    found: dict[tuple[int, ...], tuple[str, Proof | None]], clock: Clock,
-) -> bool:  # fmt: skip
+def _lattice(release: Release, fits: Table, most: int, found: Found, clock: Clock) -> bool:
     """Find sums among short vectors of all whole forms that are determined, and their pairs."""
     from scipy.sparse import csr_array, hstack, vstack
 
@@ -355,14 +340,7 @@ def _lattice(
         # gives all of them, and not only the combinations with whole multipliers.
         moves = kernel(view.matrix)
         basis = kernel(csr_array(moves.T) if moves.shape[1] else csr_array((1, len(view.cells))))
-        vectors: list[NDArray[np.int64]] = list(basis.T)
-        vectors += [
-            v + sign * w
-            for i, v in enumerate(basis.T)
-            for w in basis.T[i + 1 :]
-            for sign in (1, -1)
-        ]
-        for vector in vectors:
+        for vector in with_pairs(basis):
             clock.check()
             entries = np.flatnonzero(vector)
             if not len(entries) or len(set(vector[entries].tolist())) > 1:
@@ -379,9 +357,7 @@ def _lattice(
             extra = factors.pop(len(view.rows))
             # s = (factors + extra * (sum - s)) / divisor, so extra is -divisor and drops out.
             assert extra == -divisor
-            alone = combination(view, cells[0], factors, divisor)
-            goal = tuple((c, 1) for c in cells)
-            found[cells] = "lattice", replace(alone, goal=goal)
+            found[cells] = "lattice", combination(view, cells, factors, divisor)
     return whole
 
 

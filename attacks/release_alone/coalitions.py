@@ -9,7 +9,7 @@ breaks the cell (implicit hitting sets).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 
@@ -166,7 +166,7 @@ def smallest_coalition(
             raise InputError(msg)
         others = [m for m in knowledge if i not in m.cells and not m.own.get(i)]
         judge = _Judge(release, others, i, heads, least * 10**release.scale, None, budget, integer)
-        return _answer(release, i, heads, [judge], len(knowledge))
+        return _answer([judge], len(knowledge))
     judges = []
     # Large contributions are the easiest to estimate: what they need bounds the other searches.
     for target in sorted(knowledge, key=lambda member: (-member.own.get(i, 0), member.name)):
@@ -179,7 +179,7 @@ def smallest_coalition(
             "own= contributions to it"
         )
         raise InputError(msg)
-    return _answer(release, i, heads, judges, len(knowledge))
+    return _answer(judges, len(knowledge))
 
 
 @dataclass(slots=True)
@@ -203,23 +203,26 @@ class _Budget:
         self.until = self.spent + -(-(self.most - self.spent) // searches)
 
 
+@dataclass(slots=True)
 class _Judge:
-    """Whether coalitions among some members break a cell."""
+    """Whether coalitions among some members break a cell, and where the search for one stands.
 
-    def __init__(
-        self, release: Release, members: list[Knowledge], cell: int,
-        heads: NDArray[np.int64] | None, least: Fraction, target: Knowledge | None,
-        budget: _Budget, integer: bool,  # noqa: FBT001
-    ) -> None:  # fmt: skip
-        self.release, self.members, self.cell = release, members, cell
-        self.target = target
-        self._heads, self._least, self.budget, self._integer = heads, least, budget, integer
-        # What all of them know holds for each of them, so one table serves all coalitions.
-        self._table: Table | None = None
-        self._known: dict[frozenset[int], bool] = {}
-        # Where the search stands: a coalition that breaks, and sets of which it needs a member.
-        self.best: frozenset[int] | None = None
-        self.needed: list[frozenset[int]] = []
+    What all members know holds for each of them, so one `table` serves all coalitions. `best` is a
+    coalition that breaks the cell, and of every set in `needed` such a coalition has a member.
+    """
+
+    release: Release
+    members: list[Knowledge]
+    cell: int
+    heads: NDArray[np.int64] | None
+    least: Fraction
+    target: Knowledge | None
+    budget: _Budget
+    integer: bool
+    table: Table | None = None
+    known: dict[frozenset[int], bool] = field(default_factory=dict)
+    best: frozenset[int] | None = None
+    needed: list[frozenset[int]] = field(default_factory=list)
 
     def breaks(self, chosen: frozenset[int]) -> bool:
         """Whether these members learn too much.
@@ -229,42 +232,36 @@ class _Judge:
         _Limit
             If the budget is used up.
         """
-        if chosen not in self._known:
+        if chosen not in self.known:
             self.budget.spend()
-            self._known[chosen] = self._judge(chosen)
-        return self._known[chosen]
+            self.known[chosen] = self._judge(chosen)
+        return self.known[chosen]
 
     def _judge(self, chosen: frozenset[int]) -> bool:
         team = [self.members[m] for m in sorted(chosen)]
-        view = view_of(self.release, team, self._heads)
+        view = view_of(self.release, team, self.heads)
         clock = self.budget.clock
         try:
-            if self._table is None:
-                self._table = fitting(view_of(self.release, self.members, self._heads), clock)
-            low, high = interval(self._table, view, self.cell, integer=self._integer, clock=clock)
+            if self.table is None:
+                self.table = fitting(view_of(self.release, self.members, self.heads), clock)
+            low, high = interval(self.table, view, self.cell, integer=self.integer, clock=clock)
         except OutOfTime as error:
             raise _Limit from error
         if high is None:
             return False
         if self.target is None:
-            return low is not None and high - low < self._least
+            return low is not None and high - low < self.least
         own = sum(member.own.get(self.cell, 0) for member in team)
         contribution = self.target.own[self.cell]
-        return high - own - contribution < self._least * contribution
+        return high - own - contribution < self.least * contribution
 
 
-def _answer(
-    release: Release,
-    cell: int,
-    heads: NDArray[np.int64] | None,
-    judges: list[_Judge],
-    everyone: int,
-) -> Coalition:
-    """Smallest answer over all targets."""
+def _answer(judges: list[_Judge], everyone: int) -> Coalition:
+    """Smallest answer over all targets; `everyone` is the number of contributors."""
     best: tuple[frozenset[int], _Judge] | None = None
     bounds = [0] * len(judges)
     open_ones = list(range(len(judges)))
-    budget = judges[0].budget
+    release, cell, budget = judges[0].release, judges[0].cell, judges[0].budget
     while open_ones and budget.left():
         still = []
         for turn, k in enumerate(open_ones):
@@ -280,17 +277,16 @@ def _answer(
     bound = min(bounds)
     # A search that has ended may lack the proof that fewer members do not suffice.
     proven = not open_ones and (best is None or bound >= len(best[0]))
-    tests = judges[0].budget.spent
     if best is None:
         bound = everyone + 1 if proven else bound
-        return Coalition(release, cell, None, None, bound, proven, tests)
+        return Coalition(release, cell, None, None, bound, proven, budget.spent)
     chosen, judge = best
     team = [judge.members[m] for m in sorted(chosen)]
     bound = len(chosen) if proven else min(bound, len(chosen))
     target = None if judge.target is None else judge.target.name
     return Coalition(
-        view_of(release, team, heads), cell, tuple(m.name for m in team), target, bound,
-        proven or bound == len(chosen), tests,
+        view_of(release, team, judge.heads), cell, tuple(m.name for m in team), target, bound,
+        proven or bound == len(chosen), budget.spent,
     )  # fmt: skip
 
 

@@ -7,22 +7,24 @@ no network, linear programs can call a cell wider than it is for who knows that 
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from math import gcd
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.release_alone.bound_proofs import Proof, end_of, ends, shortened
+from attacks.release_alone.bound_proofs import Proof, as_floats, ends, shortened
+from csp.attacker.elimination import entries
 from csp.attacker.view import View, components
-from csp.audits.claims import Claim
 from csp.clock import UNLIMITED, Clock
 from csp.release.completion import complete
 from csp.release.release import Release
+from csp.tables.table import Table
 
-__all__ = ["Disclosure", "combination", "determined", "disclosed"]
+__all__ = ["Disclosure", "combination", "determined", "disclosed", "disclosed_of", "mixed"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -117,30 +119,25 @@ whole numbers)
     """
     clock = Clock.of(time_limit)
     table = complete(release, time_limit=clock.seconds)
+    return disclosed_of(release, table, integer=integer, clock=clock)
+
+
+def disclosed_of(release: Release, table: Table, *, integer: bool, clock: Clock) -> Disclosure:
+    """Do as `disclosed`, with a table that is known to be consistent."""
     rational, whole = ends(table, release.pattern, integer=integer, clock=clock)
     cells = np.flatnonzero(release.pattern)
-    value = {int(i): int(table.values[i]) for i in cells}
-
-    def both(found: dict[int, tuple[Claim, Claim]]) -> list[tuple[Fraction | None, ...]]:
-        return [tuple(end_of(value[i], claim) for claim in found[i]) for i in cells.tolist()]
-
-    wide = both(rational)
-    tight = both(whole) if integer else []
-    exact = np.array([a is not None and a == b for a, b in wide])
+    wide, tight = ([found[i] for i in cells.tolist()] for found in (rational, whole))
+    exact = np.array([one.known for one in wide])
     proofs = _proofs(release, cells[exact], components(table, release.pattern), clock)
-    sure = [
-        all(claim.exact or claim.reach is None for claim in (*rational[i], *whole.get(i, ())))
-        for i in cells.tolist()
-    ]
-    lower, upper = _floats(wide)
-    blank = np.full((2, len(cells)), np.nan)
-    whole_lower, whole_upper = _floats(tight) if integer else blank
+    lower, upper = as_floats(wide)
+    whole_lower, whole_upper = as_floats(tight) if integer else np.full((2, len(cells)), np.nan)
+    both = list(zip(wide, tight, strict=True))
     flags = (
         np.array([i in proofs for i in cells.tolist()]),
         exact,
-        np.array([a is not None and a == b for a, b in tight or wide]),
-        np.array([pair != other for pair, other in zip(wide, tight or wide, strict=True)]),
-        np.array(sure),
+        np.array([one.known for one in tight]),
+        np.array([one.pair != other.pair for one, other in both]),
+        np.array([one.proved and other.proved for one, other in both]),
     )
     for array in (cells, lower, upper, whole_lower, whole_upper, *flags):
         array.flags.writeable = False
@@ -148,13 +145,6 @@ whole numbers)
         release, cells, lower, upper, whole_lower, whole_upper, *flags,
         tuple(proofs.get(i) for i in cells.tolist()),
     )  # fmt: skip
-
-
-def _floats(pairs: list[tuple[Fraction | None, ...]]) -> NDArray[np.float64]:
-    """Lower and upper ends as two rows; infinite where there is none."""
-    none = (-np.inf, np.inf)
-    rows = [[none[s] if p[s] is None else float(p[s]) for p in pairs] for s in (0, 1)]  # type: ignore[arg-type]
-    return np.array(rows, dtype=np.float64).reshape(2, len(pairs))
 
 
 def _proofs(
@@ -169,102 +159,73 @@ def _proofs(
             continue
         for j, (factors, divisor) in determined(view.matrix, clock).items():
             cell = int(view.cells[j])
-            proof = combination(view, cell, factors, divisor)
+            proof = combination(view, [cell], factors, divisor)
             found[cell] = shortened(release, proof, view, bounds=False, clock=clock)
     return found
 
 
-def combination(view: View, cell: int, factors: dict[int, int], divisor: int) -> Proof:
-    """Proof that a cell equals a combination of relations, as `determined` found it.
-
-    Parameters
-    ----------
-    view : View
-    cell : int
-    factors : dict of int to int
-        Multipliers by row of the view.
-    divisor : int
-    """
-    rows = sorted(factors, key=lambda r: (factors[r] < 0, r))
-    numbers = tuple(factors[r] for r in rows)
-    return Proof(((cell, 1),), 1, tuple(int(view.rows[r]) for r in rows), numbers, divisor)
+def combination(view: View, cells: Iterable[int], factors: dict[int, int], divisor: int) -> Proof:
+    """Proof that a sum of cells equals a combination of relations, by their rows in the view."""
+    return Proof.of(cells, 1, {int(view.rows[r]): v for r, v in factors.items()}, divisor)
 
 
 def determined(matrix: Any, clock: Clock = UNLIMITED) -> dict[int, tuple[dict[int, int], int]]:
     """Columns whose unit vector is a combination of the rows, each with that combination.
 
-    Parameters
-    ----------
-    matrix : (r, k) csr_array of int
-    clock : Clock
-
-    Returns
-    -------
-    dict of int to (dict of int to int, int)
-        Multipliers of rows, and the positive divisor.
-
-    Raises
-    ------
-    OutOfTime
-        If the time runs out.
-
-    Notes
-    -----
+    Of each, the multipliers of rows of a matrix (r, k) csr_array of int, and the positive divisor.
     In the reduced echelon form a unit vector is in the row space exactly if it is one of the rows:
     its coefficients are its entries at the pivot columns. Rows are kept whole and short.
     """
-    r = matrix.shape[0]
-    rows: list[dict[int, int]] = []
-    made: list[dict[int, int]] = []
-    for i in range(r):
-        span = slice(matrix.indptr[i], matrix.indptr[i + 1])
-        pairs = zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True)
-        rows.append({int(c): int(v) for c, v in pairs if v})
-        made.append({i: 1})
-    holders: dict[int, set[int]] = {}
+    k = matrix.shape[1]
+    # Beyond the k columns, a row says how often each of the given rows is in it.
+    rows = [{c: v for c, v in entries(matrix, i) if v} | {k + i: 1} for i in range(matrix.shape[0])]
+    width = [len(row) - 1 for row in rows]
+    holders: dict[int, set[int]] = defaultdict(set)
     for i, row in enumerate(rows):
         for c in row:
-            holders.setdefault(c, set()).add(i)
-    waiting = {i for i, row in enumerate(rows) if row}
+            holders[c].add(i)
+    waiting = {i for i, columns in enumerate(width) if columns}
     while waiting:
         clock.check()
         # Short rows first, and columns that few other rows hold: little fills in.
-        i = min(waiting, key=lambda row: (len(rows[row]), row))
+        i = min(waiting, key=lambda row: (width[row], row))
         waiting.discard(i)
-        pivot = min(rows[i], key=lambda c: (len(holders[c]), c))
+        pivot = min((c for c in rows[i] if c < k), key=lambda c: (len(holders[c]), c))
         for other in sorted(holders[pivot] - {i}):
-            _clear(rows, made, holders, other, i, pivot)
-            if not rows[other]:
+            _clear(rows, holders, other, i, pivot)
+            width[other] = sum(c < k for c in rows[other])
+            if not width[other]:
                 waiting.discard(other)
     units = {}
-    for row, combination in zip(rows, made, strict=True):
-        if len(row) == 1:
-            ((c, value),) = row.items()
+    for row, columns in zip(rows, width, strict=True):
+        if columns == 1:
+            c = min(row)
+            value = row.pop(c)
             sign = 1 if value > 0 else -1
-            units[c] = ({i: sign * v for i, v in combination.items() if v}, abs(value))
+            units[c] = ({i - k: sign * v for i, v in row.items()}, abs(value))
     return dict(sorted(units.items()))
 
 
+def mixed(one: dict[int, int], x: int, two: dict[int, int], y: int) -> dict[int, int]:
+    """Sum of two sparse rows, x times the one and y times the other."""
+    found = {c: x * v for c, v in one.items()}
+    for c, v in two.items():
+        found[c] = found.get(c, 0) + y * v
+    return {c: v for c, v in found.items() if v}
+
+
 def _clear(
-    rows: list[dict[int, int]], made: list[dict[int, int]], holders: dict[int, set[int]],
-    other: int, i: int, pivot: int,
-) -> None:  # fmt: skip
+    rows: list[dict[int, int]], holders: dict[int, set[int]], other: int, i: int, pivot: int
+) -> None:
     """Take a pivot column out of another row, in whole numbers."""
     a, b = rows[i][pivot], rows[other][pivot]
     common = gcd(a, b)
-    keep, take = a // common, b // common
-    for target, source, counted in ((rows, rows[i], True), (made, made[i], False)):
-        mixed = {c: keep * v for c, v in target[other].items()}
-        for c, v in source.items():
-            mixed[c] = mixed.get(c, 0) - take * v
-        kept = {c: v for c, v in mixed.items() if v}
-        if counted:
-            for c in target[other].keys() - kept.keys():
-                holders[c].discard(other)
-            for c in kept.keys() - target[other].keys():
-                holders.setdefault(c, set()).add(other)
-        target[other] = kept
-    shared = gcd(*rows[other].values(), *made[other].values())
+    kept = mixed(rows[other], a // common, rows[i], -b // common)
+    shared = gcd(*kept.values())
     if shared > 1:
-        rows[other] = {c: v // shared for c, v in rows[other].items()}
-        made[other] = {c: v // shared for c, v in made[other].items()}
+        kept = {c: v // shared for c, v in kept.items()}
+    for c in rows[other].keys() - kept.keys():
+        holders[c].discard(other)
+    for c in kept.keys() - rows[other].keys():
+        holders[c].add(other)
+    rows[other] = kept

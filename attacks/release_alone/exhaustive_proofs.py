@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from attacks.fibre import kernel_walk
 from attacks.fibre.kernel_basis import kernel
-from attacks.release_alone.bound_proofs import end_of, ends
+from attacks.release_alone.bound_proofs import ends
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
@@ -22,18 +22,9 @@ _NODES = 20_000
 
 
 def none_beyond(release: Release, cell: int, end: int, sign: int, clock: Clock = UNLIMITED) -> bool:
-    """Whether no consistent table of whole units has a cell beyond an end.
+    """Whether no consistent table has a suppressed cell above an end, or below it by the sign.
 
-    Parameters
-    ----------
-    release : Release
-    cell : int
-        A suppressed cell.
-    end : int
-        In units.
-    sign : {1, -1}
-        Whether beyond means above or below.
-    clock : Clock
+    Ranges come from claims checked in integers; inside them every branch is searched.
 
     Raises
     ------
@@ -41,10 +32,6 @@ def none_beyond(release: Release, cell: int, end: int, sign: int, clock: Clock =
         If a cell connected with this one has no end in one direction, so that no search ends.
     OutOfTime
         If the time runs out.
-
-    Notes
-    -----
-    Ranges come from claims checked in integers; inside them every branch is searched.
     """
     table = complete(release, time_limit=clock.seconds)
     (view,) = (v for v in components(table, release.pattern) if cell in v.cells)
@@ -54,9 +41,9 @@ def none_beyond(release: Release, cell: int, end: int, sign: int, clock: Clock =
     lower = np.zeros(len(view.cells), dtype=np.int64)
     upper, endless = lower.copy(), np.zeros(len(view.cells), dtype=bool)
     for k, i in enumerate(view.cells.tolist()):
-        low, high = (end_of(int(table.values[i]), claim) for claim in rational[i])
+        low, high = rational[i].pair
         # An end without a proof would cut tables off.
-        if low is None or high is None or not all(claim.exact for claim in rational[i]):
+        if low is None or high is None or not rational[i].proved:
             endless[k] = True
         else:
             lower[k], upper[k] = ceil(low), floor(high)
@@ -75,14 +62,11 @@ def none_beyond(release: Release, cell: int, end: int, sign: int, clock: Clock =
     matrix = csr_array(view.matrix[rows][:, kept])
     origin = table.values[view.cells[kept]]
     search = kernel_walk.start(kernel(matrix), origin, lower[kept], upper[kept], 1)
-    while search.state[kernel_walk.DEPTH] >= 0:
-        clock.check()
-        kernel_walk.go_on(search, _NODES)
-        if search.state[kernel_walk.KEPT]:
-            if endless.any():
-                raise _endless(release, int(view.cells[np.argmax(endless)]))
-            return False
-    return True
+    if next(kernel_walk.tables_of(search, _NODES, clock), None) is None:
+        return True
+    if endless.any():
+        raise _endless(release, int(view.cells[np.argmax(endless)]))
+    return False
 
 
 def _endless(release: Release, cell: int) -> InputError:

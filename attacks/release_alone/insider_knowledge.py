@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attacks.descriptions import cell_name
-from attacks.release_alone.bound_proofs import end_of
-from csp.audits.claims import Certificate
-from csp.audits.intervals import interval_claims
+from attacks.release_alone.bound_proofs import as_floats, ends
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.problem.problem import Problem
 from csp.problem.singletons import insiders as alone
-from csp.release.completion import complete
+from csp.release.completion import agreeing
 from csp.release.release import Release
 from csp.rules.base import counts_of
 from csp.tables.table import Table
@@ -159,13 +157,8 @@ def view_of(
 ) -> Release:
     """See a release as contributors see it who pool what they know.
 
-    Parameters
-    ----------
-    release : Release
-    members : sequence of Knowledge
-    counts : (n,) int64, optional
-        Number of contributors of each cell, where that is public. Members who are all there are
-        in a cell know it; a cell without contributors is known to be 0.
+    Where the number of contributors of each cell (n,) is public, members who are all there are in a
+    cell know it; a cell without contributors is known to be 0.
 
     Raises
     ------
@@ -245,11 +238,7 @@ def fitting(view: Release, clock: Clock = UNLIMITED) -> Table:
     """
     # The first error may name by how much known values differ: it must not travel with this one.
     with suppress(InputError):
-        return (
-            complete(view, time_limit=clock.seconds)
-            if view.pattern.any()
-            else view.table(view.published)
-        )
+        return agreeing(view, clock)
     msg = (
         "no table agrees with the release and with what the contributors know; correct their "
         "knowledge, or take the release that belongs to it"
@@ -262,23 +251,14 @@ def interval(
 ) -> tuple[Fraction | None, Fraction | None]:
     """Find the ends of one cell, in units; both its value if it is known.
 
-    Parameters
-    ----------
-    table : Table
-        Any table that agrees with the view.
-    view : Release
-    cell : int
-    integer : bool
-    clock : Clock
+    `table` may be any table that agrees with the view.
     """
-    value = int(table.values[cell])
     if not view.pattern[cell]:
-        return Fraction(value), Fraction(value)
+        value = Fraction(int(table.values[cell]))
+        return value, value
     here = table.replace(lower=view.lower)
-    claims = interval_claims(here, view.pattern, [cell], integer=integer, clock=clock)[cell]
-    Certificate(here, view.pattern, claims).verify()
-    low, high = (end_of(value, claim) for claim in claims)
-    return low, high
+    _, found = ends(here, view.pattern, integer=integer, cells=[cell], clock=clock)
+    return found[cell].pair
 
 
 def insiders(
@@ -332,16 +312,15 @@ def insiders(
     clock = Clock.of(time_limit)
     heads = heads_of(release, counts)
     public = view_of(release, (), heads)
-    outside = _all_ends(fitting(public, clock), public, integer=integer, clock=clock)
+    _, outside = ends(fitting(public, clock), public.pattern, integer=integer, clock=clock)
     found = []
     for member in knowledge:
         view = view_of(release, [member], heads)
-        seen = _all_ends(fitting(view, clock), view, integer=integer, clock=clock)
+        _, seen = ends(fitting(view, clock), view.pattern, integer=integer, clock=clock)
         cells = np.flatnonzero(view.pattern)
         own = np.array([member.own.get(i, 0) for i in cells.tolist()], dtype=np.float64)
-        lower = np.array([_float(seen[i][0], -np.inf) for i in cells.tolist()])
-        upper = np.array([_float(seen[i][1], np.inf) for i in cells.tolist()])
-        narrowed = np.array([seen[i] != outside[i] for i in cells.tolist()], dtype=bool)
+        lower, upper = as_floats([seen[i] for i in cells.tolist()])
+        narrowed = np.array([seen[i].pair != outside[i].pair for i in cells.tolist()], dtype=bool)
         arrays = (cells, lower, upper, lower - own, upper - own, narrowed)
         for array in arrays:
             array.flags.writeable = False
@@ -364,19 +343,3 @@ def heads_of(release: Release, counts: ArrayLike | None) -> NDArray[np.int64] | 
         msg = f"counts need a whole number for each of the {len(release.pattern)} cells"
         raise InputError(msg)
     return heads.astype(np.int64)
-
-
-def _all_ends(
-    table: Table, view: Release, *, integer: bool, clock: Clock
-) -> dict[int, tuple[Fraction | None, Fraction | None]]:
-    cells = np.flatnonzero(view.pattern).tolist()
-    claims = interval_claims(table, view.pattern, cells, integer=integer, clock=clock)
-    Certificate(table, view.pattern, tuple(c for pair in claims.values() for c in pair)).verify()
-    return {
-        i: (end_of(int(table.values[i]), low), end_of(int(table.values[i]), high))
-        for i, (low, high) in claims.items()
-    }
-
-
-def _float(end: Fraction | None, none: float) -> float:
-    return none if end is None else float(end)

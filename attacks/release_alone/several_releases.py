@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.descriptions import cell_name
-from attacks.release_alone.disclosed_cells import Disclosure, disclosed
+from attacks.release_alone.disclosed_cells import disclosed_of
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
-from csp.release.completion import complete
+from csp.release.completion import agreeing
 from csp.release.release import Release
 from csp.tables.link import link
 from csp.tables.table import Table
@@ -124,25 +124,30 @@ known from all together)
     if not hidden.any():
         msg = "no release has a suppressed cell, so there is nothing to attack"
         raise InputError(msg)
-    alone = [
-        _ends(release, f"release {r}", integer=integer, clock=clock)
-        for r, release in enumerate(scaled, start=1)
-    ]
-    _check_joint(scaled, union, places, clock)
-    lower, upper, linear = _ends(union, "the union", integer=integer, clock=clock)
+    alone = []
+    for r, release in enumerate(scaled, start=1):
+        clock.check(f"release {r} was judged")
+        try:
+            table = agreeing(release, clock)
+        except InputError as error:
+            msg = f"release {r} contradicts itself: {error}"
+            raise InputError(msg) from error
+        alone.append(_ends(release, table, integer=integer, clock=clock))
+    clock.check("the union was judged")
+    try:
+        table = agreeing(union, clock)
+    except InputError:
+        raise _contradiction(scaled, union, places, clock) from None
+    lower, upper, linear = _ends(union, table, integer=integer, clock=clock)
     cells = np.flatnonzero(hidden)
     each = np.full((2, len(scaled), len(hidden)), np.nan)
-    for r, (place, (low, high, _)) in enumerate(zip(places, alone, strict=True)):
-        each[0, r, place], each[1, r, place] = low, high
-    shown = np.zeros((len(scaled), len(hidden)), dtype=bool)
-    for r, (release, place) in enumerate(zip(scaled, places, strict=True)):
-        shown[r, place] = ~release.pattern
-    narrowed = np.zeros(len(cells), dtype=bool)
-    for k, i in enumerate(cells.tolist()):
-        hiding = [r for r in range(len(scaled)) if not np.isnan(each[0, r, i]) and not shown[r, i]]
-        narrowed[k] = all(
-            lower[i] > each[0, r, i] or upper[i] < each[1, r, i] for r in hiding
-        )  # fmt: skip
+    shown, hiding = np.zeros((2, len(scaled), len(hidden)), dtype=bool)
+    for r, (release, place, (low, high, _)) in enumerate(zip(scaled, places, alone, strict=True)):
+        each[:, r, place] = low, high
+        shown[r, place], hiding[r, place] = ~release.pattern, release.pattern
+    # Where a release does not have the cell there are no ends to compare with.
+    tighter = (lower > each[0]) | (upper < each[1])
+    narrowed = (tighter | ~hiding).all(axis=0)[cells]
     arrays = (
         cells, lower[cells], upper[cells], each[0][:, cells], each[1][:, cells],
         linear[cells], narrowed,
@@ -158,17 +163,8 @@ def union_of(
 ) -> tuple[list[Release], Release, tuple[NDArray[np.int64], ...]]:
     """Join several releases in one over the union of their cells and relations.
 
-    Parameters
-    ----------
-    releases : sequence of Release
-
-    Returns
-    -------
-    scaled : list of Release
-        The releases in the finest unit of them.
-    union : Release
-    places : tuple of (n,) int64
-        Positions of the cells of each release in the union.
+    Returned are the releases in the finest unit of them, the union, and the positions of the cells
+    of each release in the union, (n,) int64.
 
     Raises
     ------
@@ -254,60 +250,35 @@ def _rescaled(release: Release, scale: int, number: int) -> Release:
 
 
 def _ends(
-    release: Release, name: str, *, integer: bool, clock: Clock
+    release: Release, table: Table, *, integer: bool, clock: Clock
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Interval of every cell (its value where published), and which are known linearly."""
-    clock.check(f"{name} was judged")
     lower = release.published.astype(np.float64)
     upper, linear = lower.copy(), ~release.pattern
     if release.pattern.any():
-        try:
-            found: Disclosure = disclosed(release, integer=integer, time_limit=clock.seconds)
-        except InputError as error:
-            msg = f"{name} contradicts itself: {error}"
-            raise InputError(msg) from error
-        ends = (found.whole_lower, found.whole_upper) if integer else (found.lower, found.upper)
-        lower[found.cells], upper[found.cells] = ends
+        found = disclosed_of(release, table, integer=integer, clock=clock)
+        lower[found.cells], upper[found.cells] = (
+            (found.whole_lower, found.whole_upper) if integer else (found.lower, found.upper)
+        )
         linear[found.cells] = found.linear
-    else:
-        try:
-            release.table(release.published)
-        except InputError as error:
-            msg = f"{name} contradicts itself: {error}"
-            raise InputError(msg) from error
     return lower, upper, linear
 
 
-def _check_joint(
+def _contradiction(
     releases: Sequence[Release], union: Release, places: Sequence[NDArray[np.int64]], clock: Clock
-) -> None:
-    """Name the releases and a cell, if no table is consistent with all.
-
-    Raises
-    ------
-    InputError
-    """
-    try:
-        if union.pattern.any():
-            complete(union, time_limit=clock.seconds)
-        else:
-            union.table(union.published)
-    except InputError as error:
-        cells, who = _culprits(releases, places, clock)
-        if not who:
-            msg = (
-                "the releases contradict each other: no table of whole units is consistent with all"
-            )
-            raise InputError(msg) from error
-        named = ", ".join(cell_name(union, i) for i in cells[:4]) + (
-            " ..." if len(cells) > 4 else ""
+) -> InputError:
+    """Error that names the releases and a cell, where no table is consistent with all."""
+    cells, who = _culprits(releases, places, clock)
+    if not who:
+        return InputError(
+            "the releases contradict each other: no table of whole units is consistent with all"
         )
-        numbers = " and ".join(map(str, sorted(r + 1 for r in who)))
-        msg = (
-            f"releases {numbers} contradict each other: what they publish leaves no common value "
-            f"for cell {named}; they are not about the same records"
-        )
-        raise InputError(msg) from None
+    named = ", ".join(cell_name(union, i) for i in cells[:4]) + (" ..." if len(cells) > 4 else "")
+    numbers = " and ".join(map(str, sorted(r + 1 for r in who)))
+    return InputError(
+        f"releases {numbers} contradict each other: what they publish leaves no common value "
+        f"for cell {named}; they are not about the same records"
+    )
 
 
 def _culprits(
@@ -336,15 +307,10 @@ def _torn(
     starts = np.cumsum([0, *(len(releases[r].pattern) for r in chosen)])
     lower: list[NDArray[np.float64]] = []
     upper: list[NDArray[np.float64]] = []
-    for r in chosen:
-        release = releases[r]
-        shown = ~release.pattern
-        for side, bound, none in (
-            (lower, release.lower, -np.inf),
-            (upper, release.upper, np.inf),
-        ):
+    for release in (releases[r] for r in chosen):
+        for side, bound, none in ((lower, release.lower, -np.inf), (upper, release.upper, np.inf)):
             finite = np.where(np.abs(bound) >= UNBOUNDED, none, bound.astype(np.float64))
-            side.append(np.where(shown, release.published, finite))
+            side.append(np.where(release.pattern, finite, release.published))
     first: dict[int, int] = {}
     pairs, cells = [], []
     for r, start in zip(chosen, starts, strict=False):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime
 
-__all__ = ["determined", "solved", "whole_direction"]
+__all__ = ["determined", "entries", "solved", "whole_direction"]
 
 # Time of an exact dense solution, over the cube of its size; measured on one core.
 _SECONDS = 6e-9
@@ -82,7 +82,7 @@ def solved(
     known[pivots] = True
     z = np.full((k, v), 0, object)
     z[pivots] = values.astype(object)
-    lines = [_entries(matrix, i) for i in range(matrix.shape[0])]
+    lines = [entries(matrix, i) for i in range(matrix.shape[0])]
     inside = [{j: a for j, a in line if not known[j]} for line in lines]
     right = [-_total(((j, a) for j, a in line if known[j]), z) for line in lines]
     order, steps = _eliminate(inside, k)
@@ -157,7 +157,8 @@ def whole_direction(matrix: Any, z: NDArray[np.float64]) -> NDArray[np.int64] | 
     return steps if np.allclose(steps * scale, z, rtol=1e-6, atol=1e-6) else None
 
 
-def _entries(matrix: Any, i: int) -> list[tuple[int, int]]:
+def entries(matrix: Any, i: int) -> list[tuple[int, int]]:
+    """Columns and values of a row of a sparse matrix of int."""
     span = slice(matrix.indptr[i], matrix.indptr[i + 1])
     return list(zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True))
 

@@ -28,6 +28,7 @@ __all__ = [
     "Structure",
     "check_sizes",
     "mask_of",
+    "net_of",
     "structure_of",
     "unpack",
 ]
@@ -102,24 +103,32 @@ def structure_of(problem: Problem) -> Structure:
     part = csr_array(problem.table.relations[:, cells])
     rows = np.flatnonzero(np.diff(part.indptr))
     none = np.zeros(len(cells), dtype=np.int64)
-    network = as_network(View(cells, rows, csr_array(part[rows]), none, none))
-    if network is None:
+    net = net_of(View(cells, rows, csr_array(part[rows]), none, none))
+    if net is None:
         msg = (
             "method 'small' needs a network: every cell that need not be published in at most two "
             "relations, with coefficients +1 and -1; use method 'cuts'"
         )
         raise InputError(msg)
-    star = np.zeros((2, len(rows) + 1), dtype=np.uint64)
-    ends = np.ascontiguousarray(np.stack([network.tail, network.head]))
-    for a in range(2):
-        np.bitwise_or.at(star[a], ends[a], _bits(len(cells)))
     letters = problem.status[cells]
     return Structure(
         cells,
-        Net(ends, star, len(rows)),
+        net,
         mask_of(np.isin(letters, ("s", "u"))),
         mask_of(np.isin(letters, ("x", "w"))),
     )
+
+
+def net_of(view: View) -> Net | None:
+    """Network of up to 64 cells, or None if they are not one."""
+    network = as_network(view)
+    if network is None:
+        return None
+    star = np.zeros((2, len(view.rows) + 1), dtype=np.uint64)
+    ends = np.ascontiguousarray(np.stack([network.tail, network.head]))
+    for a in range(2):
+        np.bitwise_or.at(star[a], ends[a], _bits(len(view.cells)))
+    return Net(ends, star, len(view.rows))
 
 
 def _bits(k: int) -> NDArray[np.uint64]:

@@ -10,7 +10,7 @@ from sympy import ZZ, Matrix
 from sympy.matrices.normalforms import smith_normal_form
 
 from attacks import matching
-from attacks.algorithm_known import attack_run
+from attacks.algorithm_known import match_tests
 from attacks.algorithm_known.match_tests import SolverTest
 from csp import Mechanism, MinFrequency, Table
 from csp.release.release import Release
@@ -71,7 +71,7 @@ def test_every_candidate_is_a_step_along_the_kernel(
 
         return test
 
-    monkeypatch.setattr(attack_run, "published_as", noted(attack_run.published_as))
+    monkeypatch.setattr(match_tests, "published_as", noted(match_tests.published_as))
     monkeypatch.setattr(SolverTest, "matches", noted(SolverTest.matches))
     found = matching(release, mechanism, method=method)
     assert found.complete

@@ -13,9 +13,9 @@ from attacks import Fibre, matching
 from attacks.algorithm_known import large_network_search
 from attacks.algorithm_known.large_network_search import LargeNetworkSearch, network_search_of
 from attacks.algorithm_known.match_tests import SolverTest
+from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.network_test import match_test_of
 from attacks.algorithm_known.public_view import PublicView
 from csp import Mechanism, MinFrequency, Table
 from csp.clock import Clock

@@ -15,10 +15,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from attacks.algorithm_known import network_search
+from attacks.algorithm_known.large_network_search import network_search_of
+from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, KERNELS, MATCHES, VALUES
-from attacks.algorithm_known.network_search import NetworkSearch, network_search_applies
-from attacks.algorithm_known.network_test import match_test_of
+from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp import (
@@ -29,6 +31,7 @@ from csp import (
     Unprotectable,
     Zero,
 )
+from csp.clock import Clock
 from csp.compiled import at_once
 from csp.release.release import Release
 from csp.rules import Rule, Sensitivity
@@ -158,9 +161,13 @@ def attacked(chosen: Options, table: Table, most: int) -> tuple[Release, Mechani
     return release, mechanism
 
 
+def has_engine(release: Release, mechanism: Mechanism) -> bool:
+    return network_search_of(PublicView.of(release, mechanism)) is NetworkSearch
+
+
 def assert_found(release: Release, mechanism: Mechanism, truth: list[tuple[int, ...]]) -> None:
     columns = [sorted(set(column)) for column in zip(*truth, strict=True)]
-    fast = network_search_applies(PublicView.of(release, mechanism))
+    fast = has_engine(release, mechanism)
     for method in ("auto", "all", "reference", *(("hull", "values") if fast else ())):
         found = matching(release, mechanism, method=method)
         assert found.complete
@@ -243,7 +250,9 @@ def test_compiled_searches_do_what_plain_ones_do(chosen: Options, table: Table) 
     for mode in (MATCHES, VALUES, HULL):
         runs = []
         for plain in (True, False):
-            search = NetworkSearch(read, mode, kept=5)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(network_search, "_KEPT", 5)
+                search = NetworkSearch(read, mode)
             found = []
             over = False
             with uncompiled(KERNELS) if plain else at_once():
@@ -424,7 +433,7 @@ def test_values_that_are_primary_here_and_there(
     assert whole.values is not None
     for method in (
         "auto",
-        *(("hull", "values") if network_search_applies(PublicView.of(release, mechanism)) else ()),
+        *(("hull", "values") if has_engine(release, mechanism) else ()),
     ):
         found = matching(release, mechanism, method=method)
         assert found.complete
@@ -503,8 +512,6 @@ def test_limits_are_kept_by_draws_too() -> None:
 
 
 def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from attacks.algorithm_known import network_search
-
     for seed in range(6):
         protected = MECHANISM.protect(ordinary(5, seed))
         if not protected.pattern.any():
@@ -529,14 +536,15 @@ def test_proofs_that_are_put_off_change_nothing(monkeypatch: pytest.MonkeyPatch)
         assert answers[0] == answers[1] == answers[2]
 
 
-def test_proofs_cut_short_leave_cells_undecided() -> None:
+def test_proofs_cut_short_leave_cells_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     protected = MECHANISM.protect(ordinary(6, 1))
     read = PublicView.of(protected.release, MECHANISM)
-    search = NetworkSearch(read, HULL, proof=1)
-    while not search.step(1000):
-        pass
     whole = NetworkSearch(read, HULL)
     while not whole.step(1000):
+        pass
+    monkeypatch.setattr(network_search, "_QUICK", 1)
+    search = NetworkSearch(read, HULL, clock=Clock.of(1e-9))
+    while not search.step(1000):
         pass
     assert whole.doubtful == 0
     assert (search.seen <= whole.seen).all()
