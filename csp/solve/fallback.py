@@ -31,23 +31,8 @@ def everything_suppressed(
     """Suppress every cell that may be suppressed, if that can be proved safe in a short time.
 
     Safety grows with the pattern, but for sums of suppressed cells: whatever pattern is safe, this
-    one is as well.
-
-    Parameters
-    ----------
-    problem : Problem
-    time_limit : float or None
-        Seconds that the run had.
-    stopped : {"time", "interrupt"}
-    began : float
-        By `csp.clock.now`.
-    method : str
-    integer : bool
-
-    Returns
-    -------
-    Suppression or None
-        With its gap to the cost of what has to be suppressed anyway.
+    one is as well. The run had `time_limit` seconds and was stopped by "time" or an "interrupt".
+    The gap of the result is that to the cost of what has to be suppressed anyway.
     """
     late = stopped == "time" and time_limit is not None
     seconds = grace(time_limit) if late and time_limit is not None else _AFTER_INTERRUPT

@@ -28,10 +28,6 @@ def label_order(table: Table) -> NDArray[np.int64]:
     Codes are compared one dimension after the other: short codes before long ones, so that 9
     comes before 10, codes of one length by their characters, the total last.
 
-    Parameters
-    ----------
-    table : Table
-
     Returns
     -------
     (n,) int64
@@ -88,15 +84,7 @@ def reordered(problem: Problem, order: NDArray[np.int64]) -> Problem:
 
 
 def restored(found: Suppression, table: Table, order: NDArray[np.int64]) -> Suppression:
-    """Return an answer to `reordered` with its cells in the order of the table again.
-
-    Parameters
-    ----------
-    found : Suppression
-    table : Table
-        As it was given.
-    order : (n,) int64
-    """
+    """Return an answer to `reordered` with its cells in the order (n,) of the table again."""
     pattern = np.zeros(table.n_cells, dtype=bool)
     pattern[order] = found.pattern
     pattern.flags.writeable = False

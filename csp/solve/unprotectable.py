@@ -12,11 +12,7 @@ __all__ = ["no_union_safe_pattern", "unprotectable"]
 def unprotectable(problem: Problem, result: Audit) -> Unprotectable:
     """Explain the first requirement that even full suppression misses.
 
-    Parameters
-    ----------
-    problem : Problem
-    result : Audit
-        Of the pattern that suppresses all that may be; it found a violation other than a sum.
+    `result` is the audit of that pattern; it found a violation other than a sum.
     """
     table = problem.table
     violation = next(v for v in result.violations if v.kind != "union")

@@ -175,15 +175,8 @@ def complete_pattern(
 def improve(run: Run, until: Clock, patience: int | None = PATIENCE) -> None:
     """Search subspaces round the best pattern; for tables that are not networks.
 
-    Exchanges of witnesses gain nothing that programs over parts do not gain sooner.
-
-    Parameters
-    ----------
-    run : Run
-    until : Clock
-        When to stop.
-    patience : int, optional
-        Stop after this many steps without gain; None for as long as there is time.
+    Exchanges of witnesses gain nothing that programs over parts do not gain sooner. The search ends
+    after `patience` steps without gain; with None it goes on while there is time.
     """
     if not _is_large(run) or subspaces_fail(run):
         return

@@ -157,10 +157,6 @@ class Relaxation:
         ----------
         objective : (k,) float64, optional
             In place of the costs, never negative.
-
-        Returns
-        -------
-        Relaxed
         """
         cost, unit = self._cost, self._unit
         if objective is not None:

@@ -156,15 +156,9 @@ class Run(Incumbent):
 def survivors(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.bool_]:
     """Free cells that can be in a pattern whose free cells cost at most this much.
 
-    Reduced costs of the relaxation exclude the others.
-
-    Parameters
-    ----------
-    run : Run
-    budget : int or None
-    share : float
-        Below 1: only cells that take up at most this share of what the budget leaves above the
-        bound; a pattern outside them is then possible, but not likely.
+    Reduced costs of the relaxation exclude the others. With a share below 1, only cells that take
+    up at most this share of what the budget leaves above the bound; a pattern outside them is then
+    possible, but not likely.
     """
     if budget is None:
         return run.alive

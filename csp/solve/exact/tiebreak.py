@@ -45,13 +45,7 @@ def break_ties(run: Run) -> str:
 
 
 def prefers(problem: Problem, one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
-    """Whether the first of two equally cheap patterns is the preferred one.
-
-    Parameters
-    ----------
-    problem : Problem
-    one, other : (n,) bool
-    """
+    """Whether the first of two equally cheap patterns (n,) is the preferred one."""
     differ = np.flatnonzero(one != other)
     if not len(differ):
         return False
@@ -64,15 +58,7 @@ def prefers(problem: Problem, one: NDArray[np.bool_], other: NDArray[np.bool_]) 
 def label_hash(problem: Problem, cells: NDArray[np.int64]) -> NDArray[np.int64]:
     """Pseudo-random weight of some cells in 1 .. 2**20, a function of their labels alone.
 
-    Parameters
-    ----------
-    problem : Problem
-    cells : (k,) int64
-
-    Returns
-    -------
-    (n,) int64
-        0 at all other cells.
+    It is 0 at all other cells of the result, (n,) int64.
     """
     out = np.zeros(problem.table.n_cells, dtype=np.int64)
     labels = problem.table.labels

@@ -89,10 +89,6 @@ class Separator:
             Stop after this many misses.
         tries : int, optional
             Look only at this many requirements, those missed most often of late.
-
-        Returns
-        -------
-        list of Miss
         """
         self._set_support(x)
         self._clock = clock

@@ -138,10 +138,6 @@ class Attacker:
     def missing(self, p: int) -> Cut | None:
         """Inequality that the point violates because a primary cell misses a level; None if not.
 
-        Parameters
-        ----------
-        p : int
-
         Raises
         ------
         OutOfTime, SolverError

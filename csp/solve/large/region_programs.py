@@ -96,19 +96,9 @@ class Proposal:
 
 
 def propose(region: Region, seed: int, time_limit: float | None = None) -> Proposal | None:
-    """Solve a region; None if no cheaper choice is found.
+    """Solve a region; None if no cheaper choice is found. Requirements that it misses may be left.
 
-    Parameters
-    ----------
-    region : Region
-    seed : int
-    time_limit : float, optional
-        Seconds. (Clocks of machines differ.)
-
-    Returns
-    -------
-    Proposal or None
-        Requirements that it does not meet may be left.
+    The limit is in seconds, since clocks of machines differ.
     """
     try:
         return _Search(region, np.random.default_rng(seed)).run(Clock.of(time_limit))

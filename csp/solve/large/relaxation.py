@@ -106,10 +106,6 @@ class Relaxation:
         """Bound by an integer program of the same rows; 0 if it is too large for the time.
 
         It is some 1 % higher (894 and 904 on `office/values-12900`, where 7 s do).
-
-        Parameters
-        ----------
-        clock : Clock
         """
         if self._rows.nnz > _ENTRIES_A_SECOND * min(clock.left, _SECONDS):
             return 0.0

@@ -135,10 +135,6 @@ class SmallSolver:
         node_limit : int, optional
             For each table.
 
-        Returns
-        -------
-        SmallBatch
-
         Raises
         ------
         InputError
@@ -185,10 +181,6 @@ class SmallSolver:
         pattern : (n,) bool
         values, primary, lpl, upl, spl, cost, node_limit
             As for `solve_many`.
-
-        Returns
-        -------
-        SmallDecisions
 
         Raises
         ------

@@ -136,10 +136,6 @@ def beaten(net: Net, case: Case, work: Work, pattern: Any, pool: Any, least: Any
         Patterns to try, the first empty one ends them. The one found moves to the front.
     least : uint64
         Cells that it must suppress.
-
-    Returns
-    -------
-    bool
     """
     total = chosen_cost(case, pattern)
     least |= case.marks[1]

@@ -116,11 +116,7 @@ class Book:
     def left(self, r: int, without: frozenset[int] = frozenset()) -> frozenset[int] | None:
         """Attackers against whom a requirement is not settled; None if it is not even met.
 
-        Parameters
-        ----------
-        r : int
-        without : frozenset of int
-            Witnesses that do not count.
+        Some witnesses may be left `without`.
         """
         p = int(self.field.cell[r])
         serving = [i for i in self._serving[r] if i not in without]

@@ -246,11 +246,6 @@ def serve_together(book: Book, clock: Clock) -> None:
     They cost nothing. Where most cells are sensitive, few programs settle nearly all of a table
     before anything else is suppressed.
 
-    Parameters
-    ----------
-    book : Book
-    clock : Clock
-
     Raises
     ------
     OutOfTime

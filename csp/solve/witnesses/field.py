@@ -218,13 +218,8 @@ def tighten(
 
     Published cells do not move. Each relation bounds each of its cells by what all others can do;
     repeated, this finds most bounds that a linear program would (feasibility-based bound
-    tightening). No deviation is lost, except through rounding of numbers beyond 2**53.
-
-    Parameters
-    ----------
-    problem : Problem
-    rounds : int
-        Sweeps at most.
+    tightening; `rounds` sweeps at most). No deviation is lost, except through rounding of numbers
+    beyond 2**53.
 
     Returns
     -------

@@ -23,13 +23,7 @@ def rescue(book: Book, failed: list[int], clock: Clock) -> None:
     The two claims of a cell share a sliding level as the table allows, and their numbers may have
     any size, which witnesses do not and may not.
 
-    Parameters
-    ----------
-    book : Book
-        Changed in place.
-    failed : list of int
-        Requirements.
-    clock : Clock
+    The book is changed in place; `failed` are requirements.
 
     Raises
     ------
