@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -210,7 +211,9 @@ def check_k(k: int, n: int, least: int = 1) -> int:
 
     It is at least 2 where groups are to hide their members.
     """
-    found = whole_number("k", k, least, "; a group of 1 publishes its record as it is" * (k == 1))
+    alone = isinstance(k, Integral) and k == 1
+    why = "; a group of 1 publishes its record as it is" if alone else ""
+    found = whole_number("k", k, least, why)
     if found > n:
         msg = f"k = {k} is more than the {n} records; give at most {n}"
         raise InputError(msg)

@@ -203,7 +203,7 @@ class _Budget:
         self.until = self.spent + -(-(self.most - self.spent) // searches)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Judge:
     """Whether coalitions among some members break a cell, and where the search for one stands.
 

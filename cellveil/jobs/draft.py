@@ -45,7 +45,7 @@ def job_text(sections: Mapping[str, Any], notes: Sequence[str], old: Path, folde
 
     Notes are comments above. Paths in the sections are seen from `old`, and will be from `folder`.
     """
-    lines = [f"# {note}" for note in notes]
+    lines = [f"# {''.join(c if c.isprintable() else ' ' for c in note)}" for note in notes]
     for name, section in sections.items():
         for one in section if isinstance(section, list) else [section] if section else []:
             lines += ["", f"[[{name}]]" if isinstance(section, list) else f"[{name}]"]

@@ -101,8 +101,15 @@ class RecordLinkage(Frozen):
         order, starts = in_clusters(self.choices)
         equal = np.split(order, starts[1:])
         drawn = np.random.default_rng(seed).integers(0, self.nearest).tolist()
-        pools = ([row for group in pool for row in equal[group]] for pool in self.pools)
-        return np.array([pool[d] for pool, d in zip(pools, drawn, strict=True)], np.int64)
+        links = np.empty(len(drawn), np.int64)
+        for person, (pool, place) in enumerate(zip(self.pools, drawn, strict=True)):
+            # The place among the records of all groups of the pool, one group after the other.
+            for group in pool:
+                if place < len(equal[group]):
+                    links[person] = equal[group][place]
+                    break
+                place -= len(equal[group])
+        return links
 
     def simulate(self, runs: int = 100, seed: int = 0) -> NDArray[np.float64]:
         """Share of right links in runs whose ties are broken at random, shape (runs,)."""

@@ -76,6 +76,9 @@ def test_names_occur_once_and_exist(tmp_path):
 def test_k_is_a_whole_number_from_1_to_n(k):
     with pytest.raises(InputError, match="k "):
         check_k(k, 3)
+    assert [check_k(kind(3), 3) for kind in (int, np.int64, np.uint8)] == [3, 3, 3]
+    with pytest.raises(InputError, match="a group of 1 publishes its record"):
+        check_k(np.int64(1), 3, 2)
 
 
 def test_scales_do_what_they_say():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,16 @@ def test_the_job_runs_as_it_stands(data: Path) -> None:
     assert read.rules["sensitive"] == "P(15,1)"
     assert "audited safe" in run("run", job)
     assert (data.parent / "published" / "town-sector.csv").exists()
+
+
+def test_names_of_columns_stay_within_a_comment(data: Path) -> None:
+    strange = data.parent / "strange.csv"
+    strange.write_text('"a\n[evil]",pay\nx,1\ny,2\n')
+    job = data.parent / "job.toml"
+    run("inspect", strange, "--by", "a\n[evil]", "--value", "pay", "--job", job)
+    text = job.read_text()
+    assert text.startswith("# a [evil]: ")
+    assert tomllib.loads(text)["table"] == [{"by": ["a\n[evil]"]}]
 
 
 def test_nothing_is_overwritten(data: Path) -> None:
