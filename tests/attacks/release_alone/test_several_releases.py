@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacks.explanations import explain
+from attacks.release_alone import several_releases
 from attacks.release_alone.several_releases import differencing, union_of
 from csp import InputError, Mechanism, MinFrequency, Table, link
 from csp.errors import OutOfTime
@@ -192,3 +193,17 @@ def test_bad_input_is_refused() -> None:
     renamed = replace(release, roots=("all", "Total"))
     with pytest.raises(InputError, match="give both the same code"):
         differencing([release, renamed])
+
+
+def test_what_an_attacker_cannot_compute_is_not_a_contradiction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        msg = "a suppressed cell can move too far"
+        raise InputError(msg)
+
+    table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    release = Mechanism(MinFrequency(10), width=10, margins="publish").protect(table).release
+    monkeypatch.setattr(several_releases, "disclosed_of", refuse)
+    with pytest.raises(InputError, match=r"^a suppressed cell can move too far$"):
+        differencing([release, release])
