@@ -26,7 +26,7 @@ class Finding:
     attack : str
         Function of `attacks` behind it.
     status : {"ran", "cut short", "not run"}
-        "cut short": the time limit passed first; what is said holds all the same.
+        "cut short": the time limit or an interrupt came first; what is said holds all the same.
     verdict : str
         One sentence without values; empty if the attack has none.
     reason : str

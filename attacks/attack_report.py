@@ -39,6 +39,8 @@ _CERTAIN = 0.95
 _MAY_REFUSE = ("matching", "posterior")
 """Attacks that cannot run on every release: the report says why."""
 
+_INTERRUPTED = "It was interrupted."
+
 _Found = tuple[str, dict[int, Ends], Any, bool]
 """Verdict of an attack, the cells it exposes, its result, and whether it was finished."""
 
@@ -74,6 +76,8 @@ def report(
     time_limit: float | None = None,
 ) -> AttackReport:
     """Run every attack that applies to a release.
+
+    Ctrl-C ends the attack at hand, and those after it do not begin.
 
     Parameters
     ----------
@@ -135,16 +139,23 @@ def report(
         integer, max_tables,
     )  # fmt: skip
     found = []
+    interrupted = False
     lacking = _lacking(setting)
     left = len(_ATTACKS) - len(lacking)
     for name, attack in _ATTACKS.items():
         if name in lacking:
             found.append(Finding(name, NOT_RUN, reason=lacking[name]))
             continue
+        if interrupted:
+            found.append(Finding(name, CUT_SHORT, reason=_INTERRUPTED))
+            continue
         try:
             found.append(_finding(name, attack(setting, clock.part(1 / left))))
         except (OutOfTime, CertificateError) as error:
             found.append(Finding(name, CUT_SHORT, reason=_sentence(error)))
+        except KeyboardInterrupt:
+            interrupted = True
+            found.append(Finding(name, CUT_SHORT, reason=_INTERRUPTED))
         except InputError as error:
             if name not in _MAY_REFUSE:
                 raise

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from cellveil.render.screen import Manner, manner, say
-from cellveil.signals import exit_code
+from cellveil.signals import exit_code, taken
 
 __all__ = [
     "SAFE",
@@ -46,7 +46,7 @@ class Front(TyperGroup):
         """Run the command."""
         before = manner.set(Manner())
         try:
-            with _answering(ctx, lambda: self.commands.get(ctx.invoked_subcommand)):
+            with taken(), _answering(ctx, lambda: self.commands.get(ctx.invoked_subcommand)):
                 return super().invoke(ctx)
         finally:
             manner.reset(before)
@@ -57,7 +57,7 @@ class FrontCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
-        with _answering(ctx, lambda: self):
+        with taken(), _answering(ctx, lambda: self):
             return super().invoke(ctx)
 
 

@@ -11,31 +11,43 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["check_streams", "exit_code", "run_program", "taken"]
+__all__ = ["check_streams", "exit_code", "interrupted", "run_program", "taken"]
 
-_ended: dict[str, bool] = {"by SIGTERM": False}
+_heard: list[int] = []
 
 
 @contextmanager
 def taken() -> Iterator[None]:
-    """Let SIGTERM end what runs inside as Ctrl-C does: by a KeyboardInterrupt, not at once."""
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt in what runs inside, and remember which came.
 
-    def terminate(number: int, frame: Any) -> None:
-        del number, frame
-        _ended["by SIGTERM"] = True
+    A signal that is ignored, as Ctrl-C is in the background of a shell, stays so.
+    """
+
+    def note(number: int, frame: Any) -> None:
+        del frame
+        _heard.append(number)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, note)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
-        _ended["by SIGTERM"] = False
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        _heard.clear()
+
+
+def interrupted() -> bool:
+    """Whether a signal has come, though its interrupt may have ended only a part of the work."""
+    return bool(_heard)
 
 
 def exit_code() -> int:
     """Exit code of an interrupted run: 143 after SIGTERM, 130 after Ctrl-C."""
-    return 143 if _ended["by SIGTERM"] else 130
+    return 143 if signal.SIGTERM in _heard else 130
 
 
 def run_program(program: Callable[[], Callable[..., Any]], **options: Any) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from cellveil.front import SAFE, UNSAFE, refuse
 from cellveil.render.screen import manner, printable, say
-from cellveil.signals import exit_code
+from cellveil.signals import exit_code, interrupted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +52,6 @@ def finish(
     summary: Path | None = None,
     write: Callable[[Together], Sequence[Path]] | None = None,
     hashed: bool = False,
-    interrupted: bool = False,
 ) -> NoReturn:
     """End a command: write its files, give its result, say what that means, and exit.
 
@@ -84,7 +83,7 @@ def finish(
     written = [str(path) for path in (output, summary, *further) if path is not None]
     if written:
         say(f"Wrote {', '.join(written)}.")
-    raise typer.Exit(exit_code() if interrupted else worst if safe else UNSAFE)
+    raise typer.Exit(exit_code() if interrupted() else worst if safe else UNSAFE)
 
 
 def read_mechanism(path: Path) -> Mechanism:

@@ -47,7 +47,6 @@ def run(
     check_outputs({"--summary": summary}, paths)
     facts: dict[str, Any] = {}
     failed: dict[Path, tuple[str, int]] = {}
-    interrupted = False
     with Meter("reading jobs") as meter:
         for number, path in enumerate(paths, 1):
             head = f"{path.name} ({number} of {len(paths)}): " if len(paths) > 1 else ""
@@ -72,14 +71,13 @@ def run(
                 "files": hashes_of(file for one in done for file in one.files),
             }
             for one in done:
-                interrupted |= one.protected.suppression.stopped == "interrupt"
                 say(f"{head}{' and '.join(one.names)}: {one.words}")
                 say(f"Wrote {', '.join(str(file) for file in one.files)}.")
     lines = [f"{path.name}: {message}" for path, (message, _) in failed.items()]
     if len(paths) > 1:
         lines.append(f"{len(paths) - len(failed)} of {len(paths)} jobs done.")
     worst = max((code for _, code in failed.values()), default=SAFE)
-    finish(facts, lines, summary=summary, interrupted=interrupted, worst=worst)
+    finish(facts, lines, summary=summary, worst=worst)
 
 
 def init(

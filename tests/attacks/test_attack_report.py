@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 
 from attacks import (
     Knowledge,
+    attack_report,
     differencing,
     disclosed,
     disclosed_sums,
@@ -237,6 +239,31 @@ def test_the_time_limit_is_for_all_attacks() -> None:
     assert any(finding.status == CUT_SHORT for finding in found)
     assert not found.complete
     assert "time limit" in found.text() or "not finished" in found.text()
+
+
+def test_an_interrupt_keeps_what_attacks_before_it_found(monkeypatch: Any) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    whole = report(release_of(0), MECHANISM)
+    monkeypatch.setattr(attack_report, "disclosed_sums", interrupted)
+    found = report(release_of(0), MECHANISM)
+    assert found["disclosed"].verdict == whole["disclosed"].verdict
+    for attack in ("disclosed_sums", "matching"):
+        assert found[attack].status == CUT_SHORT
+        assert found[attack].reason == "It was interrupted."
+    assert not found.complete
+
+
+def test_an_interrupted_command_shows_what_was_found(tmp_path: Path, monkeypatch: Any) -> None:
+    path = write_release(release_of(0), tmp_path / "public.json", MECHANISM)[0]
+    monkeypatch.setattr(
+        attack_report, "disclosed_sums", lambda *_, **__: signal.raise_signal(signal.SIGINT)
+    )
+    run = CliRunner().invoke(app, ["attack", "report", str(path)])
+    assert run.exit_code == 130, run.output
+    assert run.stdout.startswith("disclosed: ")
+    assert "matching: cut short. It was interrupted." in run.stdout
 
 
 def test_the_command_shows_values_only_when_asked(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -270,7 +271,7 @@ def test_an_interrupt_keeps_the_best_pattern(folder, monkeypatch):
 
     def interrupt(meter, state):
         if state.best is not None:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(progress.Meter, "__call__", interrupt)
     result = run("protect", "survey.csv", *VALUE, "-o", "out.csv", code=130)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import stat
 
 import pytest
@@ -47,6 +48,17 @@ def test_a_new_key_is_for_its_owner_and_never_overwritten(folder):
     assert again.exit_code == 2
     assert path.read_bytes() == before
     assert before.decode().strip() not in again.output
+
+
+def test_an_interrupt_while_the_posterior_is_computed_keeps_the_pattern(folder, monkeypatch):
+    def interrupted(*_, **__):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("attacks.bayes.posterior.posterior", interrupted)
+    out = run(PROTECT, "--defence decoys:0.3 --key-file office.key --table-id persons -o out.csv")
+    assert out.exit_code == 130, out.output
+    assert "was not computed: it was interrupted." in out.stderr
+    assert (folder / "out.csv").exists()
 
 
 def test_protect_with_decoys_tells_its_promise_and_no_secret(folder):

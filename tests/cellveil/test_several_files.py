@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import signal
 from pathlib import Path
 
 import duckdb
@@ -88,7 +89,7 @@ def test_the_exit_code_is_the_highest_of_a_table(folder):
 
 def test_an_interrupt_keeps_what_is_done(folder, monkeypatch):
     def press(bar, done, wanted):
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(cellveil.cli.tables.several.Bar, "__call__", press)
     result = run("protect", "a.csv", "b.tsv", *VALUE, "-o", "out", code=130)

@@ -128,6 +128,8 @@ def measured(result: Protected, clock: Clock) -> dict[str, Any]:
         )
     except OutOfTime:
         return {"not_computed": "the time limit came first"}
+    except KeyboardInterrupt:  # there is a safe pattern: it is kept
+        return {"not_computed": "it was interrupted"}
     except InputError:
         return {"not_computed": "this takes two-way tables of counts and one width for all cells"}
     (low, high), (wide, far) = found.shortest(), found.shortest(naive=True)

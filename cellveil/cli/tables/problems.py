@@ -94,7 +94,7 @@ def suppress(
     finish(
         facts, lines, safe=True, columns=None if to_jj else columns,
         show=lambda: write_csv(sys.stdout, columns), output=output, summary=summary, write=write,
-        hashed=True, interrupted=found.stopped == "interrupt",
+        hashed=True,
     )  # fmt: skip
 
 

@@ -360,5 +360,4 @@ def protect(
         show=lambda: answers.print_result(
             result, columns, reveal=reveal, intervals=intervals, long=layout == "long"
         ),
-        interrupted=result.suppression.stopped == "interrupt",
     )  # fmt: skip

@@ -106,17 +106,10 @@ def protect_each(
                 tables[source.data.name] = table
             except (CellveilError, OSError, MemoryError) as error:
                 fail(source.data.name, error)
-    done = [0]
     with Bar("tables protected") as bar, on_cores(workers):
-
-        def progress(now: int, wanted: int) -> None:
-            done[0] = now
-            bar(now, wanted)
-
         results = protect_many(
-            tables, mechanism, method=method, time_limit=time_limit, gap=gap, progress=progress
+            tables, mechanism, method=method, time_limit=time_limit, gap=gap, progress=bar
         )
-    interrupted = done[0] < len(tables)
     facts: dict[str, dict[str, Any]] = {}
     promised: dict[str, None] = {}
     for name, result in results.items():
@@ -131,7 +124,6 @@ def protect_each(
         except (CellveilError, OSError, MemoryError) as error:
             fail(name, error)
             continue
-        interrupted |= result.suppression.stopped == "interrupt"
         facts[name] = result.summary(reveal=reveal) | {"files": named}
         for note in tables[name].notes:
             say(f"{name}: {note}.")
@@ -146,7 +138,7 @@ def protect_each(
             *(f"{name}: {message}" for name, message in errors.items()),
             f"Wrote {len(facts)} of {len(places)} tables into {folder}.",
         ],
-        show=lambda: _show(rows), summary=summary, interrupted=interrupted,
+        show=lambda: _show(rows), summary=summary,
         worst=max((code for _, code in failed.values()), default=SAFE),
     )  # fmt: skip
 
