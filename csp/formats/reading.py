@@ -246,7 +246,7 @@ def read_json(path: str | os.PathLike[str], what: str, most: int | None = None) 
             parse_constant=constant,
         )
     except json.JSONDecodeError as error:
-        msg = f"{str(path)!r}, line {error.lineno}: not JSON ({error.msg}); check the file"
+        msg = f"{str(path)!r}, line {error.lineno}: not JSON ({error.msg}); {what} is expected"
         raise InputError(msg) from error
     except RecursionError:
         fail("its brackets are nested too deeply")
