@@ -304,6 +304,8 @@ def test_missing_facts_are_named() -> None:
     table = table_of([[5, 3, 1]], known=2)
     with pytest.raises(InputError, match="top=3"):
         Dominance(3, 50)(table)
+    with pytest.raises(InputError, match="1000000000000 largest"):
+        Dominance(10**12, 50)(table)  # and no weights are made for them
     with pytest.raises(InputError, match="top=3"):
         PPercent(10, 2)(table)
     with pytest.raises(InputError, match="contributors="):
