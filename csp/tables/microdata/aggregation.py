@@ -32,9 +32,9 @@ from csp.tables.columns import (
     plain_relation,
 )
 from csp.tables.hierarchies.coding import negative_value, weight_not_positive
-from csp.tables.microdata.contributions import Found, Stage, Wanted, check_weights, found_of
+from csp.tables.microdata.contributions import Stage, Wanted, check_weights
 from csp.tables.microdata.duckdb_records import Source, Units, literal, trimmed
-from csp.tables.microdata.grouping import Tally
+from csp.tables.microdata.grouping import Found, Tally
 from csp.tables.microdata.records import Records
 
 __all__ = ["aggregated"]
@@ -84,9 +84,8 @@ def aggregated(
             tree, position = wanted.placed(name, entries, n, source.finder(name, entries))
             places.append((entries, position))
             trees.append(tree)
-        top = 0 if wanted.counted else wanted.top
-        wanted.check(trees, top)
-        tally = Tally(trees, wanted.negative, top, pairs=source.pairs)
+        wanted.check(trees)
+        tally = Tally(wanted, trees, source.pairs)
         amounts = Units(source, wanted.value, wanted.decimals)
         weights = Units(source, wanted.weight, None)
         say(Stage("sorting records"))
@@ -116,7 +115,7 @@ def aggregated(
                     weights.scale, owner,
                 )
             )  # fmt: skip
-        return found_of(tally, wanted, trees, amounts.scale, weights.scale)
+        return tally.result(amounts.scale)
 
 
 # ---- sources -------------------------------------------------------------------------------------
