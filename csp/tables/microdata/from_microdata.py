@@ -14,7 +14,6 @@ from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
 from csp.memory import memory_size
 from csp.tables.columns import is_ibis, is_relation, native_frame, read_columns
-from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
 from csp.tables.margins import (
@@ -198,12 +197,17 @@ def _assembled(make: type[Table], found: Found, wanted: Wanted, notes: tuple[str
             f"of {combinations} combinations of codes {n} have records and are cells of the table; "
             "all others are empty, are not shown and are known to be 0",
         )
-    if drop or n == combinations:
-        values, rows = found.values, found.rows
-    else:
-        values, rows = (_spread(a, found.places, cells) for a in (found.values, found.rows))
-        people = _spread_people(people, found.places, cells)
-    whole = not drop or n == combinations
+    values, rows = found.values, found.rows
+    if cells > n:
+
+        def spread(array: NDArray[np.int64], fill: int = 0) -> NDArray[np.int64]:
+            everywhere = np.full((cells, *array.shape[1:]), fill, np.int64)
+            everywhere[found.places] = array
+            return everywhere
+
+        values, rows = spread(values), spread(rows)
+        people = None if people is None else people.mapped(spread)
+    whole = cells == combinations
     signed = wanted.negative != "error" and value is not None
     return make(
         values=values,
@@ -218,30 +222,6 @@ def _assembled(make: type[Table], found: Found, wanted: Wanted, notes: tuple[str
         structural=None if value is None else rows == 0,
         frame=found.library,
         notes=notes,
-    )
-
-
-def _spread(
-    array: NDArray[np.int64], places: NDArray[np.int64], cells: int, fill: int = 0
-) -> NDArray[np.int64]:
-    """Put numbers of some cells in their places among all cells."""
-    found = np.full((cells, *array.shape[1:]), fill, np.int64)
-    found[places] = array
-    return found
-
-
-def _spread_people(
-    people: Contributors | None, places: NDArray[np.int64], cells: int
-) -> Contributors | None:
-    if people is None:
-        return None
-    return Contributors(
-        count=_spread(people.count, places, cells),
-        total=_spread(people.total, places, cells),
-        top=_spread(people.top, places, cells),
-        ids=None if people.ids is None else _spread(people.ids, places, cells, -1),
-        opposite=_spread_people(people.opposite, places, cells),
-        weighted=None if people.weighted is None else _spread(people.weighted, places, cells),
     )
 
 
