@@ -202,11 +202,23 @@ class Labels(Sequence[tuple[str, ...]]):
         """
         if len(others.categories) != len(self.categories) or not len(self):
             return np.full(len(others), -1, np.int64)
-        translated = others._recoded(self.categories)
+        translated = others.recoded(self.categories)
         unknown: NDArray[np.bool_] = np.asarray((translated < 0).any(axis=1))
         numbers, order, wanted = self._looked_up(np.where(unknown[:, None], 0, translated))
         at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
         return np.where(unknown | (numbers[at] != wanted), -1, order[at])
+
+    def recoded(self, categories: Sequence[Sequence[str]]) -> NDArray[np.int32]:
+        """Codes (n, d) by their position in other categories; -1 where they are not among them."""
+        codes = np.empty(self.codes.shape, np.int32, order="F")
+        for k, (texts, others) in enumerate(zip(self.categories, categories, strict=True)):
+            if texts == others:
+                codes[:, k] = self.codes[:, k]
+            else:
+                number = {text: i for i, text in enumerate(others)}
+                here = np.array([number.get(text, -1) for text in texts], np.int32)
+                codes[:, k] = here[self.codes[:, k]]
+        return codes
 
     def repeated(self) -> int:
         """Position of the first label that occurs before; -1 if each occurs once."""
@@ -249,7 +261,7 @@ class Labels(Sequence[tuple[str, ...]]):
             sorted({text for part in parts for text in part.categories[k]})
             for k in range(len(parts[0].categories))
         ]
-        together = cls(np.concatenate([part._recoded(texts) for part in parts]), texts)
+        together = cls(np.concatenate([part.recoded(texts) for part in parts]), texts)
         numbers, order = together._sorted()
         _, first = np.unique(numbers, return_index=True)
         return together.take(order[first])
@@ -259,19 +271,7 @@ class Labels(Sequence[tuple[str, ...]]):
             return not len(self) and not len(other)
         if self.categories == other.categories:
             return np.array_equal(self.codes, other.codes)
-        return np.array_equal(other._recoded(self.categories), self.codes)
-
-    def _recoded(self, categories: Sequence[Sequence[str]]) -> NDArray[np.int32]:
-        """Codes by their position in other categories; -1 where their text is not among them."""
-        codes = np.empty(self.codes.shape, np.int32, order="F")
-        for k, (texts, others) in enumerate(zip(self.categories, categories, strict=True)):
-            if texts == others:
-                codes[:, k] = self.codes[:, k]
-            else:
-                number = {text: i for i, text in enumerate(others)}
-                here = np.array([number.get(text, -1) for text in texts], np.int32)
-                codes[:, k] = here[self.codes[:, k]]
-        return codes
+        return np.array_equal(other.recoded(self.categories), self.codes)
 
     def _weights(self) -> list[int] | None:
         """Weights by which codes become one number; None if such numbers are too large."""

@@ -15,6 +15,7 @@ from csp.errors import InputError
 from csp.exact import UNBOUNDED
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
+from csp.tables.margins import codes_along
 from csp.tables.table import Table
 from csp.tables.units import finer
 
@@ -229,27 +230,13 @@ def _ground(
 
 def _children(table: Table) -> dict[str, dict[str, frozenset[str]]]:
     """For each dimension, the parts of its codes that relations along it show."""
-    labels, matrix = Labels.of(table.labels), table.relations
-    m = matrix.shape[0]
-    row = np.repeat(np.arange(m), np.diff(matrix.indptr))
-    total = matrix.data < 0
-    plain = np.bincount(row[total], minlength=m) == 1
-    whole = np.zeros(m, np.int64)
-    whole[row[total]] = matrix.indices[total]
-    varies = np.zeros((m, len(table.names)), dtype=bool)
-    for k in range(len(table.names)):
-        code = labels.codes[:, k]
-        varies[row[code[matrix.indices] != code[whole[row]]], k] = True
-    plain &= varies.sum(axis=1) == 1
+    labels = Labels.of(table.labels)
+    _, pairs = codes_along(table.relations, labels.codes)
     found: dict[str, dict[str, frozenset[str]]] = {}
-    for k, name in enumerate(table.names):
-        texts, size = labels.categories[k], len(labels.categories[k])
-        inside = ~total & plain[row] & varies[row, k]
-        above = labels.codes[whole[row[inside]], k].astype(np.int64)
-        pairs = np.unique(above * size + labels.codes[matrix.indices[inside], k])
+    for name, texts, listed in zip(table.names, labels.categories, pairs, strict=True):
         below: dict[str, set[str]] = {}
-        for pair in pairs.tolist():
-            below.setdefault(texts[pair // size], set()).add(texts[pair % size])
+        for code, part in listed.tolist():
+            below.setdefault(texts[code], set()).add(texts[part])
         found[name] = {code: frozenset(codes) for code, codes in below.items()}
     return found
 

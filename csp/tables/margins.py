@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_CELLS",
     "check_size",
+    "codes_along",
     "cube_labels",
     "cube_relations",
     "sparse_labels",
@@ -167,6 +168,47 @@ def sparse_relations(places: NDArray[np.int64], hierarchies: Sequence[Hierarchy]
     return csr_array(
         (np.concatenate(signs), np.concatenate(columns), indptr), shape=(len(indptr) - 1, n)
     )
+
+
+def codes_along(
+    relations: csr_array, codes: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """Read which codes add up to which from the relations that run along one dimension.
+
+    Such a relation has one total, and among its cells the code of one dimension only differs.
+
+    Parameters
+    ----------
+    relations : (m, n) csr_array of int64
+    codes : (n, d) int
+        Code of each cell in each dimension, as a number.
+
+    Returns
+    -------
+    axis : (m,) int64
+        Dimension along which each relation runs; -1 if it runs along none.
+    pairs : list of (k, 2) int64
+        For each dimension, a code and one of its parts; each pair once, in ascending order.
+    """
+    m, d = relations.shape[0], codes.shape[1]
+    row = np.repeat(np.arange(m), np.diff(relations.indptr))
+    is_total = relations.data < 0
+    total = np.zeros(m, np.int64)
+    total[row[is_total]] = relations.indices[is_total]
+    varies = np.zeros((m, d), dtype=bool)
+    for k in range(d):
+        code = codes[:, k]
+        varies[row[code[relations.indices] != code[total[row]]], k] = True
+    single = (np.bincount(row[is_total], minlength=m) == 1) & (varies.sum(axis=1) == 1)
+    axis = np.where(single, varies @ np.arange(d), -1)
+    pairs = []
+    for k in range(d):
+        inside = ~is_total & (axis[row] == k)
+        code = codes[:, k].astype(np.int64)
+        size = int(code.max(initial=0)) + 1
+        found = np.unique(code[total[row[inside]]] * size + code[relations.indices[inside]])
+        pairs.append(np.column_stack(np.divmod(found, size)))
+    return axis, pairs
 
 
 def sum_up(leaves: np.ndarray, hierarchies: Sequence[Hierarchy]) -> np.ndarray:
