@@ -266,16 +266,14 @@ def _read_cells(
     numbers: list[list[int]] = []
     status, labels = [], []
     for line, row in enumerate(rows[1:], start=2):
+        where = f"{str(path)!r}, line {line}"
         if len(row) != len(header):
-            msg = f"{str(path)!r}, line {line}: {len(row)} columns in place of {len(header)}"
+            msg = f"{where}: {len(row)} columns in place of {len(header)}"
             raise InputError(msg)
         value, word, low, high = row[len(names) :]
         if word not in ("s", "x", "e") or (word == "x") != (value == ""):
-            msg = (
-                f"{str(path)!r}, line {line}: status must be s or e with a value, or x without one"
-            )
+            msg = f"{where}: status must be s or e with a value, or x without one"
             raise InputError(msg)
-        where = f"{str(path)!r}, line {line}"
         if not all(row[: len(names)]):
             msg = f"{where}: a code is empty; every cell has one of each dimension"
             raise InputError(msg)

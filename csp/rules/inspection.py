@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.rules.base import Rule, as_rule
-from csp.tables.columns import column_names, numbered_codes, read_columns
+from csp.tables.columns import check_names, column_names, numbered_codes, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
 from csp.tables.units import NotUnits, is_missing, to_units
@@ -166,10 +166,7 @@ def inspect(
     arrays = dict(zip(names, read_columns(data, names, given).arrays, strict=True))
     used = [*(name for one in wanted for name in one), *given]
     used += [contributor] if contributor is not None else []
-    for name in used:
-        if name not in arrays:
-            msg = f"there is no column {name!r}; columns are {', '.join(names)}"
-            raise InputError(msg)
+    check_names(used, names)
     known = hierarchies or {}
     columns = _columns(arrays, [*given, *([contributor] if contributor else [])])
     within = {column.name: column.within for column in columns}

@@ -18,7 +18,7 @@ from csp.tables.columns import read_columns, text_codes
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
-from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up
+from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up, totals_of
 from csp.tables.units import column_units
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["table_from_frame"]
 
 _RECORDS = "give the records themselves, without --aggregated"
+_ORDER = "put the largest first"
 
 
 def table_from_frame(
@@ -305,12 +306,9 @@ def _check_counts(table: Table, cells: NDArray[np.int64]) -> None:
 def _reached(cube: NDArray[np.bool_], trees: Sequence[Hierarchy]) -> NDArray[np.bool_]:
     """Cells above any given cell, margins among them included."""
     reached = cube.copy()
-    for axis, tree in enumerate(trees):
+    for axis, position, children in totals_of(trees):
         view = np.moveaxis(reached, axis, 0)
-        for position in range(len(tree.codes)):
-            children = tree.children(position)
-            if children:
-                view[position] |= view[list(children)].any(axis=0)
+        view[position] |= view[children].any(axis=0)
     return reached
 
 
@@ -363,33 +361,19 @@ def _contributors(
     largest = np.zeros((len(values), len(top)), np.int64)
     for k, name in enumerate(top):
         column = units[name]
-        wrong = column < 0
+        _refuse(column < 0, f"the contribution in column {name!r} is negative; {_ORDER}")
         if k:
-            wrong |= column > units[top[k - 1]]
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            what = "is negative" if column[row] < 0 else f"exceeds that of {top[k - 1]!r}"
-            msg = (
-                f"row {row + 1}: the contribution in column {name!r} {what}; put the largest first"
-            )
-            raise InputError(msg)
+            before = units[top[k - 1]]
+            why = f"the contribution in column {name!r} exceeds that of {top[k - 1]!r}; {_ORDER}"
+            _refuse(column > before, why)
         largest[cells, k] = column
-    if (values < 0).any():
-        row = int(np.argmax(values[cells] < 0)) + 1
-        msg = (
-            f"row {row}: the value is negative, so the largest contributions do not suffice; "
-            + phrase(
-                "tabulate microdata with csp.Table.from_microdata(..., negative=...)", _RECORDS
-            )
-        )
-        raise InputError(msg)
+    mend = phrase("tabulate microdata with csp.Table.from_microdata(..., negative=...)", _RECORDS)
+    why = f"the value is negative, so the largest contributions do not suffice; {mend}"
+    _refuse(values[cells] < 0, why)
     counts = np.zeros(len(values), np.int64)
     if count is not None:
         numbers, _ = column_units(found[count], count, 0)
-        if (numbers < 0).any():
-            row = int(np.argmax(numbers < 0))
-            msg = f"row {row + 1}: the count in column {count!r} is negative; correct it"
-            raise InputError(msg)
+        _refuse(numbers < 0, f"the count in column {count!r} is negative; correct it")
         counts[cells] = numbers
     else:
         counts = (largest > 0).sum(axis=1).astype(np.int64)
@@ -402,11 +386,15 @@ def _contributors(
             "its contributors, all of them listed, add up to less than its value",
         ),
     ):
-        if wrong[cells].any():
-            row = int(np.argmax(wrong[cells])) + 1
-            msg = f"row {row}: {what}; correct the columns of contributors"
-            raise InputError(msg)
+        _refuse(wrong[cells], f"{what}; correct the columns of contributors")
     return Contributors(count=counts, total=values.copy(), top=largest)
+
+
+def _refuse(wrong: NDArray[np.bool_], why: str) -> None:
+    """Refuse the first of the rows that are wrong."""
+    if wrong.any():
+        msg = f"row {int(np.argmax(wrong)) + 1}: {why}"
+        raise InputError(msg)
 
 
 def _check_nested(table: Table, cells: NDArray[np.int64]) -> None:

@@ -101,11 +101,12 @@ def leaf_positions(
         If a code is not in the hierarchy or adds up others.
     """
     known: dict[str, int] = {}
+    hints: dict[str, str] = {}
     for code in texts:
         try:
             known[code] = tree.position(code)
-        except InputError:
-            known[code] = -1
+        except InputError as error:
+            known[code], hints[code] = -1, str(error).partition("; ")[2]
     wrong = np.array([known[c] < 0 or bool(tree.children(known[c])) for c in texts], dtype=bool)
     if wrong.any():
         row, entry = first(wrong[number])
@@ -116,12 +117,8 @@ def leaf_positions(
                 "(or leave rows that are totals out)"
             )
         else:
-            try:
-                tree.position(code)
-            except InputError as error:
-                hint = str(error).partition("; ")[2]
             what = "is not in its hierarchy; add it there or correct the record"
-            what += f" ({hint})" if hint else ""
+            what += f" ({hints[code]})" if hints[code] else ""
         msg = f"row {row}: code {code!r} of column {name!r} {what}"
         raise InputError(msg)
     return np.array([known[code] for code in texts], np.int64)[number]

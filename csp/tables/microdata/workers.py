@@ -104,7 +104,7 @@ def aggregated_by_workers(
     plan = _Plan(asked, tuple(trees), tuple(places), scale, weight_scale, ends)
     say(Stage("adding up"))
     if wanted.contributor is not None:
-        frame = frame.shuffled(partial(_ranged, plan), len(ends) + 1)
+        frame = frame.shuffled(partial(_placed, plan), len(ends) + 1)
     answers = frame.each(partial(_added_up, plan), partial(_joined, plan), len(looks))
     found = refusing(partial(_joined, plan), answers)
     if isinstance(found, str):
@@ -261,12 +261,6 @@ def _placed(plan: _Plan, frame: Any) -> dict[str, NDArray[Any]]:
         part = np.array([bisect_right(plan.ends, text) for text in texts], np.int64)
         found |= {"part": part[number], "owner": np.array(texts, dtype=object)[number]}
     return {what: array[known] for what, array in found.items()}
-
-
-def _ranged(plan: _Plan, frame: Any) -> dict[str, NDArray[Any]]:
-    """Find the range of every record's contributor."""
-    found = _placed(plan, frame)
-    return {name: found[name] for name in COLUMNS}
 
 
 def _added_up(plan: _Plan, frame: Any) -> _Cells:
