@@ -105,10 +105,9 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
 def _in_order(table: Table, by: Sequence[str]) -> Table:
     """Return the same table with its dimensions in another order."""
     order = [table.names.index(name) for name in by]
-    labels = Labels.of(table.labels)
     return table.replace(
         names=tuple(by), roots=tuple(table.roots[d] for d in order),
-        labels=Labels(labels.codes[:, order], [labels.categories[d] for d in order]),
+        labels=Labels.of(table.labels).turned(order),
     )  # fmt: skip
 
 

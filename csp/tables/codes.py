@@ -176,6 +176,10 @@ class Labels(Sequence[tuple[str, ...]]):
         """Labels of some cells, by number or mask."""
         return Labels(self.codes[cells], self.categories)
 
+    def turned(self, order: Sequence[int]) -> Labels:
+        """Return the same labels with their dimensions in another order."""
+        return Labels(self.codes[:, order], [self.categories[k] for k in order])
+
     def find(self, label: object) -> int:
         """Position of a label, the first one if there are several; -1 if there is none."""
         if not isinstance(label, (tuple, list)) or len(label) != len(self.categories):

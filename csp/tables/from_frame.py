@@ -14,8 +14,9 @@ from csp.calls import check_choice, check_known
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, Number, exact, most_text, number_text
 from csp.tables.codes import cell_name
-from csp.tables.columns import read_columns, text_codes
+from csp.tables.columns import numbered_codes, read_columns, text_codes
 from csp.tables.contributors import Contributors
+from csp.tables.hierarchies.coding import positions_of
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
 from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up, totals_of
@@ -165,8 +166,8 @@ def table_from_frame(
         _check_counts(table, cells)
     _check_nested(table, cells)
     doubtful = [
-        name not in given and name not in told and roots[name] not in found_codes
-        for name, found_codes in ((n, set(text_codes(found[n]))) for n in names)
+        name not in given and name not in told and len(tree.codes) - 1 not in position
+        for name, tree, position in zip(names, trees, positions, strict=True)
     ]
     check_leaves(table, trees, doubtful)
     return table
@@ -181,28 +182,18 @@ def _dimensions(
     """Hierarchy of each dimension, and each row's position in it."""
     trees, positions = [], []
     for name in names:
-        codes = text_codes(found[name])
-        if "" in codes:
-            msg = f"row {codes.index('') + 1}: the code in column {name!r} is missing; fill it"
-            raise InputError(msg)
+        codes, number = numbered_codes(found[name])
+        if codes[0] == "":
+            _refuse(number == 0, f"the code in column {name!r} is missing; fill it")
         tree = given.get(name)
         if tree is None:
-            root = roots[name]
-            inner = sorted(set(codes) - {root})
+            inner = [code for code in codes if code != roots[name]]
             if not inner:
-                msg = f"column {name!r} holds only the total {root!r}; leave it out of by"
+                msg = f"column {name!r} holds only the total {roots[name]!r}; leave it out of by"
                 raise InputError(msg)
-            tree = Hierarchy.flat(inner, root)
-        place = {code: i for i, code in enumerate(tree.codes)}
-        row = next((i for i, code in enumerate(codes) if code not in place), None)
-        if row is not None:
-            msg = (
-                f"row {row + 1}: code {codes[row]!r} of column {name!r} is not in its hierarchy; "
-                "add it there or correct the row"
-            )
-            raise InputError(msg)
+            tree = Hierarchy.flat(inner, roots[name])
         trees.append(tree)
-        positions.append(np.fromiter((place[code] for code in codes), np.int64, len(codes)))
+        positions.append(positions_of(codes, number, tree, name, totals=True))
     return trees, positions
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ __all__ = [
     "Finder",
     "check_repeats",
     "first_row",
-    "leaf_positions",
     "missing_owner",
     "negative_value",
+    "positions_of",
     "read_codes",
     "weight_not_positive",
 ]
@@ -77,12 +78,14 @@ def read_codes(
     return texts, number
 
 
-def leaf_positions(
+def positions_of(
     texts: Sequence[str],
     number: NDArray[np.int64],
     tree: Hierarchy,
     name: str,
     first: Finder = first_row,
+    *,
+    totals: bool = False,
 ) -> NDArray[np.int64]:
     """Position of each entry's code in a hierarchy.
 
@@ -93,35 +96,33 @@ def leaf_positions(
     tree : Hierarchy
     name : str
     first : callable
-        See `Finder`; without it the entries are the records.
+        See `Finder`; without it the entries are the rows.
+    totals : bool
+        Whether codes may add up others.
 
     Raises
     ------
     InputError
-        If a code is not in the hierarchy or adds up others.
+        If a code is not in the hierarchy, or adds up others and must not.
     """
-    known: dict[str, int] = {}
-    hints: dict[str, str] = {}
-    for code in texts:
-        try:
-            known[code] = tree.position(code)
-        except InputError as error:
-            known[code], hints[code] = -1, str(error).partition("; ")[2]
-    wrong = np.array([known[c] < 0 or bool(tree.children(known[c])) for c in texts], dtype=bool)
+    place = {code: i for i, code in enumerate(tree.codes)}
+    positions = np.array([place.get(code, -1) for code in texts], np.int64)
+    wrong = positions < 0 if totals else ~np.isin(positions, tree.leaves)
     if wrong.any():
         row, entry = first(wrong[number])
         code = texts[int(number[entry])]
-        if known[code] >= 0:
+        if code in place:
             what = (
                 "adds up other codes of the hierarchy; records need a code of its lowest level "
                 "(or leave rows that are totals out)"
             )
         else:
-            what = "is not in its hierarchy; add it there or correct the record"
-            what += f" ({hints[code]})" if hints[code] else ""
+            near = get_close_matches(code, tree.codes, 3)
+            hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+            what = f"is not in its hierarchy; add it there or correct the row{hint}"
         msg = f"row {row}: code {code!r} of column {name!r} {what}"
         raise InputError(msg)
-    return np.array([known[code] for code in texts], np.int64)[number]
+    return positions[number]
 
 
 def check_repeats(codes: int, records: int, name: str) -> None:

@@ -15,9 +15,9 @@ from csp.tables.hierarchies.coding import (
     Finder,
     check_repeats,
     first_row,
-    leaf_positions,
     missing_owner,
     negative_value,
+    positions_of,
     read_codes,
     weight_not_positive,
 )
@@ -101,7 +101,7 @@ class Wanted:
         texts, number = read_codes(entries, name, self.missing, first)
         check_repeats(len(texts), n, name)
         tree = self.hierarchies.get(name) or Hierarchy.flat(sorted(texts), self.roots[name])
-        return tree, leaf_positions(texts, number, tree, name, first)
+        return tree, positions_of(texts, number, tree, name, first)
 
     @property
     def counted(self) -> bool:
