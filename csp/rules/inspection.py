@@ -161,14 +161,13 @@ def inspect(
         msg = "there is no dimension; give by= at least one column"
         raise InputError(msg)
     names = column_names(data)
-    given = [value] if value is not None else []
-    given += [weight] if weight is not None else []
+    given = [name for name in (value, weight) if name is not None]
+    amounts = [*given, contributor] if contributor is not None else given
     arrays = dict(zip(names, read_columns(data, names, given).arrays, strict=True))
-    used = [*(name for one in wanted for name in one), *given]
-    used += [contributor] if contributor is not None else []
+    used = [*(name for one in wanted for name in one), *amounts]
     check_names(used, names)
     known = hierarchies or {}
-    columns = _columns(arrays, [*given, *([contributor] if contributor else [])])
+    columns = _columns(arrays, amounts)
     within = {column.name: column.within for column in columns}
     dimensions = list(dict.fromkeys(name for one in wanted for name in one))
     chains = {

@@ -57,14 +57,8 @@ def aggregated(
 ) -> Found:
     """Cells of the records of a file or a DuckDB relation, which stay where they are.
 
-    Parameters
-    ----------
-    data : path, TextFile, DuckDB relation or Ibis expression
-    wanted : Wanted
-    memory : int or None
-        Bytes that the process may take, for a file; a relation obeys its own connection, and so
-        does an Ibis expression on DuckDB.
-    progress : callable, optional
+    The process may take `memory` in bytes for a file; a relation obeys its own connection, and so
+    does an Ibis expression on DuckDB.
 
     Raises
     ------

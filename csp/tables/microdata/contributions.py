@@ -55,19 +55,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to tabulate; see `csp.tables.microdata.from_microdata.tabulate`.
-
-    Attributes
-    ----------
-    names : tuple of str
-    value, contributor, weight : str or None
-    hierarchies : mapping of str to Hierarchy
-    roots : mapping of str to str
-    negative : str
-    top : int
-    decimals : int or None
-    missing, empty : str or None
-    """
+    """What to tabulate; see `csp.tables.microdata.from_microdata.tabulate`."""
 
     names: tuple[str, ...]
     value: str | None

@@ -123,24 +123,13 @@ class _Side:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partial:
-    """What a `Tally` knows of some batches, to be joined with others in another process.
-
-    Attributes
-    ----------
-    sums : Sums
-    sides : tuple
-        See `_Side.known`.
-    smallest : int
-    size : Size
-    owned : bool
-        Whether records have contributors.
-    """
+    """What a `Tally` knows of some batches, to be joined with others in another process."""
 
     sums: Sums
     sides: tuple[_Known, ...]
     smallest: int
     size: Size
-    owned: bool
+    owned: bool  # whether records have contributors
 
 
 class Tally:

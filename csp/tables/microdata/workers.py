@@ -53,13 +53,6 @@ def aggregated_by_workers(
 ) -> Found:
     """Cells of the records of a Dask or Spark frame, which stay where they are.
 
-    Parameters
-    ----------
-    data : Dask or Spark frame
-    wanted : Wanted
-    memory : None
-    progress : callable, optional
-
     Raises
     ------
     InputError
@@ -153,47 +146,24 @@ def _scale(found: Sequence[tuple[int, int]], name: str | None) -> int:
 
 
 class _Look(NamedTuple):
-    """What is to be known of a partition before it is added up.
+    """What is to be known of a partition before it is added up."""
 
-    Attributes
-    ----------
-    n : int
-        Number of records.
-    codes : tuple of dict
-        For each dimension, the first row of each code, from 0.
-    amount, weight : (int, int)
-        Decimals, and the largest number in units of these.
-    sample : tuple of str
-        Contributors of some records.
-    """
-
-    n: int
-    codes: tuple[dict[str, int], ...]
-    amount: tuple[int, int] = (0, 1)
+    n: int  # records
+    codes: tuple[dict[str, int], ...]  # for each dimension, the first row of each code, from 0
+    amount: tuple[int, int] = (0, 1)  # decimals, and the largest number in units of these
     weight: tuple[int, int] = (0, 1)
-    sample: tuple[str, ...] = ()
+    sample: tuple[str, ...] = ()  # contributors of some records
 
 
 class _Plan(NamedTuple):
-    """What workers need to add up; see `contributions.Wanted` and `grouping.Tally`.
-
-    Attributes
-    ----------
-    wanted : Wanted
-    trees : tuple of Hierarchy
-    places : tuple of dict
-        For each dimension, the position of every code.
-    scale, weight_scale : int
-    ends : tuple of str
-        First contributor of every range but the first.
-    """
+    """What workers need to add up; see `contributions.Wanted` and `grouping.Tally`."""
 
     wanted: Wanted
     trees: tuple[Hierarchy, ...]
-    places: tuple[dict[str, int], ...]
+    places: tuple[dict[str, int], ...]  # for each dimension, the position of every code
     scale: int
     weight_scale: int
-    ends: tuple[str, ...]
+    ends: tuple[str, ...]  # the first contributor of every range but the first
 
 
 class _Cells(NamedTuple):
