@@ -16,7 +16,7 @@ import os
 import re
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ def write_release(
         facts["mechanism"] = mechanism.to_dict()
     with joined(files) as group:
         with group.writer(cells) as file:
-            file.write(_cells_text(release))
+            _write_cells(release, file)
         facts["cells_sha256"] = group.sha256(cells)
         with group.writer(target) as file:
             json.dump(facts, file, ensure_ascii=False, indent=1)
@@ -109,9 +109,8 @@ def write_release(
     return target, cells
 
 
-def _cells_text(release: Release) -> str:
-    text = io.StringIO(newline="")
-    writer = csv_writer(text)
+def _write_cells(release: Release, file: TextIO) -> None:
+    writer = csv_writer(file)
     writer.writerow([*release.names, *_EXTRA])
     empty = np.zeros_like(release.pattern) if release.structural is None else release.structural
     for i, label in enumerate(release.labels):
@@ -125,7 +124,6 @@ def _cells_text(release: Release) -> str:
                 _bound(int(release.upper[i]), release.scale),
             ]
         )
-    return text.getvalue()
 
 
 def read_release(path: str | os.PathLike[str]) -> tuple[Release, Mechanism | None]:

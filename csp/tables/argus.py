@@ -69,11 +69,9 @@ def read_microdata(
     fields = _separated if metadata.separator else _fixed
     columns = {}
     for variable, texts in zip(metadata.variables, fields(lines, metadata, name), strict=True):
-        column = np.empty(len(texts), dtype=object)
-        column[:] = [text or None for text in texts]
         if variable.flags & _NUMBERS or variable.decimals is not None:
-            column[:] = [text and text.replace(",", ".") for text in column]
-        columns[variable.name] = column
+            texts = [text.replace(",", ".") for text in texts]
+        columns[variable.name] = np.array([text or None for text in texts], dtype=object)
     return columns, metadata
 
 

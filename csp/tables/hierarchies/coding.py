@@ -57,24 +57,24 @@ def read_codes(
         If a code is missing and there is none in its place, or that is a code already.
     """
     found, number = numbered_codes(column)
-    texts = list(found)
+    texts, given = list(found), (missing or "").strip()
     if "" in texts:
-        if missing is None or not missing.strip():
+        if not given:
             row, _ = first(number == texts.index(""))
             msg = (
                 f"row {row}: the code in column {name!r} is missing; fill it, drop the record, or "
                 f"give {argument('missing')} a code for such records"
             )
             raise InputError(msg)
-        if missing.strip() in texts:
-            row, _ = first(number == texts.index(missing.strip()))
+        if given in texts:
+            row, _ = first(number == texts.index(given))
             msg = (
-                f"column {name!r} has the code {missing.strip()!r} already (row "
-                f"{row}); give {argument('missing')} another one, or "
-                "records without a code would be counted there"
+                f"column {name!r} has the code {given!r} already (row {row}); give "
+                f"{argument('missing')} another one, or records without a code would be counted "
+                "there"
             )
             raise InputError(msg)
-        texts = [text or missing.strip() for text in texts]
+        texts = [text or given for text in texts]
     return texts, number
 
 

@@ -140,7 +140,12 @@ def tabulate(
     >>> table.labels, table.values.tolist(), table.scale
     ((('a',), ('b',), ('Total',)), [55, 20, 75], 1)
     """
-    names, keep = dimension_names(by), _check_options(negative, top, empty)
+    names = dimension_names(by)
+    check_choice("negative", negative, NEGATIVE)
+    if empty is not None:
+        check_choice("empty", empty, ("keep", "drop"))
+    why = "; the rules need the largest contributions"
+    keep = 5 if top is None else whole_number("top", top, 1, why)
     roots, told = total_codes(total, names)
     notes = _unused(data, contributor, weight)
     data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
@@ -223,14 +228,6 @@ def _assembled(make: type[Table], found: Found, wanted: Wanted, notes: tuple[str
         frame=found.library,
         notes=notes,
     )
-
-
-def _check_options(negative: str, top: int | None, empty: str | None) -> int:
-    check_choice("negative", negative, NEGATIVE)
-    if empty is not None:
-        check_choice("empty", empty, ("keep", "drop"))
-    why = "; the rules need the largest contributions"
-    return 5 if top is None else whole_number("top", top, 1, why)
 
 
 def _from_layout(
