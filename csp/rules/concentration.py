@@ -30,7 +30,7 @@ __all__ = ["PQ", "Concentration", "Dominance", "Form", "PPercent"]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Sensitive if ``first*x1 + other*(x2+..+xm) > unit*T``, where first is at least other.
+    """Sensitive if ``first*x1 + other*(x2+..+xm) > unit*T``, where first >= other >= unit.
 
     Attributes
     ----------
@@ -68,12 +68,12 @@ class Form:
         """Least number of contributors with which a cell that is not empty can pass.
 
         Equal contributions are the safest: weights never rise, so by Chebyshev's sum inequality
-        ``w @ x >= (w1 + .. + wt) * T / t`` for t contributors.
+        ``w @ x >= (w1 + .. + wt) * T / t`` for t contributors. No weight is below the unit, so
+        they pass either whatever their number, or only where all weights have a contributor.
         """
-        t = 1
-        while self.first + self.other * (min(t, self.reads) - 1) > self.unit * t:
-            t += 1
-        return t
+        if self.first <= self.unit:
+            return 1
+        return -(-(self.first + self.other * (self.reads - 1)) // self.unit)
 
 
 class Concentration(Rule):

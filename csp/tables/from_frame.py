@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -119,18 +119,22 @@ def table_from_frame(
     shape = tuple(len(tree.codes) for tree in trees)
     check_size(math.prod(shape), len(shape), len(top))
     labels = cube_labels(trees)
+
+    def shown(cell: int) -> str:
+        return cell_name(names, labels[cell])
+
     cells = np.ravel_multi_index(tuple(positions), shape)
-    _check_duplicates(cells, names, labels)
+    _check_duplicates(cells, shown)
     measures = [value, *top]
     units, scale = _measures(found, measures, decimals)
     present = np.zeros(len(labels), dtype=bool)
     present[cells] = True
-    complete = _check_complete(present, trees, names, labels)
+    complete = _check_complete(present, trees, shown)
     values = np.zeros(len(labels), np.int64)
     values[cells] = units[value]
     counts = count == value and not top
     if not complete:
-        _check_absent(present, trees, names, labels, absent)
+        _check_absent(present, trees, shown, absent)
         given_count = None if counts else count
         per_cell = [name for name in (given_count, *top, lower, upper) if name is not None]
         if per_cell:
@@ -197,16 +201,14 @@ def _dimensions(
     return trees, positions
 
 
-def _check_duplicates(
-    cells: NDArray[np.int64], names: tuple[str, ...], labels: Sequence[tuple[str, ...]]
-) -> None:
+def _check_duplicates(cells: NDArray[np.int64], shown: Callable[[int], str]) -> None:
     order = np.argsort(cells, kind="stable")
     same = np.flatnonzero(cells[order][1:] == cells[order][:-1])
     if len(same):
         first, second = min((int(order[i + 1]), int(order[i])) for i in same)[::-1]
         msg = (
-            f"rows {first + 1} and {second + 1} are both cell "
-            f"{cell_name(names, labels[int(cells[first])])}; each cell may occur once"
+            f"rows {first + 1} and {second + 1} are both cell {shown(int(cells[first]))}; each "
+            "cell may occur once"
         )
         raise InputError(msg)
 
@@ -221,8 +223,7 @@ def _inner(trees: Sequence[Hierarchy]) -> NDArray[np.bool_]:
 def _check_complete(
     present: NDArray[np.bool_],
     trees: Sequence[Hierarchy],
-    names: tuple[str, ...],
-    labels: Sequence[tuple[str, ...]],
+    shown: Callable[[int], str],
 ) -> bool:
     """Whether the margins are given; a cell with a row needs all of its totals then."""
     inner = _inner(trees)
@@ -233,7 +234,7 @@ def _check_complete(
     lacking = np.flatnonzero((_reached(cube, trees) & ~cube).ravel())
     if len(lacking):
         msg = (
-            f"the frame has some margins, but not cell {cell_name(names, labels[int(lacking[0])])} "
+            f"the frame has some margins, but not cell {shown(int(lacking[0]))} "
             f"({len(lacking)} margins are missing in all); add them, or leave out all margins to "
             "have them computed"
         )
@@ -267,13 +268,12 @@ def _added_up(
 def _check_absent(
     present: NDArray[np.bool_],
     trees: Sequence[Hierarchy],
-    names: tuple[str, ...],
-    labels: Sequence[tuple[str, ...]],
+    shown: Callable[[int], str],
     absent: str,
 ) -> None:
     lacking = np.flatnonzero(_inner(trees).ravel() & ~present)
     if len(lacking) and absent == "error":
-        few, first = len(lacking) == 1, cell_name(names, labels[int(lacking[0])])
+        few, first = len(lacking) == 1, shown(int(lacking[0]))
         msg = (
             f"{len(lacking)} inner {'cell has' if few else 'cells have'} no row, the first "
             f"{first}; add {'it' if few else 'them'}, or say that "

@@ -200,7 +200,7 @@ def _check_circles(name: str, known: Mapping[str, Sequence[tuple[int, frozenset[
     )
     msg = (
         f"the hierarchies of dimension {name!r} form a cycle: {steps}; rename a code that means "
-        " different things in two tables"
+        "different things in two tables"
     )
     raise InputError(msg)
 

@@ -108,7 +108,10 @@ class Wanted:
             check_size(combinations, len(trees), self.kept, mend=self.mend)
 
     def drops(self, combinations: int, cells: int) -> bool:
-        """Whether cells without records are left out, given how many have some, or how few may."""
+        """Whether cells without records are left out, where so many of the combinations have some.
+
+        0 asks whether they may be.
+        """
         few = self.value is not None and combinations > _FEW and 4 * cells < combinations
         return self.empty == "drop" or (self.empty is None and few)
 
