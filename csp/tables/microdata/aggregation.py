@@ -83,8 +83,7 @@ def aggregated(
         amounts = Units(source, wanted.value, wanted.decimals)
         weights = Units(source, wanted.weight, None)
         say(Stage("sorting records"))
-        shape = [len(tree.codes) for tree in trees]
-        source.keep(wanted, places, shape, n)
+        source.keep(wanted, places, [len(tree.codes) for tree in trees], n)
         owners = 0
         batches = source.batches(n, owned=wanted.contributor is not None)
         for done, where in enumerate(batches):
@@ -103,12 +102,7 @@ def aggregated(
                 check_weights(owner, weight, wanted)
                 owner = owner + owners
                 owners = int(owner.max()) + 1
-            tally.add(
-                Records(
-                    tuple(np.unravel_index(columns["leaf"], shape)), amount, weight,
-                    weights.scale, owner,
-                )
-            )  # fmt: skip
+            tally.add(Records(columns["leaf"], amount, weight, weights.scale, owner))
         return tally.result(amounts.scale)
 
 

@@ -153,12 +153,8 @@ def check_weights(
         raise InputError(msg)
 
 
-def records_of(
-    columns: Mapping[str, NDArray[Any]],
-    wanted: Wanted,
-    positions: Sequence[NDArray[np.int64]] = (),
-) -> tuple[Records, int]:
-    """Read records in memory; also returns the decimals of their amounts.
+def records_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> tuple[Records, int]:
+    """Read records in memory, but for their cells; also returns the decimals of their amounts.
 
     Raises
     ------
@@ -183,4 +179,4 @@ def records_of(
             raise missing_owner(gap + 1, wanted.contributor)
         if wanted.weight is not None:
             check_weights(owner, weight, wanted, rows=True)
-    return Records(tuple(positions), amount, weight, weight_scale, owner), scale
+    return Records(np.zeros(n, np.int64), amount, weight, weight_scale, owner), scale

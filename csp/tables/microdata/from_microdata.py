@@ -181,10 +181,11 @@ def _in_memory(data: Any, wanted: Wanted) -> Found:
     found = dict(zip(wanted.columns, columns.arrays, strict=True))
     placed = [wanted.placed(name, found[name], len(found[name])) for name in wanted.names]
     trees, positions = zip(*placed, strict=True)
-    records, scale = records_of(found, wanted, positions)
+    records, scale = records_of(found, wanted)
     wanted.check(trees)
     tally = Tally(wanted, trees)
-    tally.add(records)
+    leaf = np.ravel_multi_index(positions, [len(tree.codes) for tree in trees])
+    tally.add(replace(records, leaf=leaf))
     return replace(tally.result(scale), library=columns.library)
 
 

@@ -157,7 +157,6 @@ class Tally:
         self._pairs = _MOST_PAIRS if pairs is None else min(pairs, _MOST_PAIRS)
         self._trees = tuple(trees)
         self._combinations = check_combinations(trees)
-        self._shape = tuple(len(tree.codes) for tree in trees)
         self._axes = axes_of(trees)
         self._negative, self._top, self._counted = wanted.negative, wanted.kept, wanted.counted
         self._sums = Sums.none(2)
@@ -187,8 +186,8 @@ class Tally:
         self._size = self._size.with_records(records)
         self._size.check()
         self._owned = records.contributor is not None
-        leaf = np.ravel_multi_index(records.positions, self._shape)
-        amount, weight, owner = records.amount, records.weight, records.contributor
+        leaf, amount = records.leaf, records.amount
+        weight, owner = records.weight, records.contributor
         columns = np.stack([weight * amount, np.ones_like(leaf)])
         self._sums = self._sums.plus(Sums.of(leaf, columns))
         if not self._sides:

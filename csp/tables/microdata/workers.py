@@ -250,9 +250,8 @@ def _range(plan: _Plan, part: int, found: dict[str, NDArray[Any]]) -> _Cells:
         owners, owner, _ = numbered_owners(found["owner"])
         check_weights(owner, weight, plan.wanted)
     tally = Tally(plan.wanted, plan.trees)
-    positions = np.unravel_index(leaf, [len(tree.codes) for tree in plan.trees])
     if len(leaf):
-        tally.add(Records(tuple(positions), amount, weight, plan.weight_scale, owner))
+        tally.add(Records(leaf, amount, weight, plan.weight_scale, owner))
     return _Cells({part: owners}, len(leaf), tally.partial(part * _MOST))
 
 
