@@ -17,7 +17,7 @@ from csp.formats.reading import as_object
 from csp.problem.apriori import apply_apriori
 from csp.problem.problem import Problem
 from csp.rules import Manual, Rule, Sensitivity, as_rule
-from csp.rules.base import AnyOf, counts_of, is_count_table, whole_units
+from csp.rules.base import counts_of, is_count_table, parts_of, whole_units
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Mechanism:
             cost=cost,
             publish=publish,
             cost_scale=cost_scale,
-            singletons=_singletons(table) if self.guards_singletons(table) else None,
+            singletons=counts_of(table) == 1 if self.guards_singletons(table) else None,
             union_rule=as_rule(self.rules) if self.unions else None,
         )
 
@@ -196,11 +196,9 @@ class Mechanism:
                 "beforehand; leave out the a-priori information or the defence"
             )
             raise InputError(msg)
-        rule = as_rule(self.rules)
-        hand = [r for r in (rule.rules if isinstance(rule, AnyOf) else (rule,))
-                if isinstance(r, Manual)]  # fmt: skip
-        margins = [exact(r.margin) for r in hand if r.margin is not None]
-        widths = [whole_units(r.width, problem.table.scale) for r in hand]
+        hand = [rule for rule in parts_of(self.rules) if isinstance(rule, Manual)]
+        margins = [exact(rule.margin) for rule in hand if rule.margin is not None]
+        widths = [whole_units(rule.width, problem.table.scale) for rule in hand]
         return apply_apriori(
             problem, statements, margin=max(margins, default=None),
             width=max([self.least_width(problem.table), *widths]),
@@ -418,10 +416,6 @@ class Mechanism:
             return np.ones(table.n_cells, dtype=np.int64), 0
         # A free cell would be suppressed at will, so a zero costs one unit.
         return np.clip(np.abs(table.values), 1, MAX_VALUE), table.scale
-
-
-def _singletons(table: Table) -> NDArray[np.bool_]:
-    return np.asarray(counts_of(table) == 1)
 
 
 @named_errors

@@ -75,16 +75,14 @@ class Protected:
         return tuple(dict.fromkeys(("outsider", *asked, *self.audit.guards)))
 
     def __repr__(self) -> str:
-        facts = self.summary()
+        facts, guards = self.summary(), ", ".join(self.guards)
+        how = f", {self.suppression.quality}"
         if self.defended is not None:
             # How many of the suppressed cells are primary would tell what the decoys hide.
-            return (
-                f"Protected({facts['cells']} cells: {facts['suppressed']} suppressed with decoys; "
-                f"safe against {', '.join(self.guards)}, algorithm known)"
-            )
+            how, guards = " with decoys", f"{guards}, algorithm known"
         return (
-            f"Protected({facts['cells']} cells: {facts['suppressed']} suppressed, "
-            f"{self.suppression.quality}; safe against {', '.join(self.guards)})"
+            f"Protected({facts['cells']} cells: {facts['suppressed']} suppressed{how}; "
+            f"safe against {guards})"
         )
 
     def _repr_html_(self) -> str:

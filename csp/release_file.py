@@ -16,7 +16,7 @@ import os
 import re
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ def write_release(
         facts["mechanism"] = mechanism.to_dict()
     with joined(files) as group:
         with group.writer(cells) as file:
-            file.write(_cells_text(release))
+            _write_cells(release, file)
         facts["cells_sha256"] = group.sha256(cells)
         with group.writer(target) as file:
             json.dump(facts, file, ensure_ascii=False, indent=1)
@@ -109,9 +109,8 @@ def write_release(
     return target, cells
 
 
-def _cells_text(release: Release) -> str:
-    text = io.StringIO(newline="")
-    writer = csv_writer(text)
+def _write_cells(release: Release, file: TextIO) -> None:
+    writer = csv_writer(file)
     writer.writerow([*release.names, *_EXTRA])
     empty = np.zeros_like(release.pattern) if release.structural is None else release.structural
     for i, label in enumerate(release.labels):
@@ -125,7 +124,6 @@ def _cells_text(release: Release) -> str:
                 _bound(int(release.upper[i]), release.scale),
             ]
         )
-    return text.getvalue()
 
 
 def read_release(path: str | os.PathLike[str]) -> tuple[Release, Mechanism | None]:
@@ -266,16 +264,14 @@ def _read_cells(
     numbers: list[list[int]] = []
     status, labels = [], []
     for line, row in enumerate(rows[1:], start=2):
+        where = f"{str(path)!r}, line {line}"
         if len(row) != len(header):
-            msg = f"{str(path)!r}, line {line}: {len(row)} columns in place of {len(header)}"
+            msg = f"{where}: {len(row)} columns in place of {len(header)}"
             raise InputError(msg)
         value, word, low, high = row[len(names) :]
         if word not in ("s", "x", "e") or (word == "x") != (value == ""):
-            msg = (
-                f"{str(path)!r}, line {line}: status must be s or e with a value, or x without one"
-            )
+            msg = f"{where}: status must be s or e with a value, or x without one"
             raise InputError(msg)
-        where = f"{str(path)!r}, line {line}"
         if not all(row[: len(names)]):
             msg = f"{where}: a code is empty; every cell has one of each dimension"
             raise InputError(msg)

@@ -21,7 +21,9 @@ from csp.formats.parquet import is_parquet
 from csp.formats.reading import regular_file
 from csp.problem.jj import read_jj
 from csp.problem.problem import Problem
-from csp.rules import PQ, AnyOf, Dominance, PPercent, Rule, parse_rules
+from csp.rules import Rule, parse_rules
+from csp.rules.base import parts_of
+from csp.rules.concentration import Concentration
 from csp.tables import argus
 from csp.tables.codes import Labels
 from csp.tables.columns import TextFile, read_columns, text_codes
@@ -103,10 +105,9 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
 def _in_order(table: Table, by: Sequence[str]) -> Table:
     """Return the same table with its dimensions in another order."""
     order = [table.names.index(name) for name in by]
-    labels = Labels.of(table.labels)
     return table.replace(
         names=tuple(by), roots=tuple(table.roots[d] for d in order),
-        labels=Labels(labels.codes[:, order], [labels.categories[d] for d in order]),
+        labels=Labels.of(table.labels).turned(order),
     )  # fmt: skip
 
 
@@ -245,10 +246,8 @@ def read_rules(
                 f"{str(primary)!r} names no cells; give one row per cell, or leave out --primary"
             )
     rule = parse_rules(text, manual=labels)
-    parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
-    needed = [int(part.n) for part in parts if isinstance(part, Dominance)]
-    needed += [int(part.n) + 1 for part in parts if isinstance(part, (PPercent, PQ))]
-    return rule, max(5, *needed, 0)
+    read = [part.form.reads for part in parts_of(rule) if isinstance(part, Concentration)]
+    return rule, max(5, *read, 0)
 
 
 def is_jj(path: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from os import PathLike
@@ -14,7 +14,7 @@ from csp.exact import read_decimal
 from csp.formats.files import Together, joined
 from csp.formats.reading import MAX_BYTES, read_text
 
-__all__ = ["Statement", "read_apriori", "write_apriori"]
+__all__ = ["Statement", "read_amount", "read_apriori", "write_apriori"]
 
 WORDS = {
     "s": ("safe, whatever the rules say", 0),
@@ -198,19 +198,27 @@ def _statement(line: str, dimensions: int, separator: str, where: str) -> Statem
     if len(given) != WORDS[word][1]:
         msg = f"{where}: {word} takes {WORDS[word][1]} numbers, but {len(given)} follow it"
         raise InputError(msg)
-    return Statement(tuple(fields[:dimensions]), word, _numbers(given, word, where), where)
-
-
-def _numbers(texts: Sequence[str], word: str, where: str) -> tuple[Decimal, ...]:
-    try:
-        numbers = tuple(read_decimal(text.replace(",", ".")) for text in texts)
-    except InputError as error:
-        msg = f"{where}: {error}"
-        raise InputError(msg) from error
-    if any(number < 0 for number in numbers):
-        msg = f"{where}: {word} is negative; give 0 or more"
-        raise InputError(msg)
+    numbers = tuple(read_amount(text, word, where) for text in given)
     if word == "c" and not numbers[0]:
         msg = f"{where}: a cost of 0, which τ-ARGUS takes for 1; write the cost that is meant"
         raise InputError(msg)
-    return numbers
+    return Statement(tuple(fields[:dimensions]), word, numbers, where)
+
+
+def read_amount(text: str, what: str, where: str) -> Decimal:
+    """Cost or protection level, also with a decimal comma.
+
+    Raises
+    ------
+    InputError
+        If it is not a number of at least 0.
+    """
+    try:
+        number = read_decimal(text.replace(",", "."))
+    except InputError as error:
+        msg = f"{where}: {error}"
+        raise InputError(msg) from error
+    if number < 0:
+        msg = f"{where}: {what} is negative; give 0 or more"
+        raise InputError(msg)
+    return number

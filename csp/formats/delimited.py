@@ -125,25 +125,13 @@ def check_plain(file: TextFile) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """What one pass over a file found.
-
-    Attributes
-    ----------
-    encoding : str
-    rewrite : bool
-        Whether DuckDB needs another copy: another encoding, or line ends of several kinds.
-    packed : bool
-    head : str
-        Its first million characters or so.
-    signs : frozenset of str
-        Which of `_SIGNS` and `_ENDS` occur in it: what is in no line is not looked for in its
-        columns.
-    """
+    """What one pass over a file found."""
 
     encoding: str
-    rewrite: bool
+    rewrite: bool  # whether DuckDB needs another copy: another encoding, several kinds of line ends
     packed: bool
-    head: str
+    head: str  # its first million characters or so
+    # Of `_SIGNS` and `_ENDS`: what is in no line is not looked for in its columns.
     signs: frozenset[str]
 
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -219,7 +219,7 @@ class _Draft:
     target: Path
     name: Path
     mode: int | None
-    lock: int | None = field(default=None)
+    lock: int | None = None
 
     @classmethod
     def new(cls, path: str | os.PathLike[str]) -> _Draft:

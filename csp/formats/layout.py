@@ -15,23 +15,17 @@ from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 
 __all__ = ["Metadata", "Variable", "read_metadata"]
 
-# Tags that stand alone, and those that carry words: how many words they need at least.
+# Tags that stand alone, and those that carry words.
 _FLAGS = frozenset(
     {"RECODEABLE", "NUMERIC", "WEIGHT", "HIERARCHICAL", "HOLDING", "STATUS", "FREQUENCY"}
     | {"MAXSCORE", "COSTVAR", "COST", "LOWERPL", "UPPERPL", "SHADOW"}
 )
-_WORDS = {
-    "DECIMALS": 1,
-    "HIERLEVELS": 1,
-    "HIERCODELIST": 1,
-    "HIERLEADSTRING": 1,
-    "CODELIST": 1,
-    "TOTCODE": 1,
-    "REQUEST": 0,
-    "DISTANCE": 1,
-}
+_WORDS = frozenset(
+    {"DECIMALS", "HIERLEVELS", "HIERCODELIST", "HIERLEADSTRING", "CODELIST", "TOTCODE"}
+    | {"REQUEST", "DISTANCE"}
+)
 _SPELLINGS = {"RECODABLE": "RECODEABLE"}
-_HEADER = {"SEPARATOR": 1, "SAFE": 1, "UNSAFE": 1, "PROTECT": 1}
+_HEADER = frozenset({"SEPARATOR", "SAFE", "UNSAFE", "PROTECT"})
 _TAG = re.compile(r"<\s*([A-Za-z]+)\s*>")
 _TOKEN = re.compile(r'"([^"]*)"|(\S+)')
 
@@ -213,10 +207,10 @@ def _apply(draft: dict[str, Any], tag: str, words: list[str], where: str) -> Non
         draft["flags"].add(tag)
         return
     if tag not in _WORDS:
-        known = ", ".join(sorted(_FLAGS | set(_WORDS) | set(_HEADER)))
+        known = ", ".join(sorted(_FLAGS | _WORDS | _HEADER))
         msg = f"{where}: unknown tag <{tag}>; known are {known}"
         raise InputError(msg)
-    if len(words) < _WORDS[tag]:
+    if not words and tag != "REQUEST":
         msg = f"{where}: <{tag}> needs a value after it"
         raise InputError(msg)
     if tag in {"DECIMALS", "HIERLEVELS", "DISTANCE"}:

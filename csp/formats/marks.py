@@ -40,7 +40,11 @@ def with_points(
     """
     file = opened.file
     commas, points = (
-        {n: c for n, c in columns.items() if mark in opened.signs and _holds(mark, c)}
+        {
+            name: column
+            for name, column in columns.items()
+            if mark in opened.signs and mark in "\n".join(filter(None, column.tolist()))
+        }
         for mark in (",", ".")
     )
     mark = file.decimal
@@ -105,10 +109,6 @@ def undeclared_na(row: int, name: str) -> InputError:
         f"row {row}, column {name!r}: the code is NA, which R writes for a missing one. If it is "
         f"missing, declare {gap}; if it is a code, {none}"
     )
-
-
-def _holds(mark: str, column: NDArray[Any]) -> bool:
-    return mark in "\n".join(filter(None, column.tolist()))
 
 
 def _pointed(column: NDArray[Any]) -> NDArray[Any]:

@@ -133,17 +133,16 @@ def read_bytes(
 def read_text(
     path: str | os.PathLike[str],
     *,
-    encoding: str | None = None,
     windows: bool = False,
     most: int | None = None,
 ) -> str:
     """Text of a file with line feeds as its only line ends.
 
+    It is UTF-8, or UTF-16 where the file begins with its mark.
+
     Parameters
     ----------
     path : path-like
-    encoding : str, optional
-        UTF-8 by default, or UTF-16 where the file begins with its mark.
     windows : bool
         Read what is not UTF-8 as Windows-1252: τ-ARGUS writes the code page of its system.
     most : int, optional
@@ -152,26 +151,18 @@ def read_text(
     Raises
     ------
     InputError
-        As for `chunks`, and if the bytes are not text of this encoding (line named) or hold a
-        NUL.
+        As for `chunks`, and if the bytes are not text (line named) or hold a NUL.
     """
-    text = decoded(read_bytes(path, most), path, encoding=encoding, windows=windows)
+    text = decoded(read_bytes(path, most), path, windows=windows)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def decoded(
-    raw: bytes,
-    path: str | os.PathLike[str],
-    *,
-    encoding: str | None = None,
-    windows: bool = False,
-) -> str:
+def decoded(raw: bytes, path: str | os.PathLike[str], *, windows: bool = False) -> str:
     """Text of the content of a file, with its own line ends.
 
     Parameters and errors are those of `read_text`.
     """
-    if encoding is None:
-        encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:

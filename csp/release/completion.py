@@ -65,10 +65,10 @@ def complete(release: Release, *, time_limit: float | None = None) -> Table:
         missing = right - matrix @ x
         if not missing.any():
             return release.table(x)
-        step = _whole_step(matrix, missing, lower, upper, x, clock)
+        step = _solve(matrix, missing, lower, upper, x, clock, whole=True)
         if step is None:
             raise _no_table(matrix, right, lower, upper, clock)
-        x = np.clip(x + step, lower, upper)
+        x = np.clip(x + np.rint(step).astype(np.int64), lower, upper)
     msg = "the solver found no exact completion of the release; scale the values down"
     raise SolverError(msg)
 
@@ -104,15 +104,6 @@ def _words(release: Release, row: int) -> str:
     start, stop = release.relations.indptr[row : row + 2]
     cells = release.relations.indices[start:stop].tolist()
     return ", ".join(str(release.labels[c]) for c in cells[:4]) + (" ..." if len(cells) > 4 else "")
-
-
-def _whole_step(
-    matrix: csr_array, missing: NDArray[np.int64], lower: NDArray[np.int64],
-    upper: NDArray[np.int64], x: NDArray[np.int64], clock: Clock,
-) -> NDArray[np.int64] | None:  # fmt: skip
-    """Whole-number step that makes up what is missing, in floats; None if there is none."""
-    found = _solve(matrix, missing, lower, upper, x, clock, whole=True)
-    return None if found is None else np.rint(found).astype(np.int64)
 
 
 def _no_table(

@@ -129,8 +129,7 @@ class Release:
             )
             raise InputError(msg)
         order = [self.names.index(name) for name in table.names]
-        hidden = Labels.of(self.labels).take(self.pattern)
-        turned = Labels(hidden.codes[:, order], [hidden.categories[d] for d in order])
+        turned = Labels.of(self.labels).take(self.pattern).turned(order)
         places = Labels.of(table.labels).places(turned)
         if (places < 0).any():
             shown = cell_name(table.names, turned[int(np.argmax(places < 0))])

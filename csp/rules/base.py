@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import singledispatch
+from functools import reduce, singledispatch
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,10 +159,7 @@ class AnyOf(Rule):
 
     def __call__(self, table: Table) -> Sensitivity:
         """Sensitive cells and levels; see `Rule`."""
-        first, *others = (rule(table) for rule in self.rules)
-        for other in others:
-            first = first | other
-        return first
+        return reduce(or_, (rule(table) for rule in self.rules))
 
     @property
     def cellwise(self) -> bool:

@@ -1,14 +1,17 @@
 """Concentration rules: who can estimate a contribution from a published total.
 
-Each rule compares two exact quantities of a cell, ``ratio * strong`` and ``weak``; the cell is
-sensitive where the first is larger, and the difference is the protection level.
+Dominance, the p% rule and the pq rule all call a cell sensitive exactly if
+``w1*x1 + .. + wm*xm > T`` for its m largest contributions and weights that never rise (`Form`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from math import lcm
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,16 +21,108 @@ from csp.errors import InputError, NoContributors, phrase
 from csp.exact import Number, exact, number_text
 from csp.rules.base import Rule, percent_text, set_parameter, sides_of
 from csp.rules.sensitivity import Sensitivity
-from csp.tables.contributors import Contributors
 
 if TYPE_CHECKING:
     from csp.tables.table import Table
 
-__all__ = ["PQ", "Dominance", "PPercent"]
+__all__ = ["PQ", "Concentration", "Dominance", "Form", "PPercent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Sensitive if ``first*x1 + other*(x2+..+xm) > unit*T``, where first >= other >= unit.
+
+    Attributes
+    ----------
+    first, other : int
+        Weights of the largest contribution and of those after it.
+    reads : int
+        How many of the largest contributions have a weight: m.
+    unit : int
+    """
+
+    first: int
+    other: int
+    reads: int
+    unit: int
+
+    @classmethod
+    def of(cls, first: Fraction, other: Fraction, reads: int) -> Form:
+        """Return the form with these weights in a unit of 1."""
+        unit = lcm(first.denominator, other.denominator)
+        return cls(int(first * unit), int(other * unit), reads, unit)
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """Weights of all contributions that have one."""
+        return (self.first, *(self.other,) * (self.reads - 1))
+
+    def strong(self, top: NDArray[Any]) -> NDArray[Any]:
+        """Left side, shape (...), for top (..., k) descending."""
+        weights = np.full(min(self.reads, top.shape[-1]), self.other, dtype=top.dtype)
+        weights[:1] = self.first
+        return np.asarray(top[..., : len(weights)] @ weights)
+
+    @property
+    def smallest(self) -> int:
+        """Least number of contributors with which a cell that is not empty can pass.
+
+        Equal contributions are the safest: weights never rise, so by Chebyshev's sum inequality
+        ``w @ x >= (w1 + .. + wt) * T / t`` for t contributors. No weight is below the unit, so
+        they pass either whatever their number, or only where all weights have a contributor.
+        """
+        if self.first <= self.unit:
+            return 1
+        return -(-(self.first + self.other * (self.reads - 1)) // self.unit)
+
+
+class Concentration(Rule):
+    """A rule that has a form; the upper level is the difference of its sides over the unit."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def form(self) -> Form:
+        """Weights of the largest contributions that it reads."""
+
+    def __call__(self, table: Table) -> Sensitivity:
+        """Sensitive cells and levels; see `Rule`.
+
+        Raises
+        ------
+        InputError
+            If the table has no contributors, or fewer of the largest are known than are read.
+        """
+        form, needed = self.form, self.form.reads
+        if table.contributors is None:
+            msg = f"{self} needs the largest contributions of each cell; " + phrase(
+                f"tabulate microdata with a value and top={needed}, or give the table "
+                "contributors=",
+                "give the records, with --value and --contributor, or the columns of --top",
+            )
+            raise NoContributors(msg)
+        found = []
+        for side in sides_of(table.contributors):
+            if side.top.shape[1] < needed:
+                msg = (
+                    f"{self} needs the {needed} largest contributions of each cell and the table "
+                    f"holds {side.top.shape[1]}; "
+                    + phrase(f"tabulate with top={needed}", f"name {needed} columns with --top")
+                )
+                raise InputError(msg)
+            largest = max((int(abs(a).max()) for a in (side.total, side.top) if a.size), default=0)
+            # A type in which the comparison cannot overflow.
+            most = largest * (form.first + form.other * form.reads + form.unit)
+            kind = np.int64 if most < 2**62 else object
+            difference = form.strong(side.top.astype(kind)) - form.unit * side.total.astype(kind)
+            mask = np.asarray(difference > 0, dtype=bool)
+            found.append(Sensitivity.of(table, mask, level=-(-difference // form.unit)))
+        return reduce(or_, found)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Dominance(Rule):
+class Dominance(Concentration):
     """The n largest contributors have more than k percent of the total.
 
     Equation 1 of Torra and Navarro-Arribas (2023).
@@ -48,21 +143,10 @@ class Dominance(Rule):
         set_parameter(self, "n", whole=True)
         set_parameter(self, "k", most=100)
 
-    def __call__(self, table: Table) -> Sensitivity:
-        """Sensitive cells and levels; see `Rule`.
-
-        Raises
-        ------
-        InputError
-            If the table has no contributors, or fewer than n of the largest are known.
-        """
-        n, ratio = int(self.n), 100 / exact(self.k)
-
-        def excess(side: Contributors) -> tuple[NDArray[Any], int]:
-            wide = _roomy(side, ratio)
-            return _difference(wide(side.top)[:, :n].sum(axis=1), wide(side.total), ratio)
-
-        return _either_side(table, self, n, excess)
+    @property
+    def form(self) -> Form:
+        """Each of the n largest with 100/k."""
+        return Form.of(100 / exact(self.k), 100 / exact(self.k), int(self.n))
 
     def __str__(self) -> str:
         k = percent_text(self.k)
@@ -71,7 +155,7 @@ class Dominance(Rule):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PPercent(Rule):
+class PPercent(Concentration):
     """Some contributors can estimate the largest within p percent.
 
     Equation 2 of Torra and Navarro-Arribas (2023).
@@ -93,22 +177,17 @@ class PPercent(Rule):
         set_parameter(self, "p")
         set_parameter(self, "n", whole=True)
 
-    def __call__(self, table: Table) -> Sensitivity:
-        """Sensitive cells and levels; see `Rule`.
-
-        Raises
-        ------
-        InputError
-            If the table has no contributors, or fewer than n + 1 of the largest are known.
-        """
-        return _ambiguity(table, self, int(self.n), exact(self.p) / 100)
+    @property
+    def form(self) -> Form:
+        """The largest with 1 + p/100, n others as they are."""
+        return Form.of(1 + exact(self.p) / 100, Fraction(1), int(self.n) + 1)
 
     def __str__(self) -> str:
         return f"P({percent_text(self.p)},{self.n})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PQ(Rule):
+class PQ(Concentration):
     """The p percent rule when outsiders already know each contribution within q percent.
 
     Sensitive if ``(T - x1 - (x2+..+x[n+1])) * q < p * x1``; the upper level is
@@ -134,72 +213,10 @@ class PQ(Rule):
             msg = f"PQ needs p < q, got p={number_text(self.p)}, q={number_text(self.q)}"
             raise InputError(msg)
 
-    def __call__(self, table: Table) -> Sensitivity:
-        """Sensitive cells and levels; see `Rule`.
-
-        Raises
-        ------
-        InputError
-            If the table has no contributors, or fewer than n + 1 of the largest are known.
-        """
-        return _ambiguity(table, self, int(self.n), exact(self.p) / exact(self.q))
+    @property
+    def form(self) -> Form:
+        """The largest with 1 + p/q, n others as they are."""
+        return Form.of(1 + exact(self.p) / exact(self.q), Fraction(1), int(self.n) + 1)
 
     def __str__(self) -> str:
         return f"P({percent_text(self.p)},{percent_text(self.q)},{self.n})"
-
-
-def _ambiguity(table: Table, rule: Rule, n: int, ratio: Fraction) -> Sensitivity:
-    """Compare the largest contribution with what n others cannot subtract from the total."""
-
-    def excess(side: Contributors) -> tuple[NDArray[Any], int]:
-        wide = _roomy(side, ratio)
-        top = wide(side.top)
-        unknown = wide(side.total) - top[:, : n + 1].sum(axis=1)
-        return _difference(top[:, 0], unknown, ratio)
-
-    return _either_side(table, rule, n + 1, excess)
-
-
-def _either_side(
-    table: Table,
-    rule: Rule,
-    needed: int,
-    excess: Callable[[Contributors], tuple[NDArray[Any], int]],
-) -> Sensitivity:
-    if table.contributors is None:
-        msg = f"{rule} needs the largest contributions of each cell; " + phrase(
-            f"tabulate microdata with a value and top={needed}, or give the table contributors=",
-            "give the records, with --value and --contributor, or the columns of --top",
-        )
-        raise NoContributors(msg)
-    found = []
-    for side in sides_of(table.contributors):
-        if side.top.shape[1] < needed:
-            msg = (
-                f"{rule} needs the {needed} largest contributions of each cell and the table "
-                f"holds {side.top.shape[1]}; "
-                + phrase(f"tabulate with top={needed}", f"name {needed} columns with --top")
-            )
-            raise InputError(msg)
-        difference, unit = excess(side)
-        mask = np.asarray(difference > 0, dtype=bool)
-        found.append(Sensitivity.of(table, mask, level=-(-difference // unit)))
-    first, *others = found
-    for other in others:
-        first = first | other
-    return first
-
-
-def _roomy(side: Contributors, ratio: Fraction) -> Callable[[NDArray[np.int64]], NDArray[Any]]:
-    """Return a conversion to a type in which the comparison cannot overflow."""
-    largest = max((int(abs(a).max()) for a in (side.total, side.top) if a.size), default=0)
-    terms = (side.top.shape[1] + 2) * (ratio.numerator + ratio.denominator)
-    kind = np.int64 if largest * terms < 2**62 else object
-    return lambda array: array.astype(kind)
-
-
-def _difference(
-    strong: NDArray[Any], weak: NDArray[Any], ratio: Fraction
-) -> tuple[NDArray[Any], int]:
-    """``ratio * strong - weak`` as numerators over one positive denominator."""
-    return strong * ratio.numerator - weak * ratio.denominator, ratio.denominator

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.rules.base import Rule, as_rule
-from csp.tables.columns import column_names, numbered_codes, read_columns
+from csp.tables.columns import check_names, column_names, numbered_codes, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
 from csp.tables.units import NotUnits, is_missing, to_units
@@ -161,23 +161,20 @@ def inspect(
         msg = "there is no dimension; give by= at least one column"
         raise InputError(msg)
     names = column_names(data)
-    given = [value] if value is not None else []
-    given += [weight] if weight is not None else []
+    given = [name for name in (value, weight) if name is not None]
+    amounts = [*given, contributor] if contributor is not None else given
     arrays = dict(zip(names, read_columns(data, names, given).arrays, strict=True))
-    used = [*(name for one in wanted for name in one), *given]
-    used += [contributor] if contributor is not None else []
-    for name in used:
-        if name not in arrays:
-            msg = f"there is no column {name!r}; columns are {', '.join(names)}"
-            raise InputError(msg)
+    used = [*(name for one in wanted for name in one), *amounts]
+    check_names(used, names)
     known = hierarchies or {}
-    columns = _columns(arrays, [*given, *([contributor] if contributor else [])])
+    columns = _columns(arrays, amounts)
     within = {column.name: column.within for column in columns}
     dimensions = list(dict.fromkeys(name for one in wanted for name in one))
     chains = {
         name: (*within[name], name) for name in dimensions if within[name] and name not in known
     }
-    problems = _problems(arrays, columns, dimensions)
+    records = len(next(iter(arrays.values())))
+    problems = _problems(records, columns, dimensions)
     kept = _complete({n: a for n, a in arrays.items() if n in used}, dimensions, value)
     negative = 0
     if value is not None:
@@ -196,38 +193,33 @@ def inspect(
     )
     linked = tuple((one, two) for one, two in combinations(wanted, 2) if one != two)
     owners = None if contributor is None else len(numbered_codes(arrays[contributor])[0])
-    records = len(next(iter(arrays.values())))
     return Inspection(records, owners, columns, chains, tables, linked, tuple(problems))
 
 
 def _columns(arrays: Mapping[str, NDArray[Any]], amounts: Sequence[str]) -> tuple[ColumnFacts, ...]:
     """Describe each column; amounts and identifiers group nothing."""
-    coded: dict[str, tuple[int, NDArray[np.int64]]] = {}
-    facts = []
-    for name, array in arrays.items():
-        texts, number = numbered_codes(array)
-        missing = int((number == texts.index("")).sum()) if "" in texts else 0
-        coded[name] = (len(texts) - ("" in texts), number)
-        facts.append((name, coded[name][0], missing, array.dtype.kind in "iuf"))
+    coded = {name: numbered_codes(array) for name, array in arrays.items()}
+    sizes = {name: len(texts) - ("" in texts) for name, (texts, _) in coded.items()}
+    # A code of nearly every record lies within anything.
+    most = min(MOST_CODES, len(next(iter(arrays.values()))) // 2)
     found = []
-    records = len(next(iter(arrays.values())))
-    for name, codes, missing, numbers in facts:
-        # A code of nearly every record lies within anything.
-        most = min(MOST_CODES, records // 2)
+    for name, (texts, number) in coded.items():
         above = [
             other
-            for other, (size, labels) in coded.items()
+            for other, (_, labels) in coded.items()
             if other not in (name, *amounts)
             and name not in amounts
-            and 1 < size < codes <= most
-            and len(np.unique(np.column_stack([coded[name][1], labels]), axis=0)) == codes
+            and 1 < sizes[other] < sizes[name] <= most
+            and len(np.unique(np.column_stack([number, labels]), axis=0)) == sizes[name]
         ]
-        above.sort(key=lambda other: coded[other][0])
         chain: list[str] = []
-        for other in reversed(above):  # fine to coarse; each must group the one before
+        # Fine to coarse; each must group the one before.
+        for other in sorted(above, key=sizes.__getitem__)[::-1]:
             if not chain or _groups(coded[other][1], coded[chain[0]][1]):
                 chain.insert(0, other)
-        found.append(ColumnFacts(name, codes, missing, numbers, tuple(chain)))
+        missing = int((number == texts.index("")).sum()) if "" in texts else 0
+        numbers = arrays[name].dtype.kind in "iuf"
+        found.append(ColumnFacts(name, sizes[name], missing, numbers, tuple(chain)))
     return tuple(found)
 
 
@@ -236,11 +228,8 @@ def _groups(coarse: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
     return len(pairs) == len(np.unique(fine)) and len(np.unique(coarse)) < len(np.unique(fine))
 
 
-def _problems(
-    arrays: Mapping[str, NDArray[Any]], columns: Sequence[ColumnFacts], dimensions: Sequence[str]
-) -> list[str]:
+def _problems(records: int, columns: Sequence[ColumnFacts], dimensions: Sequence[str]) -> list[str]:
     found = []
-    records = len(next(iter(arrays.values())))
     for column in columns:
         if column.name in dimensions and column.missing:
             found.append(

@@ -104,13 +104,8 @@ class Sensitivity:
             mask &= ~table.structural
         high = _fitting(table, mask, level)
         wide = _fitting(table, mask, spl)
-        return cls(
-            mask,
-            np.minimum(high, _room_below(table)),
-            high,
-            wide,
-            mask & (high == 0) & (wide == 0),
-        )
+        # Value less bound fits: |value| <= 2**53 and the bound is -2**62 at least.
+        return cls(mask, np.minimum(high, table.values - table.lower), high, wide)
 
     def without(self, cells: NDArray[np.bool_]) -> Sensitivity:
         """Return the same with these cells no longer sensitive."""
@@ -130,11 +125,6 @@ class Sensitivity:
             np.maximum(self.spl, other.spl),
             primary & ~levelled,
         )
-
-
-def _room_below(table: Table) -> NDArray[np.int64]:
-    # value - lower fits: |value| <= 2**53 and lower >= -2**62
-    return table.values - table.lower
 
 
 def _fitting(table: Table, mask: NDArray[np.bool_], level: Any) -> NDArray[np.int64]:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, exact
-from csp.rules.base import AnyOf, Rule, counts_of, is_count_table, sides_of
-from csp.rules.concentration import PQ, Dominance, PPercent
+from csp.exact import UNBOUNDED
+from csp.rules.base import Rule, counts_of, is_count_table, parts_of, sides_of
+from csp.rules.concentration import Concentration
 from csp.rules.frequency import Manual, MinFrequency, Zero
 from csp.tables.contributors import Contributors
 
@@ -55,12 +55,11 @@ def union_sensitive(
         msg = f"a union needs different cells, at least one; got {len(chosen)}"
         raise InputError(msg)
     single = _one_cell(table, chosen)
-    parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
     # An empty sum has no contributors; in a table of one empty cell that would not show.
     silent = not is_count_table(table) and int(counts_of(single)[0]) == 0
     return any(
         bool(part(single).primary[0])
-        for part in parts
+        for part in parts_of(rule)
         if not isinstance(part, Manual) and not (silent and isinstance(part, Zero))
     )
 
@@ -93,9 +92,8 @@ def every_union_sensitive(
     small = np.asarray(base, dtype=np.int64)
     large = np.asarray(cells, dtype=np.int64)
     low, high = _one_cell(table, small), _one_cell(table, large)
-    parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
     empty = bool((table.values[large] == 0).all())
-    return any(_surely(part, low, high, empty=empty) for part in parts)
+    return any(_surely(part, low, high, empty=empty) for part in parts_of(rule))
 
 
 def _surely(rule: Rule, low: Table, high: Table, *, empty: bool) -> bool:
@@ -104,21 +102,16 @@ def _surely(rule: Rule, low: Table, high: Table, *, empty: bool) -> bool:
         return (rule.zero_sensitive or few > 0) and many < int(rule.n)
     if isinstance(rule, Zero):
         return empty and (high.contributors is None or int(counts_of(low)[0]) > 0)
-    if isinstance(rule, Dominance):
-        n, ratio = int(rule.n), 100 / exact(rule.k) - 1
-        count = n
-    elif isinstance(rule, PPercent | PQ):
-        n = int(rule.n) + 1
-        ratio = exact(rule.p) / (100 if isinstance(rule, PPercent) else exact(rule.q))
-        count = 1
-    else:
+    if not isinstance(rule, Concentration):
         return False
+    form = rule.form
     pairs = zip(sides_of(low.contributors), sides_of(high.contributors), strict=True)
-    return any(
-        ratio * sum(few.top[0, :count].tolist())
-        > int(many.total[0]) - sum(many.top[0, :n].tolist())
-        for few, many in pairs
-    )
+    for least, most in pairs:
+        top = least.top[0, : form.reads].tolist()
+        above = (form.first - form.unit) * sum(top[:1]) + (form.other - form.unit) * sum(top[1:])
+        if above > form.unit * (int(most.total[0]) - sum(most.top[0, : form.reads].tolist())):
+            return True
+    return False
 
 
 def _one_cell(table: Table, cells: NDArray[np.int64]) -> Table:

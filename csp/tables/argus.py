@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import read_decimal
-from csp.formats.apriori import Statement
+from csp.formats.apriori import Statement, read_amount
 from csp.formats.layout import Metadata, Variable, read_metadata
 from csp.formats.reading import read_text
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -70,11 +69,9 @@ def read_microdata(
     fields = _separated if metadata.separator else _fixed
     columns = {}
     for variable, texts in zip(metadata.variables, fields(lines, metadata, name), strict=True):
-        column = np.empty(len(texts), dtype=object)
-        column[:] = [text or None for text in texts]
         if variable.flags & _NUMBERS or variable.decimals is not None:
-            column[:] = [text and text.replace(",", ".") for text in column]
-        columns[variable.name] = column
+            texts = [text.replace(",", ".") for text in texts]
+        columns[variable.name] = np.array([text or None for text in texts], dtype=object)
     return columns, metadata
 
 
@@ -261,28 +258,16 @@ def _statements(
         if letter in words:
             found.append(Statement(codes, words[letter], (), place))
         if cost is not None and _given(cost[i]):
-            price = _number(cost[i], place) or _LEAST_COST
+            price = read_amount(cost[i], "the cost", place) or _LEAST_COST
             found.append(Statement(codes, "c", (price,), place))
         levels = [column[i] for column in (lower, upper) if column is not None]
         if words.get(letter) == "u" and any(map(_given, levels)):
             if len(levels) < 2 or not all(map(_given, levels)):
                 msg = f"{place}: an unsafe cell has one protection level; give both, or none"
                 raise InputError(msg)
-            pair = (_number(levels[0], place), _number(levels[1], place))
+            pair = tuple(read_amount(level, "the protection level", place) for level in levels)
             found.append(Statement(codes, "pl", pair, place))
     return tuple(found)
-
-
-def _number(text: str, where: str) -> Decimal:
-    try:
-        number = read_decimal(text.replace(",", "."))
-    except InputError as error:
-        msg = f"{where}: {error}"
-        raise InputError(msg) from error
-    if number < 0:
-        msg = f"{where}: a negative cost or protection level; give 0 or more"
-        raise InputError(msg)
-    return number
 
 
 # ---- the records ---------------------------------------------------------------------------------

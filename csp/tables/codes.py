@@ -176,6 +176,10 @@ class Labels(Sequence[tuple[str, ...]]):
         """Labels of some cells, by number or mask."""
         return Labels(self.codes[cells], self.categories)
 
+    def turned(self, order: Sequence[int]) -> Labels:
+        """Return the same labels with their dimensions in another order."""
+        return Labels(self.codes[:, order], [self.categories[k] for k in order])
+
     def find(self, label: object) -> int:
         """Position of a label, the first one if there are several; -1 if there is none."""
         if not isinstance(label, (tuple, list)) or len(label) != len(self.categories):
@@ -202,18 +206,23 @@ class Labels(Sequence[tuple[str, ...]]):
         """
         if len(others.categories) != len(self.categories) or not len(self):
             return np.full(len(others), -1, np.int64)
-        translated = np.empty(others.codes.shape, np.int64, order="F")
-        for k, (mine, theirs) in enumerate(zip(self.categories, others.categories, strict=True)):
-            if mine == theirs:
-                translated[:, k] = others.codes[:, k]
-            else:
-                number = {text: i for i, text in enumerate(mine)}
-                here = np.array([number.get(text, -1) for text in theirs], np.int64)
-                translated[:, k] = here[others.codes[:, k]]
+        translated = others.recoded(self.categories)
         unknown: NDArray[np.bool_] = np.asarray((translated < 0).any(axis=1))
         numbers, order, wanted = self._looked_up(np.where(unknown[:, None], 0, translated))
         at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
         return np.where(unknown | (numbers[at] != wanted), -1, order[at])
+
+    def recoded(self, categories: Sequence[Sequence[str]]) -> NDArray[np.int32]:
+        """Codes (n, d) by their position in other categories; -1 where they are not among them."""
+        codes = np.empty(self.codes.shape, np.int32, order="F")
+        for k, (texts, others) in enumerate(zip(self.categories, categories, strict=True)):
+            if texts == others:
+                codes[:, k] = self.codes[:, k]
+            else:
+                number = {text: i for i, text in enumerate(others)}
+                here = np.array([number.get(text, -1) for text in texts], np.int32)
+                codes[:, k] = here[self.codes[:, k]]
+        return codes
 
     def repeated(self) -> int:
         """Position of the first label that occurs before; -1 if each occurs once."""
@@ -239,9 +248,7 @@ class Labels(Sequence[tuple[str, ...]]):
         codes, categories = np.empty_like(used.codes), []
         for k, texts in enumerate(used.categories):
             order = sorted(range(len(texts)), key=texts.__getitem__)
-            rank = np.empty(len(texts), np.int32)
-            rank[order] = np.arange(len(texts), dtype=np.int32)
-            codes[:, k] = rank[used.codes[:, k]]
+            codes[:, k] = np.argsort(order)[used.codes[:, k]]
             categories.append([texts[i] for i in order])
         return Labels(codes, categories)
 
@@ -258,31 +265,17 @@ class Labels(Sequence[tuple[str, ...]]):
             sorted({text for part in parts for text in part.categories[k]})
             for k in range(len(parts[0].categories))
         ]
-        columns = []
-        for part in parts:
-            codes = np.empty(part.codes.shape, np.int64, order="F")
-            for k, (mine, theirs) in enumerate(zip(texts, part.categories, strict=True)):
-                number = {text: i for i, text in enumerate(mine)}
-                codes[:, k] = np.array([number[t] for t in theirs], np.int64)[part.codes[:, k]]
-            columns.append(codes)
-        codes = np.concatenate(columns)
-        weights = cls(codes[:0], texts)._weights()
-        if weights is None:
-            return cls(np.unique(codes, axis=0), texts)
-        _, first = np.unique(codes @ np.array(weights, np.int64), return_index=True)
-        return cls(codes[first], texts)
+        together = cls(np.concatenate([part.recoded(texts) for part in parts]), texts)
+        numbers, order = together._sorted()
+        _, first = np.unique(numbers, return_index=True)
+        return together.take(order[first])
 
     def _same(self, other: Labels) -> bool:
         if self.codes.shape != other.codes.shape:
             return not len(self) and not len(other)
         if self.categories == other.categories:
             return np.array_equal(self.codes, other.codes)
-        for k, (mine, theirs) in enumerate(zip(self.categories, other.categories, strict=True)):
-            number = {text: i for i, text in enumerate(mine)}
-            here = np.array([number.get(text, -1) for text in theirs], np.int64)
-            if not np.array_equal(here[other.codes[:, k]], self.codes[:, k]):
-                return False
-        return True
+        return np.array_equal(other.recoded(self.categories), self.codes)
 
     def _weights(self) -> list[int] | None:
         """Weights by which codes become one number; None if such numbers are too large."""
@@ -311,14 +304,14 @@ class Labels(Sequence[tuple[str, ...]]):
         return self._numbers, self._order
 
     def _looked_up(
-        self, codes: NDArray[np.int64]
+        self, codes: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Numbers of the labels in ascending order, whose they are, and those of other codes."""
         weights = self._weights()
         if weights is not None:
             numbers, order = self._sorted()
-            return numbers, order, codes @ np.array(weights, np.int64)
-        both = np.concatenate([self.codes.astype(np.int64), codes])
+            return numbers, order, codes.astype(np.int64) @ np.array(weights, np.int64)
+        both = np.concatenate([self.codes, codes])
         _, found = np.unique(both, axis=0, return_inverse=True)
         found = found.ravel().astype(np.int64)
         own = found[: len(self)]

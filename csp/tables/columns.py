@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from os import PathLike
@@ -130,7 +131,8 @@ def column_names(data: Any) -> tuple[str, ...]:
         return tuple(data)
     if is_relation(data):
         return tuple(data.columns)
-    return tuple(_frame_of(data).collect_schema().names())
+    with _readable():
+        return tuple(_frame_of(data).collect_schema().names())
 
 
 def named_columns(data: Any) -> Any:
@@ -149,7 +151,7 @@ def named_columns(data: Any) -> Any:
     Raises
     ------
     InputError
-        If an array has not two axes.
+        If an array has not two axes, or a lazy frame cannot be run.
     """
     if isinstance(data, (np.ndarray, list, tuple)):
         array = np.asarray(data)
@@ -159,8 +161,10 @@ def named_columns(data: Any) -> Any:
         return {f"a{j + 1}": np.ascontiguousarray(column) for j, column in enumerate(array.T)}
     if isinstance(data, (Mapping, str, PathLike, TextFile)):
         return data
-    collect = getattr(data, "collect", None)
-    return collect() if callable(collect) else data
+    if not callable(getattr(data, "collect", None)):
+        return data
+    with _readable():
+        return _frame_of(data).collect()
 
 
 def text_codes(column: NDArray[Any]) -> list[str]:
@@ -342,9 +346,6 @@ def _frame_of(data: Any) -> Any:
 
     try:
         return nw.from_native(data)
-    except nw.exceptions.NarwhalsError as error:
-        msg = f"the data frame cannot be read: {' '.join(str(error).split())}"
-        raise InputError(msg) from error
     except TypeError as error:
         msg = (
             f"data of type {type(data).__name__} is not understood; give a pandas, polars or "
@@ -353,17 +354,25 @@ def _frame_of(data: Any) -> Any:
         raise InputError(msg) from error
 
 
-def _from_frame(data: Any, names: Sequence[str]) -> Columns:
+@contextmanager
+def _readable() -> Iterator[None]:
     import narwhals as nw
 
-    frame = _frame_of(data)
     try:
-        check_names(names, frame.collect_schema().names())
-        wanted = frame.select(list(dict.fromkeys(names)))
-        eager = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
+        yield
     except nw.exceptions.NarwhalsError as error:
         msg = f"the data frame cannot be read: {' '.join(str(error).split())}"
         raise InputError(msg) from error
+
+
+def _from_frame(data: Any, names: Sequence[str]) -> Columns:
+    import narwhals as nw
+
+    with _readable():
+        frame = _frame_of(data)
+        check_names(names, frame.collect_schema().names())
+        wanted = frame.select(list(dict.fromkeys(names)))
+        eager = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
     library = str(nw.get_native_namespace(frame).__name__)
     arrays = tuple(_from_series(eager[name]) for name in names)
     return Columns(arrays, library if library in LIBRARIES else "")
@@ -376,12 +385,8 @@ def _from_series(series: Any) -> NDArray[Any]:
             return array
         if array.dtype == np.float32:  # its own shortest text, not that of the wider float
             return array.astype(str).astype(object)
-    return _object_array(
-        [
-            None if gap else item
-            for item, gap in zip(series.to_list(), series.is_null(), strict=True)
-        ]
-    )
+    items = zip(series.to_list(), series.is_null(), strict=True)
+    return _object_array([None if gap else item for item, gap in items])
 
 
 def _file_names(file: TextFile) -> tuple[str, ...]:
@@ -399,10 +404,7 @@ def _from_file(
         check_plain(file)
         with connected(file.path, "parquet") as connection:
             return _from_relation(open_parquet(connection, file.path), names), ""
-    with (
-        connected(file.path, "csv") as connection,
-        open_text(connection, file) as opened,
-    ):
+    with connected(file.path, "csv") as connection, open_text(connection, file) as opened:
         check_names(names, opened.names, title=opened.title)
         places = [f"c{opened.names.index(name)}" for name in names]
         columns = dict(zip(names, _from_relation(opened.relation, places), strict=True))
@@ -428,9 +430,7 @@ def file_note(asked: TextFile, found: TextFile) -> str:
 
 
 def _from_relation(relation: Any, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
-    """Columns of a DuckDB relation; types numpy has no exact match for come as text."""
-    found = plain_relation(relation, names).fetchnumpy()
-    return tuple(unmasked(found[f"c{i}"]) for i in range(len(names)))
+    return tuple(map(unmasked, plain_relation(relation, names).fetchnumpy().values()))
 
 
 def plain_relation(relation: Any, names: Sequence[str]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,11 +69,21 @@ class Contributors:
 
     def take(self, cells: NDArray[np.int64]) -> Contributors:
         """Return those of some cells, in the order in which these are given."""
+        return self.mapped(lambda array, _: array[cells])
+
+    def mapped(self, change: Callable[[NDArray[np.int64], int], NDArray[np.int64]]) -> Contributors:
+        """Return those of other cells, made array by array.
+
+        Parameters
+        ----------
+        change : callable
+            Takes an array and what it holds where there is no contributor: 0, or -1 in `ids`.
+        """
         return Contributors(
-            self.count[cells],
-            self.total[cells],
-            self.top[cells],
-            None if self.ids is None else self.ids[cells],
-            None if self.opposite is None else self.opposite.take(cells),
-            None if self.weighted is None else self.weighted[cells],
+            change(self.count, 0),
+            change(self.total, 0),
+            change(self.top, 0),
+            None if self.ids is None else change(self.ids, -1),
+            None if self.opposite is None else self.opposite.mapped(change),
+            None if self.weighted is None else change(self.weighted, 0),
         )

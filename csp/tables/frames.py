@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from csp.calls import check_choice
 from csp.errors import InputError
 from csp.tables.columns import LIBRARIES
 
@@ -29,9 +30,8 @@ def columns_to_frame(columns: Mapping[str, Any], library: str = "") -> Any:
     InputError
         If the library is unknown or not installed; the message says what to install.
     """
-    if library and library not in LIBRARIES:
-        msg = f"{library!r} is not one of {', '.join(LIBRARIES)}"
-        raise InputError(msg)
+    if library:
+        check_choice("library", library, LIBRARIES)
     installed = [name for name in ([library] if library else LIBRARIES) if find_spec(name)]
     if not installed:
         wanted = library or "pandas"

@@ -35,29 +35,7 @@ def table_from_array(
     codes: Sequence[Sequence[str]] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Table:
-    """Table of an n-dimensional array; `csp.Table.from_array` documents the parameters.
-
-    Parameters
-    ----------
-    make : type of Table
-        Makes the table of its fields: `csp.Table`, which is above the ways to fill it.
-    a, margins, decimals, contributors, names, codes, hierarchies
-        See there.
-
-    Returns
-    -------
-    Table
-        Cells in C order of the array with its margins last. Its lower bounds are 0, or
-        ``-UNBOUNDED`` for all cells if any is negative; it has no upper bounds.
-
-    Raises
-    ------
-    InputError
-        For NaN, infinite, fractional or too large values (position named), or shapes, names or
-        codes that do not match.
-    NotAdditive
-        If margins are given and do not add up.
-    """
+    """Make a `csp.Table`, which is above the ways to fill it; see `csp.Table.from_array`."""
     try:
         array = unmasked(a)
     except ValueError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,12 @@ from csp.calls import check_choice, check_known
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, Number, exact, most_text, number_text
 from csp.tables.codes import cell_name
-from csp.tables.columns import read_columns, text_codes
+from csp.tables.columns import numbered_codes, read_columns, text_codes
 from csp.tables.contributors import Contributors
+from csp.tables.hierarchies.coding import positions_of
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
-from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up
+from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up, totals_of
 from csp.tables.units import column_units
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["table_from_frame"]
 
 _RECORDS = "give the records themselves, without --aggregated"
+_ORDER = "put the largest first"
 
 
 def table_from_frame(
@@ -117,18 +119,22 @@ def table_from_frame(
     shape = tuple(len(tree.codes) for tree in trees)
     check_size(math.prod(shape), len(shape), len(top))
     labels = cube_labels(trees)
+
+    def shown(cell: int) -> str:
+        return cell_name(names, labels[cell])
+
     cells = np.ravel_multi_index(tuple(positions), shape)
-    _check_duplicates(cells, names, labels)
+    _check_duplicates(cells, shown)
     measures = [value, *top]
     units, scale = _measures(found, measures, decimals)
     present = np.zeros(len(labels), dtype=bool)
     present[cells] = True
-    complete = _check_complete(present, trees, names, labels)
+    complete = _check_complete(present, trees, shown)
     values = np.zeros(len(labels), np.int64)
     values[cells] = units[value]
     counts = count == value and not top
     if not complete:
-        _check_absent(present, trees, names, labels, absent)
+        _check_absent(present, trees, shown, absent)
         given_count = None if counts else count
         per_cell = [name for name in (given_count, *top, lower, upper) if name is not None]
         if per_cell:
@@ -164,8 +170,8 @@ def table_from_frame(
         _check_counts(table, cells)
     _check_nested(table, cells)
     doubtful = [
-        name not in given and name not in told and roots[name] not in found_codes
-        for name, found_codes in ((n, set(text_codes(found[n]))) for n in names)
+        name not in given and name not in told and len(tree.codes) - 1 not in position
+        for name, tree, position in zip(names, trees, positions, strict=True)
     ]
     check_leaves(table, trees, doubtful)
     return table
@@ -180,41 +186,29 @@ def _dimensions(
     """Hierarchy of each dimension, and each row's position in it."""
     trees, positions = [], []
     for name in names:
-        codes = text_codes(found[name])
-        if "" in codes:
-            msg = f"row {codes.index('') + 1}: the code in column {name!r} is missing; fill it"
-            raise InputError(msg)
+        codes, number = numbered_codes(found[name])
+        if codes[0] == "":
+            _refuse(number == 0, f"the code in column {name!r} is missing; fill it")
         tree = given.get(name)
         if tree is None:
-            root = roots[name]
-            inner = sorted(set(codes) - {root})
+            inner = [code for code in codes if code != roots[name]]
             if not inner:
-                msg = f"column {name!r} holds only the total {root!r}; leave it out of by"
+                msg = f"column {name!r} holds only the total {roots[name]!r}; leave it out of by"
                 raise InputError(msg)
-            tree = Hierarchy.flat(inner, root)
-        place = {code: i for i, code in enumerate(tree.codes)}
-        row = next((i for i, code in enumerate(codes) if code not in place), None)
-        if row is not None:
-            msg = (
-                f"row {row + 1}: code {codes[row]!r} of column {name!r} is not in its hierarchy; "
-                "add it there or correct the row"
-            )
-            raise InputError(msg)
+            tree = Hierarchy.flat(inner, roots[name])
         trees.append(tree)
-        positions.append(np.fromiter((place[code] for code in codes), np.int64, len(codes)))
+        positions.append(positions_of(codes, number, tree, name, totals=True))
     return trees, positions
 
 
-def _check_duplicates(
-    cells: NDArray[np.int64], names: tuple[str, ...], labels: Sequence[tuple[str, ...]]
-) -> None:
+def _check_duplicates(cells: NDArray[np.int64], shown: Callable[[int], str]) -> None:
     order = np.argsort(cells, kind="stable")
     same = np.flatnonzero(cells[order][1:] == cells[order][:-1])
     if len(same):
         first, second = min((int(order[i + 1]), int(order[i])) for i in same)[::-1]
         msg = (
-            f"rows {first + 1} and {second + 1} are both cell "
-            f"{cell_name(names, labels[int(cells[first])])}; each cell may occur once"
+            f"rows {first + 1} and {second + 1} are both cell {shown(int(cells[first]))}; each "
+            "cell may occur once"
         )
         raise InputError(msg)
 
@@ -229,8 +223,7 @@ def _inner(trees: Sequence[Hierarchy]) -> NDArray[np.bool_]:
 def _check_complete(
     present: NDArray[np.bool_],
     trees: Sequence[Hierarchy],
-    names: tuple[str, ...],
-    labels: Sequence[tuple[str, ...]],
+    shown: Callable[[int], str],
 ) -> bool:
     """Whether the margins are given; a cell with a row needs all of its totals then."""
     inner = _inner(trees)
@@ -241,7 +234,7 @@ def _check_complete(
     lacking = np.flatnonzero((_reached(cube, trees) & ~cube).ravel())
     if len(lacking):
         msg = (
-            f"the frame has some margins, but not cell {cell_name(names, labels[int(lacking[0])])} "
+            f"the frame has some margins, but not cell {shown(int(lacking[0]))} "
             f"({len(lacking)} margins are missing in all); add them, or leave out all margins to "
             "have them computed"
         )
@@ -275,13 +268,12 @@ def _added_up(
 def _check_absent(
     present: NDArray[np.bool_],
     trees: Sequence[Hierarchy],
-    names: tuple[str, ...],
-    labels: Sequence[tuple[str, ...]],
+    shown: Callable[[int], str],
     absent: str,
 ) -> None:
     lacking = np.flatnonzero(_inner(trees).ravel() & ~present)
     if len(lacking) and absent == "error":
-        few, first = len(lacking) == 1, cell_name(names, labels[int(lacking[0])])
+        few, first = len(lacking) == 1, shown(int(lacking[0]))
         msg = (
             f"{len(lacking)} inner {'cell has' if few else 'cells have'} no row, the first "
             f"{first}; add {'it' if few else 'them'}, or say that "
@@ -305,12 +297,9 @@ def _check_counts(table: Table, cells: NDArray[np.int64]) -> None:
 def _reached(cube: NDArray[np.bool_], trees: Sequence[Hierarchy]) -> NDArray[np.bool_]:
     """Cells above any given cell, margins among them included."""
     reached = cube.copy()
-    for axis, tree in enumerate(trees):
+    for axis, position, children in totals_of(trees):
         view = np.moveaxis(reached, axis, 0)
-        for position in range(len(tree.codes)):
-            children = tree.children(position)
-            if children:
-                view[position] |= view[list(children)].any(axis=0)
+        view[position] |= view[children].any(axis=0)
     return reached
 
 
@@ -363,33 +352,19 @@ def _contributors(
     largest = np.zeros((len(values), len(top)), np.int64)
     for k, name in enumerate(top):
         column = units[name]
-        wrong = column < 0
+        _refuse(column < 0, f"the contribution in column {name!r} is negative; {_ORDER}")
         if k:
-            wrong |= column > units[top[k - 1]]
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            what = "is negative" if column[row] < 0 else f"exceeds that of {top[k - 1]!r}"
-            msg = (
-                f"row {row + 1}: the contribution in column {name!r} {what}; put the largest first"
-            )
-            raise InputError(msg)
+            before = units[top[k - 1]]
+            why = f"the contribution in column {name!r} exceeds that of {top[k - 1]!r}; {_ORDER}"
+            _refuse(column > before, why)
         largest[cells, k] = column
-    if (values < 0).any():
-        row = int(np.argmax(values[cells] < 0)) + 1
-        msg = (
-            f"row {row}: the value is negative, so the largest contributions do not suffice; "
-            + phrase(
-                "tabulate microdata with csp.Table.from_microdata(..., negative=...)", _RECORDS
-            )
-        )
-        raise InputError(msg)
+    mend = phrase("tabulate microdata with csp.Table.from_microdata(..., negative=...)", _RECORDS)
+    why = f"the value is negative, so the largest contributions do not suffice; {mend}"
+    _refuse(values[cells] < 0, why)
     counts = np.zeros(len(values), np.int64)
     if count is not None:
         numbers, _ = column_units(found[count], count, 0)
-        if (numbers < 0).any():
-            row = int(np.argmax(numbers < 0))
-            msg = f"row {row + 1}: the count in column {count!r} is negative; correct it"
-            raise InputError(msg)
+        _refuse(numbers < 0, f"the count in column {count!r} is negative; correct it")
         counts[cells] = numbers
     else:
         counts = (largest > 0).sum(axis=1).astype(np.int64)
@@ -402,11 +377,15 @@ def _contributors(
             "its contributors, all of them listed, add up to less than its value",
         ),
     ):
-        if wrong[cells].any():
-            row = int(np.argmax(wrong[cells])) + 1
-            msg = f"row {row}: {what}; correct the columns of contributors"
-            raise InputError(msg)
+        _refuse(wrong[cells], f"{what}; correct the columns of contributors")
     return Contributors(count=counts, total=values.copy(), top=largest)
+
+
+def _refuse(wrong: NDArray[np.bool_], why: str) -> None:
+    """Refuse the first of the rows that are wrong."""
+    if wrong.any():
+        msg = f"row {int(np.argmax(wrong)) + 1}: {why}"
+        raise InputError(msg)
 
 
 def _check_nested(table: Table, cells: NDArray[np.int64]) -> None:

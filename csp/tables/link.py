@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from csp.errors import InputError
 from csp.exact import UNBOUNDED
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
+from csp.tables.margins import codes_along
 from csp.tables.table import Table
 from csp.tables.units import finer
 
@@ -82,12 +83,8 @@ def link(*tables: Table) -> Table:
     ]
     labels = Labels.union(placed)
     places = [labels.places(part) for part in placed]
-    owners = _owners(places, len(labels))
-
-    def shown(cell: int) -> str:
-        return cell_name(names, labels[cell])
-
-    values = _merge([t.values for t in scaled], places, owners, shown, "value")
+    union = _Union(names, labels, places)
+    values = union.merged([t.values for t in scaled], "value")
     lower = np.full(len(labels), -UNBOUNDED, np.int64)
     upper = np.full(len(labels), UNBOUNDED, np.int64)
     for table, place in zip(scaled, places, strict=True):
@@ -98,7 +95,7 @@ def link(*tables: Table) -> Table:
         flags = [
             np.zeros(t.n_cells, bool) if t.structural is None else t.structural for t in scaled
         ]
-        structural = _merge(flags, places, owners, shown, "structure (known to be empty or not)")
+        structural = union.merged(flags, "structure (known to be empty or not)")
     if len({table.counts for table in tables if table.contributors is None}) > 1:
         msg = (
             "one table holds counts and another values without contributors; link tables of one "
@@ -113,7 +110,7 @@ def link(*tables: Table) -> Table:
         upper=upper,
         labels=labels,
         scale=scale,
-        contributors=_contributors([t.contributors for t in scaled], places, owners, shown),
+        contributors=union.contributors([t.contributors for t in scaled]),
         names=names,
         roots=tuple(roots[name] for name in names),
         structural=structural,
@@ -203,7 +200,7 @@ def _check_circles(name: str, known: Mapping[str, Sequence[tuple[int, frozenset[
     )
     msg = (
         f"the hierarchies of dimension {name!r} form a cycle: {steps}; rename a code that means "
-        " different things in two tables"
+        "different things in two tables"
     )
     raise InputError(msg)
 
@@ -229,27 +226,13 @@ def _ground(
 
 def _children(table: Table) -> dict[str, dict[str, frozenset[str]]]:
     """For each dimension, the parts of its codes that relations along it show."""
-    labels, matrix = Labels.of(table.labels), table.relations
-    m = matrix.shape[0]
-    row = np.repeat(np.arange(m), np.diff(matrix.indptr))
-    total = matrix.data < 0
-    plain = np.bincount(row[total], minlength=m) == 1
-    whole = np.zeros(m, np.int64)
-    whole[row[total]] = matrix.indices[total]
-    varies = np.zeros((m, len(table.names)), dtype=bool)
-    for k in range(len(table.names)):
-        code = labels.codes[:, k]
-        varies[row[code[matrix.indices] != code[whole[row]]], k] = True
-    plain &= varies.sum(axis=1) == 1
+    labels = Labels.of(table.labels)
+    _, pairs = codes_along(table.relations, labels.codes)
     found: dict[str, dict[str, frozenset[str]]] = {}
-    for k, name in enumerate(table.names):
-        texts, size = labels.categories[k], len(labels.categories[k])
-        inside = ~total & plain[row] & varies[row, k]
-        above = labels.codes[whole[row[inside]], k].astype(np.int64)
-        pairs = np.unique(above * size + labels.codes[matrix.indices[inside], k])
+    for name, texts, listed in zip(table.names, labels.categories, pairs, strict=True):
         below: dict[str, set[str]] = {}
-        for pair in pairs.tolist():
-            below.setdefault(texts[pair // size], set()).add(texts[pair % size])
+        for code, part in listed.tolist():
+            below.setdefault(texts[code], set()).add(texts[part])
         found[name] = {code: frozenset(codes) for code, codes in below.items()}
     return found
 
@@ -303,66 +286,53 @@ def _scaled(side: Contributors | None, factor: int, number: int) -> Contributors
     )
 
 
-def _owners(places: Sequence[NDArray[np.int64]], n: int) -> NDArray[np.int64]:
-    """First table of each cell, from 0."""
-    owners = np.full(n, -1, np.int64)
-    for number, place in reversed(list(enumerate(places))):
-        owners[place] = number
-    return owners
+@dataclass(frozen=True, slots=True, eq=False)
+class _Union:
+    """Cells of several tables as one, and where among them those of each table are."""
 
+    names: tuple[str, ...]
+    labels: Labels
+    places: Sequence[NDArray[np.int64]]
 
-def _merge(
-    parts: Sequence[NDArray[Any]],
-    places: Sequence[NDArray[np.int64]],
-    owners: NDArray[np.int64],
-    shown: Callable[[int], str],
-    what: str,
-) -> NDArray[Any]:
-    """One array over the union of the cells; shared cells must agree."""
-    merged = np.zeros((len(owners), *parts[0].shape[1:]), parts[0].dtype)
-    for part, place in reversed(list(zip(parts, places, strict=True))):
-        merged[place] = part
-    for number, (part, place) in enumerate(zip(parts, places, strict=True)):
-        differ = (merged[place] != part).reshape(len(place), -1).any(axis=1)
-        if differ.any():
-            cell = int(place[differ].min())
-            msg = (
-                f"cell {shown(cell)} differs between table {int(owners[cell]) + 1} and table "
-                f"{number + 1} in its {what}; linked tables must come from the same records"
-            )
-            raise InputError(msg)
-    return merged
+    def merged(self, parts: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
+        """One array of the arrays of all tables; shared cells must agree."""
+        found = np.zeros((len(self.labels), *parts[0].shape[1:]), parts[0].dtype)
+        for part, place in reversed(list(zip(parts, self.places, strict=True))):
+            found[place] = part
+        for number, (part, place) in enumerate(zip(parts, self.places, strict=True), start=1):
+            differ = (found[place] != part).reshape(len(place), -1).any(axis=1)
+            if differ.any():
+                cell = int(place[differ].min())
+                first = next(k for k, cells in enumerate(self.places, start=1) if cell in cells)
+                msg = (
+                    f"cell {cell_name(self.names, self.labels[cell])} differs between table "
+                    f"{first} and table {number} in its {what}; linked tables must come from the "
+                    "same records"
+                )
+                raise InputError(msg)
+        return found
 
-
-def _contributors(
-    sides: Sequence[Contributors | None],
-    places: Sequence[NDArray[np.int64]],
-    owners: NDArray[np.int64],
-    shown: Callable[[int], str],
-) -> Contributors | None:
-    known = [side for side in sides if side is not None]
-    if not known:
-        return None
-    _check_all([side is not None for side in sides], "contributors")
-    _check_all([side.ids is not None for side in known], "identified contributors (ids)")
-    _check_all([side.opposite is not None for side in known], "negative contributions apart")
-    _check_all([side.weighted is not None for side in known], "sampling weights")
-
-    def merge(parts: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
-        return _merge(parts, places, owners, shown, what)
-
-    # Tables may know more of the largest contributions than others: keep what all of them know.
-    k = min(side.top.shape[1] for side in known)
-    ids = [side.ids[:, :k] for side in known if side.ids is not None]
-    weighted = [side.weighted for side in known if side.weighted is not None]
-    return Contributors(
-        count=merge([side.count for side in known], "number of contributors"),
-        total=merge([side.total for side in known], "sum of contributions"),
-        top=merge([side.top[:, :k] for side in known], "largest contributions"),
-        ids=merge(ids, "largest contributors") if ids else None,
-        opposite=_contributors([side.opposite for side in known], places, owners, shown),
-        weighted=merge(weighted, "weighted number of contributors") if weighted else None,
-    )
+    def contributors(self, sides: Sequence[Contributors | None]) -> Contributors | None:
+        """Contributors of all tables, if these know them."""
+        known = [side for side in sides if side is not None]
+        if not known:
+            return None
+        _check_all([side is not None for side in sides], "contributors")
+        _check_all([side.ids is not None for side in known], "identified contributors (ids)")
+        _check_all([side.opposite is not None for side in known], "negative contributions apart")
+        _check_all([side.weighted is not None for side in known], "sampling weights")
+        # Tables may know more of the largest contributions than others: keep what all of them know.
+        k = min(side.top.shape[1] for side in known)
+        ids = [side.ids[:, :k] for side in known if side.ids is not None]
+        weighted = [side.weighted for side in known if side.weighted is not None]
+        return Contributors(
+            count=self.merged([side.count for side in known], "number of contributors"),
+            total=self.merged([side.total for side in known], "sum of contributions"),
+            top=self.merged([side.top[:, :k] for side in known], "largest contributions"),
+            ids=self.merged(ids, "largest contributors") if ids else None,
+            opposite=self.contributors([side.opposite for side in known]),
+            weighted=self.merged(weighted, "weighted number of contributors") if weighted else None,
+        )
 
 
 def _check_all(flags: Sequence[bool], what: str) -> None:

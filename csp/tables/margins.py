@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_CELLS",
     "check_size",
+    "codes_along",
     "cube_labels",
     "cube_relations",
     "sparse_labels",
     "sparse_relations",
     "sum_up",
+    "totals_of",
 ]
 
 MAX_CELLS = 20_000_000
@@ -79,30 +81,43 @@ def cube_relations(hierarchies: Sequence[Hierarchy]) -> csr_array:
         One row for each inner code of a dimension and combination of codes of the others:
         +1 at the children, -1 at the parent.
     """
-    from scipy.sparse import csr_array
-
     shape = tuple(len(h.codes) for h in hierarchies)
     n = int(np.prod(shape, dtype=np.int64))
     cell = np.arange(n).reshape(shape)
-    columns, signs, lengths = [], [], []
+    parts = []
+    for axis, position, children in totals_of(hierarchies):
+        members = np.moveaxis(cell.take([*children, position], axis=axis), axis, -1)
+        members = members.reshape(-1, len(children) + 1)
+        signs = np.tile(np.array([1] * len(children) + [-1], np.int64), len(members))
+        parts.append((members.ravel(), signs, np.full(len(members), len(children) + 1)))
+    relations = _stacked(parts, n)
+    relations.sort_indices()
+    return relations
+
+
+def totals_of(hierarchies: Sequence[Hierarchy]) -> Iterator[tuple[int, int, list[int]]]:
+    """Yield dimension, position and positions of the children of each code that adds up others.
+
+    Children come before their parents.
+    """
     for axis, hierarchy in enumerate(hierarchies):
         for position in range(len(hierarchy.codes)):
             children = hierarchy.children(position)
-            if not children:
-                continue
-            members = np.moveaxis(cell.take([*children, position], axis=axis), axis, -1)
-            members = members.reshape(-1, len(children) + 1)
-            columns.append(members.ravel())
-            signs.append(np.tile(np.array([1] * len(children) + [-1], np.int64), len(members)))
-            lengths.append(np.full(len(members), len(children) + 1))
-    if not columns:
+            if children:
+                yield axis, position, list(children)
+
+
+def _stacked(
+    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]], n: int
+) -> csr_array:
+    """Relations of all parts: their cells, signs and lengths, one after the other."""
+    from scipy.sparse import csr_array
+
+    if not parts:
         return csr_array((0, n), dtype=np.int64)
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-    relations = csr_array(
-        (np.concatenate(signs), np.concatenate(columns), indptr), shape=(len(indptr) - 1, n)
-    )
-    relations.sort_indices()
-    return relations
+    cells, signs, lengths = map(np.concatenate, zip(*parts, strict=True))
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return csr_array((signs, cells, indptr), shape=(len(lengths), n))
 
 
 def sparse_labels(places: NDArray[np.int64], hierarchies: Sequence[Hierarchy]) -> Labels:
@@ -130,17 +145,15 @@ def sparse_relations(places: NDArray[np.int64], hierarchies: Sequence[Hierarchy]
     (m, n) csr_array of int64
         The rows of `cube_relations` that have a cell, in their order, without the missing cells.
     """
-    from scipy.sparse import csr_array
-
     shape = [len(h.codes) for h in hierarchies]
     n, total = len(places), prod(shape)
-    columns, signs, lengths = [], [], []
+    parts = []
     for axis, hierarchy in enumerate(hierarchies):
         stride = prod(shape[axis + 1 :])
         parent = np.array(hierarchy.parent, np.int64)
         code = places // stride % shape[axis]
-        parts = np.flatnonzero(parent[code] >= 0)
-        above = places[parts] + (parent[code[parts]] - code[parts]) * stride
+        below = np.flatnonzero(parent[code] >= 0)
+        above = places[below] + (parent[code[below]] - code[below]) * stride
         above = np.searchsorted(places, above)
         is_total = np.zeros(n, dtype=bool)
         is_total[above] = True
@@ -152,21 +165,55 @@ def sparse_relations(places: NDArray[np.int64], hierarchies: Sequence[Hierarchy]
         rank = np.empty(n, np.int64)
         rank[totals[np.argsort(turned)]] = np.arange(len(totals))
         # Cells of one relation ascend, and its total, which comes after its parts, is the last.
-        keys = np.concatenate([rank[above] * n + parts, rank[totals] * n + totals])
+        keys = np.concatenate([rank[above] * n + below, rank[totals] * n + totals])
         keys.sort()
         row, cell = np.divmod(keys, n)
         length = np.bincount(row, minlength=len(totals))
         sign = np.ones(len(cell), np.int64)
         sign[np.cumsum(length) - 1] = -1
-        columns.append(cell)
-        signs.append(sign)
-        lengths.append(length)
-    if not columns:
-        return csr_array((0, n), dtype=np.int64)
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-    return csr_array(
-        (np.concatenate(signs), np.concatenate(columns), indptr), shape=(len(indptr) - 1, n)
-    )
+        parts.append((cell, sign, length))
+    return _stacked(parts, n)
+
+
+def codes_along(
+    relations: csr_array, codes: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """Read which codes add up to which from the relations that run along one dimension.
+
+    Such a relation has one total, and among its cells the code of one dimension only differs.
+
+    Parameters
+    ----------
+    relations : (m, n) csr_array of int64
+    codes : (n, d) int
+        Code of each cell in each dimension, as a number.
+
+    Returns
+    -------
+    axis : (m,) int64
+        Dimension along which each relation runs; -1 if it runs along none.
+    pairs : list of (k, 2) int64
+        For each dimension, a code and one of its parts; each pair once, in ascending order.
+    """
+    m, d = relations.shape[0], codes.shape[1]
+    row = np.repeat(np.arange(m), np.diff(relations.indptr))
+    is_total = relations.data < 0
+    total = np.zeros(m, np.int64)
+    total[row[is_total]] = relations.indices[is_total]
+    varies = np.zeros((m, d), dtype=bool)
+    for k in range(d):
+        code = codes[:, k]
+        varies[row[code[relations.indices] != code[total[row]]], k] = True
+    single = (np.bincount(row[is_total], minlength=m) == 1) & (varies.sum(axis=1) == 1)
+    axis = np.where(single, varies @ np.arange(d), -1)
+    pairs = []
+    for k in range(d):
+        inside = ~is_total & (axis[row] == k)
+        code = codes[:, k].astype(np.int64)
+        size = int(code.max(initial=0)) + 1
+        found = np.unique(code[total[row[inside]]] * size + code[relations.indices[inside]])
+        pairs.append(np.column_stack(np.divmod(found, size)))
+    return axis, pairs
 
 
 def sum_up(leaves: np.ndarray, hierarchies: Sequence[Hierarchy]) -> np.ndarray:
@@ -186,10 +233,7 @@ def sum_up(leaves: np.ndarray, hierarchies: Sequence[Hierarchy]) -> np.ndarray:
         for each dimension enough.
     """
     cube = leaves.copy()
-    for axis, hierarchy in enumerate(hierarchies):
+    for axis, position, children in totals_of(hierarchies):
         view = np.moveaxis(cube, axis, 0)
-        for position in range(len(hierarchy.codes)):
-            children = hierarchy.children(position)
-            if children:
-                view[position] = view[list(children)].sum(axis=0)
+        view[position] = view[children].sum(axis=0)
     return cube

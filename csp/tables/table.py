@@ -223,13 +223,16 @@ class Table:
         Returns
         -------
         Table
-            Cells in C order of the array with its margins last.
+            Cells in C order of the array with its margins last. Their lower bounds are 0, or
+            ``-UNBOUNDED`` if any is negative; there are no upper bounds.
 
         Raises
         ------
         InputError
-            For NaN, infinite, fractional or too large values (position named), or shapes that do
-            not match the codes.
+            For NaN, infinite, fractional or too large values (position named), or shapes, names or
+            codes that do not match.
+        NotAdditive
+            If margins are given and do not add up.
 
         Examples
         --------

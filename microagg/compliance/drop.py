@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from csp.errors import OutOfTime
+from csp.rules.concentration import Form
 from microagg.compliance.result import Dropped
 from microagg.compliance.search import Task, faults_of, grown, renumbered
 from microagg.records import Ints
-from microagg.tables.forms import Form
 
 __all__ = ["drop_records", "fewest"]
 
@@ -102,7 +102,7 @@ def _first_sensitive(task: Task, members: Ints) -> tuple[int, Form] | None:
     shares = -np.sort(-task.shares[members][:, task.needs == 0], axis=0).T
     total = shares.sum(axis=1)
     for form in task.forms.forms:
-        bad = np.flatnonzero(form.sensitive(shares, total))
+        bad = np.flatnonzero(form.strong(shares) > form.unit * total)
         if len(bad):
             return int(bad[0]), form
     return None

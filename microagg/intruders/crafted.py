@@ -24,12 +24,13 @@ from csp.calls import check_known, whole_number
 from csp.errors import InputError
 from csp.exact import Number, exact, number_text
 from csp.rules import Rule
+from csp.rules.concentration import Form
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import cluster_sums
 from microagg.records import Frozen, Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.contributions import sides_of_units
-from microagg.tables.forms import Form, Forms, forms_of
+from microagg.tables.forms import Forms, forms_of
 
 __all__ = ["CraftedClusters", "OpeningLie", "crafted_clusters", "lie_bound", "opening_lie"]
 

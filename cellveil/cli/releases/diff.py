@@ -72,8 +72,7 @@ def _changes(old: Release, new: Release) -> dict[str, Any]:
             f"one release is by {', '.join(old.names)}, the other by {', '.join(new.names)}; give "
             "two of the same dimensions"
         )
-    theirs, order = Labels.of(new.labels), [new.names.index(name) for name in old.names]
-    turned = Labels(theirs.codes[:, order], [theirs.categories[d] for d in order])
+    turned = Labels.of(new.labels).turned([new.names.index(name) for name in old.names])
     place = turned.places(Labels.of(old.labels))
     back = Labels.of(old.labels).places(turned)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from csp.solve.witnesses.recognition import recognised_codes
 from csp.tables.codes import Labels
+from csp.tables.margins import codes_along
 from csp.tables.table import Table
 
 __all__ = ["Axes", "Tops"]
@@ -59,28 +60,12 @@ class Axes:
         self._divided = np.zeros(codes.shape, dtype=bool)
         self.parents: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(d)]
         self.children: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(d)]
-        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        total = matrix.data < 0
-        if (np.bincount(row[total], minlength=matrix.shape[0]) != 1).any():
+        axis, pairs = codes_along(matrix, codes)
+        if (axis < 0).any():
             return False
-        whole = np.empty(matrix.shape[0], np.int64)
-        whole[row[total]] = matrix.indices[total]
-        varies = np.zeros((matrix.shape[0], d), dtype=bool)
-        for k in range(d):
-            code = codes[:, k]
-            varies[row[code[matrix.indices] != code[whole[row]]], k] = True
-        if (varies.sum(axis=1) != 1).any():
-            return False
-        axis = varies.argmax(axis=1)
-        self._divided[whole, axis] = True
-        for k in range(d):
-            inside = ~total & (axis[row] == k)
-            code = codes[:, k]
-            size = int(code.max()) + 1
-            pairs = np.unique(code[whole[row[inside]]] * size + code[matrix.indices[inside]])
-            for parent, child in zip(
-                *(part.tolist() for part in np.divmod(pairs, size)), strict=True
-            ):
+        self._divided[matrix.indices[matrix.data < 0], axis] = True
+        for k, listed in enumerate(pairs):
+            for parent, child in listed.tolist():
                 self.children[k][parent].append(child)
                 self.parents[k][child].append(parent)
         return True

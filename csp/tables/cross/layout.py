@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.tables.codes import Labels
+from csp.tables.margins import codes_along
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["CrossTable", "Heading", "Panel", "cross_table", "outline"]
+__all__ = ["CrossTable", "Heading", "Panel", "cross_table", "outlines"]
 
 
 _COLUMNS = 12
@@ -104,30 +105,21 @@ def cross_table(table: Labelled, down: str | None = None, across: str | None = N
         If a dimension is unknown, or given twice.
     """
     labels = Labels.of(table.labels)
-    outlines = [outline(table, d) for d in range(len(table.names))]
-    first, second = _chosen(table.names, [len(codes) for codes in outlines], down, across)
+    heads = outlines(table)
+    first, second = _chosen(table.names, [len(codes) for codes in heads], down, across)
     rest = [d for d in range(len(table.names)) if d not in (first, second)]
-    places = [
-        {texts.index(heading.code): at for at, heading in enumerate(found)}
-        for texts, found in zip(labels.categories, outlines, strict=True)
-    ]
-    at = np.column_stack(
-        [
-            _looked_up(labels.codes[:, d], places[d], len(labels.categories[d]))
-            for d in range(len(table.names))
-        ]
-    )
-    columns = (Heading("", 0, total=False),) if second is None else outlines[second]
-    rows = outlines[first]
+    at = labels.recoded([[heading.code for heading in found] for found in heads])
+    columns = (Heading("", 0, total=False),) if second is None else heads[second]
+    rows = heads[first]
     # Totals come last in an outline, and are what people look for first.
-    sizes = np.array([len(outlines[d]) for d in rest], np.int64)
+    sizes = np.array([len(heads[d]) for d in rest], np.int64)
     keys, which = np.unique((at[:, rest] + 1) % sizes, axis=0, return_inverse=True)
     panels = []
     for number, key in enumerate(keys.tolist()):
         inside = np.flatnonzero(which.ravel() == number)
         cells = np.full((len(rows), len(columns)), -1, np.int64)
         cells[at[inside, first], 0 if second is None else at[inside, second]] = inside
-        codes = tuple(outlines[d][place - 1].code for d, place in zip(rest, key, strict=True))
+        codes = tuple(heads[d][place - 1].code for d, place in zip(rest, key, strict=True))
         panels.append(Panel(codes, cells))
     return CrossTable(
         table.names[first],
@@ -156,21 +148,24 @@ def _chosen(
     return first, next((d for d in others if counts[d] <= _COLUMNS), others[-1])
 
 
-def _looked_up(codes: NDArray[Any], places: dict[int, int], size: int) -> NDArray[np.int64]:
-    found = np.full(size, -1, np.int64)
-    found[list(places)] = list(places.values())
-    at: NDArray[np.int64] = found[codes]
-    return at
-
-
-def outline(table: Labelled, d: int) -> tuple[Heading, ...]:
-    """Codes of a dimension with their depth: parents before their children, the total last."""
+def outlines(table: Labelled) -> list[tuple[Heading, ...]]:
+    """Codes of each dimension with their depth: parents before their children, the total last."""
     labels = Labels.of(table.labels)
-    texts = labels.categories[d]
-    used, first = np.unique(labels.codes[:, d], return_index=True)
+    _, pairs = codes_along(table.relations, labels.codes)
+    # A code of several hierarchies has several parents; it is shown below one of them.
+    parents = [{part: code for code, part in reversed(listed.tolist())} for listed in pairs]
+    return [
+        _outline(labels.codes[:, d], labels.categories[d], root, parents[d])
+        for d, root in enumerate(table.roots)
+    ]
+
+
+def _outline(
+    column: NDArray[np.int32], texts: Sequence[str], total: str, parents: dict[int, int]
+) -> tuple[Heading, ...]:
+    used, first = np.unique(column, return_index=True)
     codes = used[np.argsort(first)].tolist()
-    parents = _parents(table, labels, d)
-    root = texts.index(table.roots[d]) if table.roots[d] in texts else None
+    root = texts.index(total) if total in texts else None
     below: dict[int | None, list[int]] = {}
     for code in codes:
         below.setdefault(parents.get(code), []).append(code)
@@ -185,23 +180,3 @@ def outline(table: Labelled, d: int) -> tuple[Heading, ...]:
     if root is not None and root in codes:
         ordered.append(Heading(texts[root], 0, total=True))
     return tuple(ordered)
-
-
-def _parents(table: Labelled, labels: Labels, d: int) -> dict[int, int]:
-    """Parent of each code, read from the relations that run along one dimension only."""
-    relations = table.relations
-    rows = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
-    negative = relations.data < 0
-    totals = np.full(relations.shape[0], -1, np.int64)
-    totals[rows[negative]] = relations.indices[negative]
-    totals[np.bincount(rows[negative], minlength=len(totals)) != 1] = -1
-    cells = relations.indices[~negative]
-    over = totals[rows[~negative]]
-    cells, over = cells[over >= 0], over[over >= 0]
-    differ = labels.codes[cells] != labels.codes[over]
-    along = differ[:, d] & (differ.sum(axis=1) == 1)
-    pairs = np.unique(
-        np.column_stack([labels.codes[cells[along], d], labels.codes[over[along], d]]), axis=0
-    )
-    # A code of several hierarchies has several parents; it is shown below one of them.
-    return dict(reversed(pairs.tolist()))

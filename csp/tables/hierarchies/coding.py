@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ __all__ = [
     "Finder",
     "check_repeats",
     "first_row",
-    "leaf_positions",
     "missing_owner",
     "negative_value",
+    "positions_of",
     "read_codes",
     "weight_not_positive",
 ]
@@ -56,33 +57,35 @@ def read_codes(
         If a code is missing and there is none in its place, or that is a code already.
     """
     found, number = numbered_codes(column)
-    texts = list(found)
+    texts, given = list(found), (missing or "").strip()
     if "" in texts:
-        if missing is None or not missing.strip():
+        if not given:
             row, _ = first(number == texts.index(""))
             msg = (
                 f"row {row}: the code in column {name!r} is missing; fill it, drop the record, or "
                 f"give {argument('missing')} a code for such records"
             )
             raise InputError(msg)
-        if missing.strip() in texts:
-            row, _ = first(number == texts.index(missing.strip()))
+        if given in texts:
+            row, _ = first(number == texts.index(given))
             msg = (
-                f"column {name!r} has the code {missing.strip()!r} already (row "
-                f"{row}); give {argument('missing')} another one, or "
-                "records without a code would be counted there"
+                f"column {name!r} has the code {given!r} already (row {row}); give "
+                f"{argument('missing')} another one, or records without a code would be counted "
+                "there"
             )
             raise InputError(msg)
-        texts = [text or missing.strip() for text in texts]
+        texts = [text or given for text in texts]
     return texts, number
 
 
-def leaf_positions(
+def positions_of(
     texts: Sequence[str],
     number: NDArray[np.int64],
     tree: Hierarchy,
     name: str,
     first: Finder = first_row,
+    *,
+    totals: bool = False,
 ) -> NDArray[np.int64]:
     """Position of each entry's code in a hierarchy.
 
@@ -93,38 +96,33 @@ def leaf_positions(
     tree : Hierarchy
     name : str
     first : callable
-        See `Finder`; without it the entries are the records.
+        See `Finder`; without it the entries are the rows.
+    totals : bool
+        Whether codes may add up others.
 
     Raises
     ------
     InputError
-        If a code is not in the hierarchy or adds up others.
+        If a code is not in the hierarchy, or adds up others and must not.
     """
-    known: dict[str, int] = {}
-    for code in texts:
-        try:
-            known[code] = tree.position(code)
-        except InputError:
-            known[code] = -1
-    wrong = np.array([known[c] < 0 or bool(tree.children(known[c])) for c in texts], dtype=bool)
+    place = {code: i for i, code in enumerate(tree.codes)}
+    positions = np.array([place.get(code, -1) for code in texts], np.int64)
+    wrong = positions < 0 if totals else ~np.isin(positions, tree.leaves)
     if wrong.any():
         row, entry = first(wrong[number])
         code = texts[int(number[entry])]
-        if known[code] >= 0:
+        if code in place:
             what = (
                 "adds up other codes of the hierarchy; records need a code of its lowest level "
                 "(or leave rows that are totals out)"
             )
         else:
-            try:
-                tree.position(code)
-            except InputError as error:
-                hint = str(error).partition("; ")[2]
-            what = "is not in its hierarchy; add it there or correct the record"
-            what += f" ({hint})" if hint else ""
+            near = get_close_matches(code, tree.codes, 3)
+            hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+            what = f"is not in its hierarchy; add it there or correct the row{hint}"
         msg = f"row {row}: code {code!r} of column {name!r} {what}"
         raise InputError(msg)
-    return np.array([known[code] for code in texts], np.int64)[number]
+    return positions[number]
 
 
 def check_repeats(codes: int, records: int, name: str) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import check_known
 from csp.errors import InputError, argument
 from csp.tables.codes import Labels
 
@@ -86,10 +87,8 @@ def total_codes(
     if total is None:
         return dict.fromkeys(names, DEFAULT), frozenset()
     given = dict.fromkeys(names, total) if not isinstance(total, Mapping) else dict(total)
+    check_known("total", given, names, "dimensions")
     for name, code in given.items():
-        if name not in names:
-            msg = f"total names {name!r}, but the dimensions are {', '.join(names)}"
-            raise InputError(msg)
         if not isinstance(code, str) or not code.strip():
             msg = f"the total of {name!r} must be a code such as 'Total', got {code!r}"
             raise InputError(msg)

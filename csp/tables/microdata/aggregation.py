@@ -32,9 +32,9 @@ from csp.tables.columns import (
     plain_relation,
 )
 from csp.tables.hierarchies.coding import negative_value, weight_not_positive
-from csp.tables.microdata.contributions import Found, Stage, Wanted, check_weights, found_of
+from csp.tables.microdata.contributions import Stage, Wanted, check_weights
 from csp.tables.microdata.duckdb_records import Source, Units, literal, trimmed
-from csp.tables.microdata.grouping import Tally
+from csp.tables.microdata.grouping import Found, Tally
 from csp.tables.microdata.records import Records
 
 __all__ = ["aggregated"]
@@ -57,14 +57,8 @@ def aggregated(
 ) -> Found:
     """Cells of the records of a file or a DuckDB relation, which stay where they are.
 
-    Parameters
-    ----------
-    data : path, TextFile, DuckDB relation or Ibis expression
-    wanted : Wanted
-    memory : int or None
-        Bytes that the process may take, for a file; a relation obeys its own connection, and so
-        does an Ibis expression on DuckDB.
-    progress : callable, optional
+    The process may take `memory` in bytes for a file; a relation obeys its own connection, and so
+    does an Ibis expression on DuckDB.
 
     Raises
     ------
@@ -84,14 +78,12 @@ def aggregated(
             tree, position = wanted.placed(name, entries, n, source.finder(name, entries))
             places.append((entries, position))
             trees.append(tree)
-        top = 0 if wanted.counted else wanted.top
-        wanted.check(trees, top)
-        tally = Tally(trees, wanted.negative, top, pairs=source.pairs)
+        wanted.check(trees)
+        tally = Tally(wanted, trees, source.pairs)
         amounts = Units(source, wanted.value, wanted.decimals)
         weights = Units(source, wanted.weight, None)
         say(Stage("sorting records"))
-        shape = [len(tree.codes) for tree in trees]
-        source.keep(wanted, places, shape, n)
+        source.keep(wanted, places, [len(tree.codes) for tree in trees], n)
         owners = 0
         batches = source.batches(n, owned=wanted.contributor is not None)
         for done, where in enumerate(batches):
@@ -110,13 +102,8 @@ def aggregated(
                 check_weights(owner, weight, wanted)
                 owner = owner + owners
                 owners = int(owner.max()) + 1
-            tally.add(
-                Records(
-                    tuple(np.unravel_index(columns["leaf"], shape)), amount, weight,
-                    weights.scale, owner,
-                )
-            )  # fmt: skip
-        return found_of(tally, wanted, trees, amounts.scale, weights.scale)
+            tally.add(Records(columns["leaf"], amount, weight, weights.scale, owner))
+        return tally.result(amounts.scale)
 
 
 # ---- sources -------------------------------------------------------------------------------------

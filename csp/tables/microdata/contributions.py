@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.tables.columns import numbered_owners
 from csp.tables.hierarchies.coding import (
     Finder,
     check_repeats,
     first_row,
-    leaf_positions,
     missing_owner,
     negative_value,
+    positions_of,
     read_codes,
     weight_not_positive,
 )
 from csp.tables.hierarchies.hierarchy import Hierarchy
-from csp.tables.microdata.grouping import Grouped, Tally
+from csp.tables.margins import check_size
+from csp.tables.microdata.combinations import check_combinations
+from csp.tables.microdata.records import Records
 from csp.tables.units import column_units
 
-__all__ = ["Found", "Numbers", "Stage", "Wanted", "check_weights", "found_of", "numbers_of"]
+__all__ = ["Stage", "Wanted", "check_weights", "records_of"]
+
+_FEW = 2**20
+"""Combinations of codes up to which empty ones are cells of a table of values by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +55,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to tabulate; see `csp.tables.microdata.from_microdata.tabulate`.
-
-    Attributes
-    ----------
-    names : tuple of str
-    value, contributor, weight : str or None
-    hierarchies : mapping of str to Hierarchy
-    roots : mapping of str to str
-    negative : str
-    top : int
-    decimals : int or None
-    missing : str or None
-    check : callable
-        Refuses a table that is too large, given its hierarchies and the number of largest
-        contributions.
-    """
+    """What to tabulate; see `csp.tables.microdata.from_microdata.tabulate`."""
 
     names: tuple[str, ...]
     value: str | None
@@ -77,7 +67,7 @@ class Wanted:
     top: int
     decimals: int | None
     missing: str | None
-    check: Callable[[Sequence[Hierarchy], int], None]
+    empty: str | None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -99,43 +89,39 @@ class Wanted:
         texts, number = read_codes(entries, name, self.missing, first)
         check_repeats(len(texts), n, name)
         tree = self.hierarchies.get(name) or Hierarchy.flat(sorted(texts), self.roots[name])
-        return tree, leaf_positions(texts, number, tree, name, first)
+        return tree, positions_of(texts, number, tree, name, first)
 
     @property
     def counted(self) -> bool:
-        """Whether records are only counted, each as one: then no contribution is kept."""
-        return self.value is None and self.contributor is None and self.weight is None
+        """Whether the table counts records, each of another contributor."""
+        return self.value is None and self.contributor is None
 
+    @property
+    def kept(self) -> int:
+        """How many of the largest contributions are kept; none where each record counts as one."""
+        return 0 if self.counted and self.weight is None else self.top
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """Cells of records.
+    def check(self, trees: Sequence[Hierarchy]) -> None:
+        """Refuse a table of all combinations that is too large, before anything is summed."""
+        combinations = check_combinations(trees)
+        if not self.drops(combinations, 0):
+            check_size(combinations, len(trees), self.kept, mend=self.mend)
 
-    Attributes
-    ----------
-    grouped : Grouped
-    trees : tuple of Hierarchy
-    scale : int
-        Decimals of the values.
-    library : str
-        Of the caller's frame.
-    """
+    def drops(self, combinations: int, cells: int) -> bool:
+        """Whether cells without records are left out, where so many of the combinations have some.
 
-    grouped: Grouped
-    trees: tuple[Hierarchy, ...]
-    scale: int
-    library: str = ""
+        0 asks whether they may be.
+        """
+        few = self.value is not None and combinations > _FEW and 4 * cells < combinations
+        return self.empty == "drop" or (self.empty is None and few)
 
-
-def found_of(
-    tally: Tally, wanted: Wanted, trees: Sequence[Hierarchy], scale: int, weight_scale: int
-) -> Found:
-    """Cells of all records that were added up; plain counts have no contributions."""
-    grouped = tally.result()
-    plain = wanted.value is None and wanted.contributor is None
-    if plain and weight_scale == 0 and tally.unweighted:
-        grouped = replace(grouped, contributors=None)
-    return Found(grouped, tuple(trees), scale + weight_scale)
+    @property
+    def mend(self) -> str:
+        """What makes a table smaller that is too large."""
+        if self.empty == "drop":
+            return ""
+        option = argument("empty", "drop", option="--drop-empty")
+        return f", or leave cells without records out ({option})"
 
 
 def check_weights(
@@ -167,28 +153,8 @@ def check_weights(
         raise InputError(msg)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
-    """What records in memory contribute; see `csp.tables.microdata.records.Records`.
-
-    Attributes
-    ----------
-    amount : (n,) int64
-    scale : int
-    weight : (n,) int64
-    weight_scale : int
-    owner : (n,) int64 or None
-    """
-
-    amount: NDArray[np.int64]
-    scale: int
-    weight: NDArray[np.int64]
-    weight_scale: int
-    owner: NDArray[np.int64] | None
-
-
-def numbers_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> Numbers:
-    """Read amounts, weights and contributors of records in memory.
+def records_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> tuple[Records, int]:
+    """Read records in memory, but for their cells; also returns the decimals of their amounts.
 
     Raises
     ------
@@ -213,4 +179,4 @@ def numbers_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> Numbers:
             raise missing_owner(gap + 1, wanted.contributor)
         if wanted.weight is not None:
             check_weights(owner, weight, wanted, rows=True)
-    return Numbers(amount, scale, weight, weight_scale, owner)
+    return Records(np.zeros(n, np.int64), amount, weight, weight_scale, owner), scale

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -70,7 +70,7 @@ class Source:
     table: str
     rows: int = MAX_BATCH
     pairs: int = MAX_BATCH
-    note: str = field(default="")
+    note: str = ""
 
     @property
     def columns(self) -> list[str]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice, check_known
+from csp.calls import check_choice, check_known, whole_number
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
 from csp.memory import memory_size
 from csp.tables.columns import is_ibis, is_relation, native_frame, read_columns
-from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
 from csp.tables.margins import (
@@ -25,19 +25,15 @@ from csp.tables.margins import (
 )
 from csp.tables.microdata.aggregation import aggregated
 from csp.tables.microdata.combinations import check_combinations
-from csp.tables.microdata.contributions import Found, Stage, Wanted, numbers_of
-from csp.tables.microdata.grouping import group
+from csp.tables.microdata.contributions import Stage, Wanted, records_of
+from csp.tables.microdata.grouping import Found, Tally
 from csp.tables.microdata.partitioned import has_workers
-from csp.tables.microdata.records import Records
 from csp.tables.microdata.workers import aggregated_by_workers
 
 if TYPE_CHECKING:
     from csp.tables.table import Table
 
 __all__ = ["NEGATIVE", "tabulate"]
-
-_FEW = 2**20
-"""Combinations of codes up to which empty ones are cells of a table of values by default."""
 
 NEGATIVE = ("error", "abs", "shift", "split")
 """Modes for negative contributions."""
@@ -144,7 +140,12 @@ def tabulate(
     >>> table.labels, table.values.tolist(), table.scale
     ((('a',), ('b',), ('Total',)), [55, 20, 75], 1)
     """
-    names, keep = dimension_names(by), _check_options(negative, top, empty)
+    names = dimension_names(by)
+    check_choice("negative", negative, NEGATIVE)
+    if empty is not None:
+        check_choice("empty", empty, ("keep", "drop"))
+    why = "; the rules need the largest contributions"
+    keep = 5 if top is None else whole_number("top", top, 1, why)
     roots, told = total_codes(total, names)
     notes = _unused(data, contributor, weight)
     data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
@@ -159,7 +160,7 @@ def tabulate(
         raise InputError(msg)
     wanted = Wanted(
         names, value, contributor, weight, hierarchies, roots, negative, keep, decimals, missing,
-        lambda trees, top: _check_combinations(trees, value, top, empty),
+        empty,
     )  # fmt: skip
     limit = None if memory is None else memory_size(memory)
     if has_workers(data):
@@ -168,9 +169,7 @@ def tabulate(
         found = aggregated(data, wanted, limit, progress)
     else:
         found = _in_memory(data, wanted)
-    table = assemble(
-        make, found, names, value=value, signed=negative != "error", empty=empty, notes=notes
-    )
+    table = _assembled(make, found, wanted, notes)
     doubtful = [name not in hierarchies and name not in told for name in names]
     check_leaves(table, found.trees, doubtful)
     return table
@@ -178,134 +177,58 @@ def tabulate(
 
 def _in_memory(data: Any, wanted: Wanted) -> Found:
     """Cells of records that are read as a whole."""
-    names, value = wanted.names, wanted.value
-    columns = read_columns(data, wanted.columns, [n for n in (value, wanted.weight) if n])
+    columns = read_columns(data, wanted.columns, [n for n in (wanted.value, wanted.weight) if n])
     found = dict(zip(wanted.columns, columns.arrays, strict=True))
-    trees, positions = [], []
-    for name in names:
-        tree, position = wanted.placed(name, found[name], len(found[name]))
-        positions.append(position)
-        trees.append(tree)
-    known = numbers_of(found, wanted)
-    weights = known.weight
-    records = Records(tuple(positions), known.amount, weights, known.weight_scale, known.owner)
-    plain = value is None and known.owner is None and known.weight_scale == 0
-    counts = plain and bool((weights == 1).all())
-    top = 0 if counts else wanted.top
-    wanted.check(trees, top)
-    grouped = group(records, trees, negative=wanted.negative, top=top)
-    return Found(grouped, tuple(trees), known.scale + known.weight_scale, columns.library)
+    placed = [wanted.placed(name, found[name], len(found[name])) for name in wanted.names]
+    trees, positions = zip(*placed, strict=True)
+    records, scale = records_of(found, wanted)
+    wanted.check(trees)
+    tally = Tally(wanted, trees)
+    leaf = np.ravel_multi_index(positions, [len(tree.codes) for tree in trees])
+    tally.add(replace(records, leaf=leaf))
+    return replace(tally.result(scale), library=columns.library)
 
 
-def _check_combinations(
-    trees: Sequence[Hierarchy], value: str | None, top: int, empty: str | None
-) -> None:
-    """Refuse a table of all combinations that is too large, before anything is summed."""
-    combinations = check_combinations(trees)
-    if empty == "keep" or (empty is None and (value is None or combinations <= _FEW)):
-        check_size(combinations, len(trees), top, mend=_mend(empty))
-
-
-def _mend(empty: str | None) -> str:
-    if empty == "drop":
-        return ""
-    return (
-        f", or leave cells without records out ({argument('empty', 'drop', option='--drop-empty')})"
-    )
-
-
-def assemble(
-    make: type[Table],
-    found: Found,
-    names: tuple[str, ...],
-    *,
-    value: str | None,
-    signed: bool,
-    empty: str | None,
-    notes: tuple[str, ...],
-) -> Table:
-    """Table of cells with records; see `tabulate` for what is not said here.
-
-    Parameters
-    ----------
-    make : type of Table
-    found : Found
-    names : tuple of str
-    value : str or None
-    signed : bool
-        Whether negative values are allowed.
-    empty : {"keep", "drop"} or None
-    notes : tuple of str
-    """
-    grouped, trees = found.grouped, found.trees
-    combinations, n = check_combinations(trees), len(grouped.places)
-    people = grouped.contributors
+def _assembled(make: type[Table], found: Found, wanted: Wanted, notes: tuple[str, ...]) -> Table:
+    """Table of cells with records."""
+    trees, value, people = found.trees, wanted.value, found.contributors
+    combinations, n = check_combinations(trees), len(found.places)
     top = people.top.shape[1] if people is not None else 0
-    few = value is not None and combinations > _FEW and 4 * n < combinations
-    drop = empty == "drop" or (empty is None and few)
+    drop = wanted.drops(combinations, n)
     cells = n if drop else combinations
-    check_size(cells, len(trees), top, mend="" if drop else _mend(empty))
-    if drop and empty is None:
+    check_size(cells, len(trees), top, mend="" if drop else wanted.mend)
+    if drop and wanted.empty is None:
         notes = (
             *notes,
             f"of {combinations} combinations of codes {n} have records and are cells of the table; "
             "all others are empty, are not shown and are known to be 0",
         )
-    if drop or n == combinations:
-        values, rows = grouped.values, grouped.rows
-    else:
-        values, rows = (_spread(a, grouped.places, cells) for a in (grouped.values, grouped.rows))
-        people = _spread_people(people, grouped.places, cells)
-    whole = not drop or n == combinations
+    values, rows = found.values, found.rows
+    if cells > n:
+
+        def spread(array: NDArray[np.int64], fill: int = 0) -> NDArray[np.int64]:
+            everywhere = np.full((cells, *array.shape[1:]), fill, np.int64)
+            everywhere[found.places] = array
+            return everywhere
+
+        values, rows = spread(values), spread(rows)
+        people = None if people is None else people.mapped(spread)
+    whole = cells == combinations
+    signed = wanted.negative != "error" and value is not None
     return make(
         values=values,
-        relations=cube_relations(trees) if whole else sparse_relations(grouped.places, trees),
-        lower=np.full(cells, -UNBOUNDED if signed and value is not None else 0, np.int64),
+        relations=cube_relations(trees) if whole else sparse_relations(found.places, trees),
+        lower=np.full(cells, -UNBOUNDED if signed else 0, np.int64),
         upper=np.full(cells, UNBOUNDED, np.int64),
-        labels=cube_labels(trees) if whole else sparse_labels(grouped.places, trees),
+        labels=cube_labels(trees) if whole else sparse_labels(found.places, trees),
         scale=found.scale,
         contributors=people,
-        names=names,
+        names=wanted.names,
         roots=tuple(tree.root for tree in trees),
         structural=None if value is None else rows == 0,
         frame=found.library,
         notes=notes,
     )
-
-
-def _spread(
-    array: NDArray[np.int64], places: NDArray[np.int64], cells: int, fill: int = 0
-) -> NDArray[np.int64]:
-    """Put numbers of some cells in their places among all cells."""
-    found = np.full((cells, *array.shape[1:]), fill, np.int64)
-    found[places] = array
-    return found
-
-
-def _spread_people(
-    people: Contributors | None, places: NDArray[np.int64], cells: int
-) -> Contributors | None:
-    if people is None:
-        return None
-    return Contributors(
-        count=_spread(people.count, places, cells),
-        total=_spread(people.total, places, cells),
-        top=_spread(people.top, places, cells),
-        ids=None if people.ids is None else _spread(people.ids, places, cells, -1),
-        opposite=_spread_people(people.opposite, places, cells),
-        weighted=None if people.weighted is None else _spread(people.weighted, places, cells),
-    )
-
-
-def _check_options(negative: str, top: int | None, empty: str | None) -> int:
-    check_choice("negative", negative, NEGATIVE)
-    if empty is not None:
-        check_choice("empty", empty, ("keep", "drop"))
-    keep = 5 if top is None else top
-    if keep < 1:
-        msg = f"top must be at least 1, not {keep}; the rules need the largest contributions"
-        raise InputError(msg)
-    return keep
 
 
 def _from_layout(

@@ -26,9 +26,10 @@ from csp.tables.microdata.combinations import (
     first_of,
     starts_of,
 )
+from csp.tables.microdata.contributions import Wanted
 from csp.tables.microdata.records import Records, Size, batches
 
-__all__ = ["Grouped", "Partial", "Tally", "group"]
+__all__ = ["Found", "Partial", "Tally"]
 
 _MOST_FLOORS = 2**22
 """Combinations up to which the least of the largest contributions is kept for each."""
@@ -38,7 +39,7 @@ _MOST_PAIRS = 2**22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grouped:
+class Found:
     """Cells with at least one record.
 
     Attributes
@@ -46,45 +47,24 @@ class Grouped:
     places : (n,) int64
         Position of each cell among all combinations of codes in C order, ascending.
     values : (n,) int64
-        Sum of weight times amount, in units of ``10**-weight_scale`` of the amounts' unit.
+        Sum of weight times amount, in units of ``10**-scale``.
     rows : (n,) int64
         Number of records.
     contributors : Contributors or None
-        None if no contributions were to be kept.
+        None in a table of plain counts.
+    trees : tuple of Hierarchy
+    scale : int
+    library : str
+        Of the caller's frame.
     """
 
     places: NDArray[np.int64]
     values: NDArray[np.int64]
     rows: NDArray[np.int64]
     contributors: Contributors | None
-
-
-def group(
-    records: Records, hierarchies: Sequence[Hierarchy], *, negative: str, top: int
-) -> Grouped:
-    """Tabulate records over the cross product of hierarchies.
-
-    Every cell, also a margin, is computed from the records below it; sums are of integers.
-
-    Parameters
-    ----------
-    records : Records
-    hierarchies : sequence of Hierarchy
-        One for each dimension.
-    negative : {"error", "abs", "shift", "split"}
-        What becomes of negative contributions; "error" promises that there are none.
-    top : int
-        How many of the largest contributions to keep; 0 looks at no contributions at all.
-
-    Raises
-    ------
-    InputError
-        If sums are beyond 2**62 units, or there are more than 2**40 combinations of codes.
-    """
-    tally = Tally(hierarchies, negative, top)
-    for batch in batches(records):
-        tally.add(batch)
-    return tally.result()
+    trees: tuple[Hierarchy, ...]
+    scale: int
+    library: str = ""
 
 
 _Known = tuple[dict[bool, Sums], dict[bool, Largest]]
@@ -143,33 +123,25 @@ class _Side:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partial:
-    """What a `Tally` knows of some batches, to be joined with others in another process.
-
-    Attributes
-    ----------
-    sums : Sums
-    sides : tuple
-        See `_Side.known`.
-    smallest : int
-    size : Size
-    owned : bool
-        Whether records have contributors.
-    """
+    """What a `Tally` knows of some batches, to be joined with others in another process."""
 
     sums: Sums
     sides: tuple[_Known, ...]
     smallest: int
     size: Size
-    owned: bool
+    owned: bool  # whether records have contributors
 
 
 class Tally:
-    """Cells of records that come in batches.
+    """Cells of records that come in parts, over the cross product of hierarchies.
+
+    Every cell, also a margin, is computed from the records below it; sums are of integers.
 
     Parameters
     ----------
-    hierarchies, negative, top
-        See `group`.
+    wanted : Wanted
+    trees : sequence of Hierarchy
+        One for each dimension.
     pairs : int, optional
         Pairs of a cell and a contributor, about, that are summed at once.
 
@@ -180,22 +152,22 @@ class Tally:
     """
 
     def __init__(
-        self, hierarchies: Sequence[Hierarchy], negative: str, top: int, pairs: int | None = None
+        self, wanted: Wanted, trees: Sequence[Hierarchy], pairs: int | None = None
     ) -> None:
         self._pairs = _MOST_PAIRS if pairs is None else min(pairs, _MOST_PAIRS)
-        self._combinations = check_combinations(hierarchies)
-        self._shape = tuple(len(tree.codes) for tree in hierarchies)
-        self._axes = axes_of(hierarchies)
-        self._negative, self._top = negative, top
+        self._trees = tuple(trees)
+        self._combinations = check_combinations(trees)
+        self._axes = axes_of(trees)
+        self._negative, self._top, self._counted = wanted.negative, wanted.kept, wanted.counted
         self._sums = Sums.none(2)
-        sides = 0 if not top else 2 if negative == "split" else 1
-        self._sides = [_Side(top, self._combinations) for _ in range(sides)]
+        sides = 0 if not self._top else 2 if self._negative == "split" else 1
+        self._sides = [_Side(self._top, self._combinations) for _ in range(sides)]
         self._smallest = 0
         self._size = Size()
         self._owned = False
 
     def add(self, records: Records) -> None:
-        """Add a batch of records.
+        """Add records.
 
         Parameters
         ----------
@@ -207,11 +179,15 @@ class Tally:
         InputError
             If sums are beyond 2**62 units.
         """
+        for batch in batches(records):
+            self._add(batch)
+
+    def _add(self, records: Records) -> None:
         self._size = self._size.with_records(records)
         self._size.check()
         self._owned = records.contributor is not None
-        leaf = np.ravel_multi_index(records.positions, self._shape)
-        amount, weight, owner = records.amount, records.weight, records.contributor
+        leaf, amount = records.leaf, records.amount
+        weight, owner = records.weight, records.contributor
         columns = np.stack([weight * amount, np.ones_like(leaf)])
         self._sums = self._sums.plus(Sums.of(leaf, columns))
         if not self._sides:
@@ -271,13 +247,13 @@ class Tally:
         for side, known in zip(self._sides, other.sides, strict=True):
             side.join(known)
 
-    @property
-    def unweighted(self) -> bool:
-        """Whether every weight was one so far."""
-        return self._size.unweighted
-
-    def result(self) -> Grouped:
+    def result(self, scale: int) -> Found:
         """All cells with records, margins included.
+
+        Parameters
+        ----------
+        scale : int
+            Decimals of the amounts.
 
         Raises
         ------
@@ -287,17 +263,19 @@ class Tally:
         shift = self._smallest if self._negative == "shift" else 0
         self._size.check(-shift)
         inner = self._sums.places
-        columns = [self._sums.columns, *(side.sums[True].at(inner) for side in self._sides)]
+        sides = [] if self._counted and self._size.unweighted else self._sides
+        columns = [self._sums.columns, *(side.sums[True].at(inner) for side in sides)]
         cells = Sums(inner, np.concatenate(columns)).carried_up(self._axes)
         people: Contributors | None = None
-        for number, side in reversed(list(enumerate(self._sides))):
+        for number, side in reversed(list(enumerate(sides))):
             sums = cells.columns[2 + 3 * number : 5 + 3 * number] + side.sums[False].at(
                 cells.places
             )
             largest = side.largest[True].carried_up(self._axes, self._combinations, self._top)
             largest = largest.plus(side.largest[False], self._top)
             people = self._people(cells.places, sums, largest, shift, people)
-        return Grouped(cells.places, cells.columns[0], cells.columns[1], people)
+        scale += self._size.weight_scale
+        return Found(cells.places, cells.columns[0], cells.columns[1], people, self._trees, scale)
 
     def _contribute(self, found: Largest, *, inner: bool) -> None:
         """Add contributions with their signs as the rules shall see them."""

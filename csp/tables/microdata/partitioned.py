@@ -18,7 +18,7 @@ __all__ = ["COLUMNS", "Frame", "has_workers", "partitioned", "refusing"]
 _FEW = 8
 """Number of answers of partitions that are joined to one."""
 
-COLUMNS = ("part", "leaf", "amount", "weight", "owner")
+COLUMNS = ("leaf", "amount", "weight", "part", "owner")
 """Records on their way to the others of their contributor."""
 
 
@@ -63,7 +63,6 @@ class _Dask:
 
     @classmethod
     def of(cls, data: Any, names: Sequence[str]) -> _Dask:
-        """Take some columns of a frame."""
         places = _columns_of(names, data.columns)
         return cls(data[list(names)].rename(columns=dict(zip(names, places, strict=True))))
 
@@ -97,7 +96,6 @@ class _Spark:
 
     @classmethod
     def of(cls, data: Any, names: Sequence[str]) -> _Spark:
-        """Take some columns of a frame."""
         places = _columns_of(names, data.columns)
         # By their place, since Spark takes names that differ in case only for one.
         renamed = data.toDF(*[f"x{i}" for i in range(len(data.columns))])

@@ -29,8 +29,8 @@ class Records:
 
     Attributes
     ----------
-    positions : tuple of (n,) int64
-        For each dimension, the position of the record's code in the hierarchy (a leaf).
+    leaf : (n,) int64
+        Inner cell of each record, by its number among all combinations of codes in C order.
     amount : (n,) int64
         Contribution of each record.
     weight : (n,) int64
@@ -40,7 +40,7 @@ class Records:
         Who the record belongs to; None if every record is its own contributor.
     """
 
-    positions: tuple[NDArray[np.int64], ...]
+    leaf: NDArray[np.int64]
     amount: NDArray[np.int64]
     weight: NDArray[np.int64]
     weight_scale: int
@@ -64,7 +64,7 @@ def batches(records: Records) -> Iterator[Records]:
         taken = slice(start, stop) if order is None else order[start:stop]
         owners = None if records.contributor is None else records.contributor[taken]
         yield Records(
-            tuple(position[taken] for position in records.positions),
+            records.leaf[taken],
             records.amount[taken],
             records.weight[taken],
             records.weight_scale,

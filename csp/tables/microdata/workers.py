@@ -30,17 +30,10 @@ from csp.tables.columns import (
 )
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
-from csp.tables.microdata.contributions import (
-    Found,
-    Stage,
-    Wanted,
-    check_weights,
-    found_of,
-    numbers_of,
-)
-from csp.tables.microdata.grouping import Partial, Tally
+from csp.tables.microdata.contributions import Stage, Wanted, check_weights, records_of
+from csp.tables.microdata.grouping import Found, Partial, Tally
 from csp.tables.microdata.partitioned import COLUMNS, partitioned, refusing
-from csp.tables.microdata.records import MAX_BATCH, Records, batches
+from csp.tables.microdata.records import MAX_BATCH, Records
 from csp.tables.units import NotUnits, to_units
 
 __all__ = ["aggregated_by_workers"]
@@ -60,13 +53,6 @@ def aggregated_by_workers(
 ) -> Found:
     """Cells of the records of a Dask or Spark frame, which stay where they are.
 
-    Parameters
-    ----------
-    data : Dask or Spark frame
-    wanted : Wanted
-    memory : None
-    progress : callable, optional
-
     Raises
     ------
     InputError
@@ -83,7 +69,7 @@ def aggregated_by_workers(
     say = progress or (lambda stage: None)
     say(Stage("reading codes"))
     # What may not travel to a worker, or has no business there, stays here.
-    asked = replace(wanted, hierarchies={}, check=_unchecked)
+    asked = replace(wanted, hierarchies={})
     looks: list[_Look] = []
     for k, look in enumerate(frame.each(partial(_look, asked))):
         if isinstance(look, str):
@@ -102,17 +88,16 @@ def aggregated_by_workers(
         tree, position = wanted.placed(name, np.array(list(rows), dtype=object), n, finder)
         places.append(dict(zip(rows, position.tolist(), strict=True)))
         trees.append(tree)
-    top = 0 if wanted.counted else wanted.top
     scale = _scale([look.amount for look in looks], wanted.value)
     weight_scale = _scale([look.weight for look in looks], wanted.weight)
-    wanted.check(trees, top)
+    wanted.check(trees)
     sample = sorted(owner for look in looks for owner in look.sample)
     ranges = min(max(len(looks), -(-n // MAX_BATCH)), len(sample))
     ends = tuple(sorted({sample[len(sample) * k // ranges] for k in range(1, ranges)}))
-    plan = _Plan(asked, tuple(trees), tuple(places), scale, weight_scale, top, ends)
+    plan = _Plan(asked, tuple(trees), tuple(places), scale, weight_scale, ends)
     say(Stage("adding up"))
     if wanted.contributor is not None:
-        frame = frame.shuffled(partial(_ranged, plan), len(ends) + 1)
+        frame = frame.shuffled(partial(_placed, plan), len(ends) + 1)
     answers = frame.each(partial(_added_up, plan), partial(_joined, plan), len(looks))
     found = refusing(partial(_joined, plan), answers)
     if isinstance(found, str):
@@ -123,11 +108,10 @@ def aggregated_by_workers(
             ".persist() of Dask or .cache() of Spark"
         )
         raise InputError(msg)
-    tally = Tally(trees, wanted.negative, top)
+    tally = Tally(wanted, trees)
     tally.join(found.cells)
-    cells = found_of(tally, wanted, trees, scale, weight_scale)
-    people = _numbered(cells.grouped.contributors, found.owners)
-    return replace(cells, grouped=replace(cells.grouped, contributors=people))
+    cells = tally.result(scale)
+    return replace(cells, contributors=_numbered(cells.contributors, found.owners))
 
 
 def _numbered(people: Contributors | None, owners: Mapping[int, int]) -> Contributors | None:
@@ -139,10 +123,6 @@ def _numbered(people: Contributors | None, owners: Mapping[int, int]) -> Contrib
     part, number = np.divmod(people.ids, _MOST)
     ids = np.where(people.ids < 0, -1, first[part] + number)
     return replace(people, ids=ids, opposite=_numbered(people.opposite, owners))
-
-
-def _unchecked(trees: Sequence[Hierarchy], top: int) -> None:
-    del trees, top
 
 
 def _first(rows: Sequence[int], marked: NDArray[np.bool_]) -> tuple[int, int]:
@@ -166,48 +146,24 @@ def _scale(found: Sequence[tuple[int, int]], name: str | None) -> int:
 
 
 class _Look(NamedTuple):
-    """What is to be known of a partition before it is added up.
+    """What is to be known of a partition before it is added up."""
 
-    Attributes
-    ----------
-    n : int
-        Number of records.
-    codes : tuple of dict
-        For each dimension, the first row of each code, from 0.
-    amount, weight : (int, int)
-        Decimals, and the largest number in units of these.
-    sample : tuple of str
-        Contributors of some records.
-    """
-
-    n: int
-    codes: tuple[dict[str, int], ...]
-    amount: tuple[int, int] = (0, 1)
+    n: int  # records
+    codes: tuple[dict[str, int], ...]  # for each dimension, the first row of each code, from 0
+    amount: tuple[int, int] = (0, 1)  # decimals, and the largest number in units of these
     weight: tuple[int, int] = (0, 1)
-    sample: tuple[str, ...] = ()
+    sample: tuple[str, ...] = ()  # contributors of some records
 
 
 class _Plan(NamedTuple):
-    """What workers need to add up; see `contributions.Wanted` and `grouping.Tally`.
-
-    Attributes
-    ----------
-    wanted : Wanted
-    trees : tuple of Hierarchy
-    places : tuple of dict
-        For each dimension, the position of every code.
-    scale, weight_scale, top : int
-    ends : tuple of str
-        First contributor of every range but the first.
-    """
+    """What workers need to add up; see `contributions.Wanted` and `grouping.Tally`."""
 
     wanted: Wanted
     trees: tuple[Hierarchy, ...]
-    places: tuple[dict[str, int], ...]
+    places: tuple[dict[str, int], ...]  # for each dimension, the position of every code
     scale: int
     weight_scale: int
-    top: int
-    ends: tuple[str, ...]
+    ends: tuple[str, ...]  # the first contributor of every range but the first
 
 
 class _Cells(NamedTuple):
@@ -234,7 +190,7 @@ def _look(wanted: Wanted, frame: Any) -> _Look:
         codes.append(dict(zip(texts, rows.tolist(), strict=True)))
     if not n:
         return _Look(0, tuple(codes))
-    found = numbers_of(columns, wanted)
+    found, scale = records_of(columns, wanted)
     sample: list[str] = []
     if wanted.contributor is not None:
         texts, number = numbered_codes(columns[wanted.contributor])
@@ -243,7 +199,7 @@ def _look(wanted: Wanted, frame: Any) -> _Look:
     return _Look(
         n,
         tuple(codes),
-        (found.scale, int(np.abs(found.amount).max())),
+        (scale, int(np.abs(found.amount).max())),
         (found.weight_scale, int(found.weight.max())),
         tuple(sample),
     )
@@ -277,12 +233,6 @@ def _placed(plan: _Plan, frame: Any) -> dict[str, NDArray[Any]]:
     return {what: array[known] for what, array in found.items()}
 
 
-def _ranged(plan: _Plan, frame: Any) -> dict[str, NDArray[Any]]:
-    """Find the range of every record's contributor."""
-    found = _placed(plan, frame)
-    return {name: found[name] for name in COLUMNS}
-
-
 def _added_up(plan: _Plan, frame: Any) -> _Cells:
     """Cells of the records of a partition, one range of contributors after the other."""
     if plan.wanted.contributor is None:
@@ -299,17 +249,15 @@ def _range(plan: _Plan, part: int, found: dict[str, NDArray[Any]]) -> _Cells:
     if plan.wanted.contributor is not None:
         owners, owner, _ = numbered_owners(found["owner"])
         check_weights(owner, weight, plan.wanted)
-    tally = Tally(plan.trees, plan.wanted.negative, plan.top)
-    positions = np.unravel_index(leaf, [len(tree.codes) for tree in plan.trees])
+    tally = Tally(plan.wanted, plan.trees)
     if len(leaf):
-        for batch in batches(Records(tuple(positions), amount, weight, plan.weight_scale, owner)):
-            tally.add(batch)
+        tally.add(Records(leaf, amount, weight, plan.weight_scale, owner))
     return _Cells({part: owners}, len(leaf), tally.partial(part * _MOST))
 
 
 def _joined(plan: _Plan, found: Sequence[_Cells | str]) -> _Cells:
     """Cells of several partitions."""
-    tally = Tally(plan.trees, plan.wanted.negative, plan.top)
+    tally = Tally(plan.wanted, plan.trees)
     owners: dict[int, int] = {}
     n = 0
     for one in found:

@@ -304,6 +304,8 @@ def test_missing_facts_are_named() -> None:
     table = table_of([[5, 3, 1]], known=2)
     with pytest.raises(InputError, match="top=3"):
         Dominance(3, 50)(table)
+    with pytest.raises(InputError, match="1000000000000 largest"):
+        Dominance(10**12, 50)(table)  # and no weights are made for them
     with pytest.raises(InputError, match="top=3"):
         PPercent(10, 2)(table)
     with pytest.raises(InputError, match="contributors="):
@@ -490,3 +492,16 @@ def test_a_sensitivity_of_ones_own() -> None:
     fixed = found
     with pytest.raises(InputError, match="judged 3 cells"):
         as_rule(lambda table: fixed)(table_of([[5], [6], [7], [8]]))
+
+
+@given(st.integers(1, 5), st.integers(1, 100), st.integers(1, 100))
+def test_as_many_equal_contributions_pass_as_a_form_says(n: int, p: int, q: int) -> None:
+    for rule in (Dominance(n, p), PPercent(p, n), *([PQ(p, q, n)] if p < q else [])):
+        least = rule.form.smallest
+        for t in {1, least - 1, least, least + 1} - {0}:
+            sensitive = rule(table_of([[60] * t], known=10)).primary[0]
+            assert sensitive == (t < least)
+
+
+def test_many_contributors_are_not_counted_one_by_one() -> None:
+    assert Dominance(10**12, 1).form.smallest == 10**14

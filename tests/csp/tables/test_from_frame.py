@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from difflib import SequenceMatcher
 from fractions import Fraction
 
 import numpy as np
@@ -199,3 +200,18 @@ def test_missing_libraries_are_named(monkeypatch):
         columns_to_frame({"a": [1]})
     with pytest.raises(InputError, match="'excel' is not one of"):
         columns_to_frame({"a": [1]}, "excel")
+
+
+def test_near_codes_are_looked_for_once(monkeypatch) -> None:
+    looked_at = []
+    kept = SequenceMatcher.real_quick_ratio
+    monkeypatch.setattr(
+        SequenceMatcher, "real_quick_ratio", lambda self: looked_at.append(1) or kept(self)
+    )
+    tree = Hierarchy.flat([f"A{i:03}" for i in range(50)])
+    data = {"g": [f"B{i:03}" for i in range(50)], "n": [1] * 50}
+    for tabulate in (Table.from_microdata, Table.from_frame):
+        looked_at.clear()
+        with pytest.raises(InputError, match=r"row 1: code 'B000' .* \(did you mean 'A000'"):
+            tabulate(data, ["g"], "n", hierarchies={"g": tree})
+        assert len(looked_at) == len(tree.codes)

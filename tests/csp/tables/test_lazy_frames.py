@@ -16,12 +16,14 @@ import duckdb
 import narwhals as nw
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import csp.tables.microdata.workers
 from csp import Hierarchy, InputError, Table
+from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.microdata.contributions import Stage
 from tests.csp.tables.test_aggregation import drawn, outcome
 from tests.csp.tables.test_sparse_tables import everything
@@ -296,3 +298,12 @@ def test_ibis_gives_the_table_of_memory(backend, tmp_path):
         Table.from_microdata(frame, ["regio"])
     with pytest.raises(InputError, match="the Ibis expression cannot be read"):
         Table.from_microdata(ibis.table({"g": "string"}, name="nowhere"), ["g"])
+
+
+@pytest.mark.parametrize(
+    "read", [column_names, named_columns, lambda data: read_columns(data, "b")]
+)
+def test_lazy_frames_that_cannot_be_run_are_refused(read):
+    lazy = pl.LazyFrame({"a": [1]}).select("b")
+    with pytest.raises(InputError, match="the data frame cannot be read: "):
+        read(lazy)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import csp.tables.microdata.combinations
-import csp.tables.microdata.from_microdata
+import csp.tables.microdata.contributions
 import csp.tables.microdata.grouping
 import csp.tables.microdata.records
 from csp import Hierarchy, InputError, Mechanism, Table
@@ -172,7 +172,7 @@ def test_the_pattern_of_a_table_of_values_is_the_same_without_its_empty_cells(da
 def test_a_large_table_of_values_leaves_empty_cells_out_and_says_so(monkeypatch):
     data = {"region": ["1", "1", "1"], "kind": ["a", "a", "a"], "value": [1, 2, 3]}
     assert tabulated(data, value="value").n_cells == 36
-    monkeypatch.setattr(csp.tables.microdata.from_microdata, "_FEW", 35)
+    monkeypatch.setattr(csp.tables.microdata.contributions, "_FEW", 35)
     table = tabulated(data, value="value")
     assert table.n_cells == 6
     assert table.notes == (
