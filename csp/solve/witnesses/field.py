@@ -13,6 +13,7 @@ from scipy.sparse import csc_array, csr_array
 from csp.attacker.view import room
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
+from csp.problem.requirements import shared_levels
 
 __all__ = ["Field", "Witness", "movable", "positions", "tighten"]
 
@@ -105,7 +106,7 @@ class Field:
         self.open = (self.up > 0) | (self.down > 0)
         self.price = np.where(problem.free, problem.cost, 0).astype(np.float64)
         self.middle = float(np.median(self.price[self.price > 0])) if self.price.any() else 1.0
-        rise, fall = _levels(problem, self.up, self.down)
+        fall, rise = shared_levels(problem, self.up, self.down)
         kind, cell = np.nonzero((np.stack([rise, fall]) > 0) & problem.primary)
         self.cell, self.kind = cell, kind
         self.need = np.stack([rise, fall])[kind, cell]
@@ -155,19 +156,6 @@ class Field:
         rows, of = positions(self.first[cells], self.first[cells + 1])
         reach = np.where(self.kind[rows] == 0, top[of], bottom[of])
         return np.asarray(rows[reach >= self.need[rows] * (1 - 1e-12)])
-
-
-def _levels(
-    problem: Problem, up: NDArray[np.int64], down: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How far each cell is to rise and to fall.
-
-    A sliding level leaves open how; here it is shared evenly, as far as the cell can fall.
-    """
-    fall = np.maximum(problem.lpl, np.minimum(down, problem.spl // 2))
-    rise = np.maximum(problem.upl, problem.spl - fall)
-    beyond = np.maximum(rise - np.maximum(up, problem.upl), 0)
-    return rise - beyond, fall + beyond
 
 
 def positions(
