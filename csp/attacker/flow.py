@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.maxflow import KERNELS
-from csp.attacker.view import Extreme, View
+from csp.attacker.view import NOTHING, Extreme, View
 from csp.clock import UNLIMITED, Clock
 
 __all__ = ["FlowEngine", "Network", "as_network", "half_arcs"]
@@ -148,7 +148,7 @@ class FlowEngine:
             cut = cut_nodes[cut_begin[f] : cut_begin[f + 1]]
             own = min(int(room[t]), int(limits[t]))
             exact = r < own if len(cut) else r == int(room[t])
-            rows, multipliers = self._proof(cut) if exact and len(cut) else _NOTHING
+            rows, multipliers = self._proof(cut) if exact and len(cut) else (NOTHING, NOTHING)
             found[t] = Extreme(Fraction(r), moved[f], far[f], 1, rows, multipliers, 1, exact)
         served[new] = -2
 
@@ -162,10 +162,7 @@ class FlowEngine:
 
     def _endless(self, j: int, sign: int) -> Extreme:
         ray = FlowEngine(self._view.recession(), self._network).extreme(j, sign)
-        return Extreme(None, ray.moved, ray.steps, 1, *_NOTHING, 1, exact=False)
-
-
-_NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
+        return Extreme(None, ray.moved, ray.steps, 1)
 
 
 def half_arcs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,8 +19,6 @@ __all__ = ["FURTHEST", "integer_extreme"]
 
 FURTHEST = 10**9
 """Units beyond which integer programs are refused: tolerances are absolute, and so are floats."""
-
-_NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def integer_extreme(
@@ -56,7 +55,7 @@ def integer_extreme(
         return relaxed
     if relaxed.reach is None:
         # A rational ray, multiplied by its denominator, is a ray of whole units.
-        return Extreme(None, relaxed.moved, relaxed.steps, 1, *_NOTHING, 1, exact=False)
+        return Extreme(None, relaxed.moved, relaxed.steps, 1)
     # Integers above 2**53 are not floats, and tolerances are absolute: refuse rather than round.
     finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
     if finite.max(initial=0) > FURTHEST:
@@ -85,11 +84,8 @@ def integer_extreme(
     reach = Fraction(sign * int(z[j]))
     moved = np.flatnonzero(z)
     if relaxed.exact and reach == end:
-        return Extreme(
-            reach, moved, z[moved], 1, relaxed.rows, relaxed.multipliers, relaxed.divisor,
-            exact=True,
-        )  # fmt: skip
-    return Extreme(reach, moved, z[moved], 1, *_NOTHING, 1, exact=False)
+        return replace(relaxed, reach=reach, moved=moved, steps=z[moved], denominator=1)
+    return Extreme(reach, moved, z[moved], 1)
 
 
 def _furthest(

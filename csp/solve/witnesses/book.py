@@ -18,10 +18,6 @@ __all__ = ["Book"]
 
 Pair = tuple[Claim, Claim]
 
-# What claims without a proof share.
-_NONE = np.empty(0, np.int64)
-_NONE.flags.writeable = False
-
 # Pairs of claims about one cell that are made at most.
 _PAIRS = 64
 
@@ -219,7 +215,4 @@ class _Claims:
         far = sign * int(steps[at]), scale
         if far not in self._reaches:
             self._reaches[far] = Fraction(*far)
-        return Claim(
-            p, sign, (), self._reaches[far], cells, steps, scale, _NONE, _NONE, 1,
-            exact=False, integer=self._integer,
-        )  # fmt: skip
+        return Claim(p, sign, (), self._reaches[far], cells, steps, scale, integer=self._integer)
