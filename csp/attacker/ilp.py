@@ -99,11 +99,9 @@ def _furthest(
     OutOfTime, CertificateError
         See `integer_extreme`.
     """
-    zero = np.zeros(len(view.rows))
     model = Model(mip_abs_gap=0.5).load(
-        cost=cost, lower=-down, upper=up, rows=view.matrix, row_lower=zero, row_upper=zero,
-        integer=True,
-    )  # fmt: skip
+        cost=cost, lower=-down, upper=up, rows=view.matrix, integer=True
+    )
     status = model.solve(clock, interruptible=True)
     if status == Status.LIMIT:
         clock.check("the attacker's integer program was solved")

@@ -271,12 +271,10 @@ class LpEngine:
         self, where: NDArray[np.int32], signs: NDArray[np.int64], need: NDArray[np.int64] | None
     ) -> None:
         """Let the objective be the sum of some steps, or of their shares of the needs."""
-        if len(self._priced):
-            self._model.set_costs(self._priced, np.zeros(len(self._priced)))
         price = -signs.astype(np.float64)
         if need is not None:
             price *= float(need.max(initial=1)) / np.maximum(need, 1)
-        self._model.set_costs(where, price)
+        self._model.set_objective(where, price)
         self._priced, self._prices = where, price
 
     def _run(self, clock: Clock, *, endless: bool = False) -> Status:
@@ -285,7 +283,7 @@ class LpEngine:
         if endless or len(self._view.cells) < _LARGE:
             word = model.solve(clock)
         else:
-            word, _ = model.solve_stepwise(clock, _MOST_STEPS if self._warm else 0)
+            word = model.solve_stepwise(clock, _MOST_STEPS if self._warm else 0)
             self._warm = word == Status.OPTIMAL
         if word == Status.INFEASIBLE:
             # It never is; on large degenerate parts the solver has been seen to lose its way.
@@ -315,13 +313,11 @@ class LpEngine:
         most = np.where(loose, np.minimum(np.ceil(z - _FRACTION) + 1, high), near)
         cost = np.zeros(len(view.cells))
         cost[self._priced] = self._prices
-        zero = np.zeros(len(view.rows))
         until = clock.within(_WHOLE_SECONDS)
         for bottom, top in ((least, most), (low, high)):
             model = Model(mip_rel_gap=_WHOLE_GAP).load(
-                cost=cost, lower=bottom, upper=top, rows=view.matrix, row_lower=zero,
-                row_upper=zero, integer=True,
-            )  # fmt: skip
+                cost=cost, lower=bottom, upper=top, rows=view.matrix, integer=True
+            )
             model.solve(until, interruptible=True)
             numerators = np.rint(model.values).astype(np.int64)
             if len(numerators) == len(view.cells) and is_deviation(view, numerators, 1):
@@ -412,11 +408,9 @@ class LpEngine:
         raise CertificateError(msg)
 
     def _loaded(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Model:
-        zero = np.zeros(len(self._view.rows))
         return Model(presolve="off", solver="simplex", simplex_strategy=4).load(
-            cost=np.zeros(len(low)), lower=low, upper=high,
-            rows=self._view.matrix, row_lower=zero, row_upper=zero,
-        )  # fmt: skip
+            cost=0.0, lower=low, upper=high, rows=self._view.matrix
+        )
 
 
 def _distance(

@@ -102,7 +102,10 @@ class Relaxation:
         else:
             self._columns = np.arange(len(cells))
             self._column = self._columns.astype(np.int32)
-        self._lp = _without_rows(cost[self._columns] / unit, seed)
+        self._lp = Model(presolve="off", solver="simplex", random_seed=seed).load(
+            cost=cost[self._columns] / unit, lower=0.0, upper=1.0,
+            rows=csr_array((0, len(self._columns))),
+        )  # fmt: skip
 
     @property
     def held(self) -> list[Any]:
@@ -251,7 +254,7 @@ class Relaxation:
             return
         matrix = self._entries(new, self._columns)
         right = np.array([cut.right for cut in new])
-        self._lp.add_rows(matrix, right, np.full(len(new), np.inf))
+        self._lp.add_rows(matrix, right, np.inf)
         if not self._is_priced:
             self._matrix = csr_array(vstack([self._matrix, matrix]))
         self._right = np.append(self._right, right)
@@ -321,11 +324,3 @@ def entries(cuts: list[Any], cells: NDArray[np.int64], n_cells: int, most: float
     return csr_array(
         (np.concatenate(weights), np.concatenate(where), begin), shape=(len(cuts), len(cells))
     )
-
-
-def _without_rows(cost: NDArray[np.float64], seed: int) -> Model:
-    none, k = np.empty(0), len(cost)
-    return Model(presolve="off", solver="simplex", random_seed=seed).load(
-        cost=cost, lower=np.zeros(k), upper=np.ones(k), rows=csr_array((0, k)),
-        row_lower=none, row_upper=none,
-    )  # fmt: skip

@@ -67,7 +67,6 @@ class Separator:
         self._cells: NDArray[np.int64] = np.empty(0, np.int64)
         self._place = np.full(problem.table.n_cells, -1)
         self._rows: NDArray[np.int64] = np.empty(0, np.int64)
-        self._priced: NDArray[np.int32] = np.empty(0, np.int32)
         self.solved = 0
 
     def misses(
@@ -223,14 +222,10 @@ class Separator:
         part = csr_array(self._problem.table.relations[:, self._cells])
         self._rows = np.flatnonzero(np.diff(part.indptr))
         part = csr_array(part[self._rows])
-        zero = np.zeros(len(self._rows))
-        k = len(self._cells)
         options = {"presolve": "off", "solver": "simplex", "simplex_strategy": 4}
         self._model = Model(**options, random_seed=self._seed).load(
-            cost=np.zeros(k), lower=np.zeros(k), upper=np.zeros(k),
-            rows=part, row_lower=zero, row_upper=zero,
-        )  # fmt: skip
-        self._priced = np.empty(0, np.int32)
+            cost=0.0, lower=0.0, upper=0.0, rows=part
+        )
 
     def _capacities(
         self, x: NDArray[np.float64], need: int, *, whole: bool
@@ -254,10 +249,7 @@ class Separator:
     def _push(
         self, columns: NDArray[np.int32], costs: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        if len(self._priced):
-            self._model.set_costs(self._priced, np.zeros(len(self._priced)))
-        self._model.set_costs(columns, costs)
-        self._priced = columns
+        self._model.set_objective(columns, costs)
         self.solved += 1
         status = self._model.solve(self._clock)
         if status == Status.INFEASIBLE:
