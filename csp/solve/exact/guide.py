@@ -218,7 +218,7 @@ def _offer(
     path = suppress_paths(run.net, weights, clock=clock, begin=begin)
     if isinstance(path, np.ndarray):
         path = clean_paths(run.net, path, run.problem.cost.astype(np.float64))
-        if path is not None and _is_cheaper(run, path):
+        if path is not None and run.would_be_best(path):
             run.try_incumbent(path)
 
 
@@ -248,7 +248,7 @@ def _offer_witnesses(
 def _take(run: Run, book: Book) -> None:
     """Offer the pattern of a book, if it would be the best."""
     pattern, before = book.pattern(), run.best_cost
-    if not _is_cheaper(run, pattern):
+    if not run.would_be_best(pattern):
         return
     try:
         run.try_incumbent(pattern, book.claims(), _AUDIT_SHARE if run.best is not None else 0.9)
@@ -259,7 +259,3 @@ def _take(run: Run, book: Book) -> None:
             raise
     if run.best_cost != before:
         run.found, run.waiting = True, None
-
-
-def _is_cheaper(run: Run, pattern: NDArray[np.bool_]) -> bool:
-    return run.best_cost is None or run.cost_of(pattern) < run.best_cost

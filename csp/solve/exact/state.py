@@ -122,7 +122,7 @@ class Run(Incumbent):
             self.ceiling = min(self.ceiling, self.cost_of(pattern))
             self.bound = int(min(self.bound, self.ceiling))
             return None
-        if result.safe and (self.best_cost is None or self.cost_of(pattern) < self.best_cost):
+        if result.safe and self.would_be_best(pattern):
             # Before it is taken, which may be the end of the run.
             self.master.prefer(pattern)
             self.take(result)

@@ -31,7 +31,7 @@ from csp.solve.ilp.solvers import Solver, bound_of, solve
 from csp.solve.incumbent import Incumbent
 from csp.solve.order import BINARY_UP_TO
 from csp.solve.result import ProgressCallback, Suppression
-from csp.solve.unprotectable import no_union_safe_pattern, unprotectable
+from csp.solve.unprotectable import fully_suppressed, no_union_safe_pattern
 
 __all__ = ["solve_by_ilp"]
 
@@ -88,11 +88,7 @@ def solve_by_ilp(
         If the solver stopped early.
     """
     _check_numbers(problem)
-    everything = problem.forced | problem.free
-    everything.flags.writeable = False
-    whole = judge(problem, everything, integer=integer, clock=clock)
-    if any(violation.kind != "union" for violation in whole.violations):
-        raise unprotectable(problem, whole)
+    fully_suppressed(problem, integer=integer, clock=clock)
     search = _Search(problem, clock, 0.0, integer, 0, progress, solver=solver)
     search.relax()
     best = search.cheapest(search.cost)
@@ -171,9 +167,7 @@ class _Search(Incumbent):
 
     def offer(self, found: Audit | None) -> None:
         """Keep a safe pattern if it is the cheapest so far."""
-        if found is None:
-            return
-        if self.best_cost is None or self.cost_of(found.certificate.pattern) < self.best_cost:
+        if found is not None and self.would_be_best(found.certificate.pattern):
             self.take(found)
 
     # ---- master --------------------------------------------------------------------------------

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.audits.audit import judge
 from csp.clock import Clock, now
-from csp.errors import InputError, OutOfTime, SolverError
+from csp.errors import InputError, OutOfTime
 from csp.problem.problem import Problem
 from csp.problem.singletons import Attackers
 from csp.solve.fallback import everything_suppressed, grace
@@ -18,7 +18,7 @@ from csp.solve.large.regions import improve_regions
 from csp.solve.large.relaxation import CLOSE, Relaxation
 from csp.solve.large.swaps import occupied, swaps
 from csp.solve.result import ProgressCallback, Suppression, cost_of
-from csp.solve.unprotectable import unprotectable
+from csp.solve.unprotectable import fully_suppressed
 from csp.solve.witnesses.axes import Axes
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder, prune, serve_together
@@ -91,7 +91,7 @@ class _Search(Incumbent):
     def try_incumbent(self, book: Book, clock: Clock) -> None:
         """Audit the pattern of a book and keep it if it is the best."""
         pattern = book.pattern()
-        if self.best_cost is not None and self.cost_of(pattern) >= self.best_cost:
+        if not self.would_be_best(pattern):
             return
         began = now()
         result = self.judged(pattern, clock, book.claims())
@@ -129,29 +129,12 @@ def solve_large(
         )
         raise InputError(msg)
     search = _Search(problem, clock, gap, integer, seed, progress, axes=axes)
-    stopped = "done"
-    try:
-        stopped = _run(search, as_long)
-    except OutOfTime:
-        stopped = "time"
-    except SolverError as error:
-        # A safe pattern is worth more than the reason why no better one was found.
-        if search.best is None:
-            raise
-        search.note(str(error))
-        stopped = "precision"
-    except KeyboardInterrupt:
-        if search.best is None:
-            raise
-        stopped = "interrupt"
-    if search.best is None:
-        if last and (everything := everything_suppressed(
-            problem, time_limit=clock.end - search.began, stopped=stopped, began=search.began,
-            method="large", integer=integer,
-        )):  # fmt: skip
-            return everything
-        msg = "no safe pattern was found in the time given; allow more time"
-        raise OutOfTime(msg)
+    stopped = search.ended_by(partial(_run, search, as_long))
+    if last and search.best is None and (everything := everything_suppressed(
+        problem, time_limit=clock.end - search.began, stopped=stopped, began=search.began,
+        method="large", integer=integer,
+    )):  # fmt: skip
+        return everything
     return search.result("large", stopped, {"rescued": search.rescued})
 
 
@@ -195,7 +178,7 @@ def _run(search: _Search, as_long: float) -> str:
     prune(book, arrays.price)
     search.try_incumbent(book, late)
     if search.best is None:
-        _suppress_everything(search, late)
+        search.take(fully_suppressed(problem, integer=search.integer, clock=late))
     search.report("first pattern")
     search.clock = search.clock.within(as_long * (now() - search.began))
     if not sparse:
@@ -305,22 +288,6 @@ def _guide(problem: Problem, arrays: Field, x: NDArray[np.float64] | None) -> ND
         guide *= 1 - _TRUST * np.minimum(1.0, _LIKELY * x)
     guide[problem.forced] = 0.0
     return guide
-
-
-def _suppress_everything(search: _Search, clock: Clock) -> None:
-    """Take the pattern of everything that may be suppressed.
-
-    Raises
-    ------
-    Unprotectable
-        If not even that is safe.
-    """
-    everything = search.problem.forced | search.problem.free
-    everything.flags.writeable = False
-    result = judge(search.problem, everything, integer=search.integer, clock=clock)
-    if not result.safe:
-        raise unprotectable(search.problem, result)
-    search.take(result)
 
 
 def _stretch(search: _Search) -> float:
