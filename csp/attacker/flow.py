@@ -166,9 +166,16 @@ class FlowEngine:
 
 
 def half_arcs(
-    network: Network, nodes: int
+    network: Network, nodes: int, weights: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Adjacency of a network as `csp.attacker.maxflow.push` reads it.
+
+    Parameters
+    ----------
+    network : Network
+    nodes : int
+    weights : (k,) float64, optional
+        Of the cells: half-arcs of a node begin with the cheapest.
 
     Returns
     -------
@@ -176,7 +183,10 @@ def half_arcs(
     half, to : (2k,) int64
     """
     ends = np.concatenate([network.tail, network.head])
-    order = np.argsort(ends, kind="stable")
+    if weights is None:
+        order = np.argsort(ends, kind="stable")
+    else:
+        order = np.lexsort((np.tile(weights, 2), ends))
     start = np.searchsorted(ends[order], np.arange(nodes + 1)).astype(np.int64)
     to = np.concatenate([network.head, network.tail])[order].astype(np.int64)
     return start, order.astype(np.int64), to

@@ -16,7 +16,9 @@ from csp.tables.table import Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["NOTHING", "Deviation", "Extreme", "View", "components", "graph_parts", "room"]
+__all__ = [
+    "NOTHING", "Deviation", "Extreme", "View", "components", "graph_parts", "positions", "room",
+]  # fmt: skip
 
 NOTHING = np.empty(0, np.int64)
 """No cells, no rows."""
@@ -164,6 +166,15 @@ def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     up = np.where(table.upper >= UNBOUNDED, UNBOUNDED, table.upper - table.values)
     down = np.where(table.lower <= -UNBOUNDED, UNBOUNDED, table.values - table.lower)
     return up, down
+
+
+def positions(
+    start: NDArray[np.int64], stop: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All positions of some stretches, one after the other, and to which each belongs."""
+    length = stop - start
+    which = np.repeat(np.arange(len(length)), length)
+    return np.arange(len(which)) + np.repeat(start - np.cumsum(length) + length, length), which
 
 
 def components(

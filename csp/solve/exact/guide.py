@@ -6,7 +6,6 @@ neighbourhoods. Whatever is found is offered to the run, which audits it exactly
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
@@ -102,7 +101,7 @@ def audit_waiting(run: Run) -> None:
 
 
 def _subspaces(run: Run, until: Clock, patience: int | None) -> bool:
-    """Search subspaces for a while; say if there was time for it."""
+    """Search subspaces for a while and offer what is found; say if there was time for it."""
     if until.over:
         return False  # to set the search up takes a while of its own
     finish = (
@@ -112,7 +111,11 @@ def _subspaces(run: Run, until: Clock, patience: int | None) -> bool:
     )
     steps = None if patience is None else _STEPS * patience
     search = run.neighbourhood.run(clock=until, finish=finish, start=run.best, patience=steps)
-    _take_all(run, single_threaded(search), until)
+    for book in single_threaded(search):
+        _take(run, book)
+        run.report("improved")
+        if run.close_enough or until.over:
+            break
     return True
 
 
@@ -184,15 +187,6 @@ def improve(run: Run, until: Clock, patience: int | None = PATIENCE) -> None:
     _subspaces(run, min(until, run.clock).part(run.subspace_share), patience)
     if run.best_cost != before:
         run.subspace_share = _LEADING
-
-
-def _take_all(run: Run, search: Iterator[Book], until: Clock) -> None:
-    """Offer what a search finds, each pattern as soon as it is found."""
-    for book in search:
-        _take(run, book)
-        run.report("improved")
-        if run.close_enough or until.over:
-            break
 
 
 def _offer(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.attacker.elimination import entries
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError
 from csp.exact import UNBOUNDED
@@ -106,11 +107,8 @@ def _consistent_tables(
         i: program.add_variable(f"x{i}", *_limits(table, i), cat=kind)
         for i in np.flatnonzero(suppressed).tolist()
     }
-    starts = table.relations.indptr
     for row in range(table.relations.shape[0]):
-        span = slice(starts[row], starts[row + 1])
-        members = table.relations.indices[span].tolist()
-        terms = list(zip(members, table.relations.data[span].tolist(), strict=True))
+        terms = entries(table.relations, row)
         published = sum(a * int(table.values[i]) for i, a in terms if i not in x)
         hidden = [a * x[i] for i, a in terms if i in x]
         if hidden:

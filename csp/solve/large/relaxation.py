@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from csp.attacker.view import positions
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.solve.cuts import Cut, smallest_step
 from csp.solve.large.first_order import FirstOrder
-from csp.solve.witnesses.field import Field, positions
+from csp.solve.witnesses.field import Field
 
 __all__ = ["CLOSE", "Relaxation", "Relaxed", "conditions", "least"]
 

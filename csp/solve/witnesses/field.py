@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from csp.attacker.view import room
+from csp.attacker.view import positions, room
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.problem.requirements import shared_levels
 
-__all__ = ["Field", "Witness", "movable", "positions", "tighten"]
+__all__ = ["Field", "Witness", "movable", "tighten"]
 
 # Rooms are cut at this multiple of the largest level, as what is further serves no requirement; and
 # where all primary cells move at once, so that a total moves by many levels.
@@ -156,15 +156,6 @@ class Field:
         rows, of = positions(self.first[cells], self.first[cells + 1])
         reach = np.where(self.kind[rows] == 0, top[of], bottom[of])
         return np.asarray(rows[reach >= self.need[rows] * (1 - 1e-12)])
-
-
-def positions(
-    start: NDArray[np.int64], stop: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All positions of some stretches, one after the other, and to which each belongs."""
-    length = stop - start
-    which = np.repeat(np.arange(len(length)), length)
-    return np.arange(len(which)) + np.repeat(start - np.cumsum(length) + length, length), which
 
 
 def movable(columns: csc_array, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], csr_array]:
