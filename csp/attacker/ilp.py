@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.exact import is_deviation
-from csp.attacker.view import Extreme, View
+from csp.attacker.view import Extreme, View, largest_room
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
 from csp.exact import UNBOUNDED
@@ -57,8 +57,7 @@ def integer_extreme(
         # A rational ray, multiplied by its denominator, is a ray of whole units.
         return Extreme(None, relaxed.moved, relaxed.steps, 1)
     # Integers above 2**53 are not floats, and tolerances are absolute: refuse rather than round.
-    finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
-    if finite.max(initial=0) > FURTHEST:
+    if largest_room(view.up, view.down) > FURTHEST:
         msg = (
             "a suppressed cell can move by more than 10**9 units, which is too far for intervals "
             f"over whole numbers only; use {argument('integer', value=False)}, or a table in a "

@@ -19,7 +19,7 @@ from csp.attacker.exact import (
     rationalise,
 )
 from csp.attacker.ilp import FURTHEST
-from csp.attacker.view import Deviation, Extreme, View
+from csp.attacker.view import Deviation, Extreme, View, largest_room
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime
 from csp.exact import UNBOUNDED
@@ -65,9 +65,8 @@ class LpEngine:
         whole: bool = False,
     ) -> None:  # fmt: skip
         self._view, self._witnesses, self._whole = view, witnesses, whole
-        finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
-        largest = float(finite.max(initial=1))
-        self._unit = 2.0 ** max(0, int(np.ceil(np.log2(max(largest, 1.0)))) - 20)
+        largest = max(largest_room(view.up, view.down), 1)
+        self._unit = 2.0 ** max(0, int(np.ceil(np.log2(float(largest)))) - 20)
         # Rooms as they stand in the program: some cells are held to what is enough.
         self._top, self._bottom = view.up.copy(), view.down.copy()
         self._model = self._loaded(-_float(view.down, self._unit), _float(view.up, self._unit))
@@ -301,9 +300,8 @@ class LpEngine:
         is missing to a whole one. Where nothing is that near, all are free to move.
         """
         view = self._view
-        for side in (view.up, view.down):
-            if side[side < UNBOUNDED].max(initial=0) > FURTHEST:
-                return None
+        if largest_room(view.up, view.down) > FURTHEST:
+            return None
         z = self._model.values * self._unit
         near = np.rint(z)
         links = abs(view.matrix)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = [
-    "NOTHING", "Deviation", "Extreme", "View", "components", "graph_parts", "positions", "room",
+    "NOTHING", "Deviation", "Extreme", "View", "components", "graph_parts", "largest_room",
+    "positions", "room",
 ]  # fmt: skip
 
 NOTHING = np.empty(0, np.int64)
@@ -175,6 +176,11 @@ def positions(
     length = stop - start
     which = np.repeat(np.arange(len(length)), length)
     return np.arange(len(which)) + np.repeat(start - np.cumsum(length) + length, length), which
+
+
+def largest_room(*sides: NDArray[np.int64]) -> int:
+    """Largest of some rooms, those without a bound apart; 0 without any."""
+    return max(int(side[side < UNBOUNDED].max(initial=0)) for side in sides)
 
 
 def components(

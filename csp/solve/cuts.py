@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.view import positions, room
+from csp.attacker.view import largest_room, positions, room
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 
@@ -80,8 +80,7 @@ class CutFactory:
         self._primary = problem.primary
         self._relations = problem.table.relations
         self.up, self.down = room(problem.table)
-        finite = np.concatenate([self.up[self.up < UNBOUNDED], self.down[self.down < UNBOUNDED]])
-        self._largest = int(finite.max(initial=1))
+        self._largest = max(largest_room(self.up, self.down), 1)
         self._bridges = _bridge_rows(problem)
 
     def capacity(

@@ -117,10 +117,8 @@ def solve_large(
     ------
     InputError
         If relations do not run along dimensions, or there is a rule for sums.
-    Unprotectable
-        If a primary cell misses its levels even with everything suppressed.
-    OutOfTime
-        If the time ran out before any safe pattern was known.
+    Unprotectable, OutOfTime, KeyboardInterrupt
+        See `csp.solve.exact.cut_loop.solve_by_cuts`.
     """
     if problem.union_rule is not None or not (axes := Axes(problem.table)).regular:
         msg = (

@@ -17,6 +17,7 @@ from csp.clock import Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.solve.witnesses.block import whole_steps
+from csp.solve.witnesses.field import followed
 
 __all__ = ["Proposal", "Region", "propose"]
 
@@ -195,14 +196,10 @@ class _Search:
         """Which requirements a witness meets, followed as far as rooms allow."""
         region, (moved, steps) = self._region, witness
         at = np.searchsorted(region.cells, moved)
-        size = np.abs(steps)
-        up, down = region.up[at], region.down[at]
-        ahead = float((np.where(steps > 0, up, down) / size).min())
-        behind = float((np.where(steps > 0, down, up) / size).min())
-        by_cell = np.zeros(len(region.cells))
-        by_cell[at] = steps
-        step = by_cell[region.cell[lost]] * np.where(region.kind[lost] == 0, 1, -1)
-        reach = np.where(step > 0, step * ahead, -step * behind)
+        top, bottom = np.zeros((2, len(region.cells)))
+        top[at], bottom[at] = followed(steps, region.up[at], region.down[at])
+        cell = region.cell[lost]
+        reach = np.where(region.kind[lost] == 0, top[cell], bottom[cell])
         return np.asarray(reach >= region.need[lost] * (1 - 1e-12))
 
     def _prove(

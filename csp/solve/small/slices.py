@@ -28,15 +28,10 @@ def solve_by_search(
     ------
     InputError
         If the problem is not a small network; the message says why.
-    Unprotectable
-        If a primary cell misses its levels even with everything suppressed.
-    OutOfTime
-        If the time ran out before any safe pattern was known.
     SolverError
         If the audit does not confirm the search.
-    KeyboardInterrupt
-        If interrupted before any safe pattern was known; later an interrupt ends the run with
-        the best pattern.
+    Unprotectable, OutOfTime, KeyboardInterrupt
+        See `csp.solve.exact.cut_loop.solve_by_cuts`.
     """
     began = now()
     search = SmallSearch(problem)

@@ -168,7 +168,9 @@ class Book:
                 # Without a level on one side, that end is wherever the witness leads.
                 pairs = [(i, j) for i in fall or rise or () for j in rise or (i,)]
                 matched += pairs[:_PAIRS] if fall else [(j, j) for j in rise or ()]
-            out[p] += [made[i].pair(p, j, made) for i, j in dict.fromkeys(matched)]
+            out[p] += [
+                (made[i].claim(p, -1), made[j].claim(p, 1)) for i, j in dict.fromkeys(matched)
+            ]
         return out
 
     def _few(self, p: int, serving: set[int]) -> tuple[list[int], bool]:
@@ -201,10 +203,6 @@ class _Claims:
         self._ahead, self._behind = steps * self._fn, steps * -self._bn
         # Most cells of a witness move equally far: they share the fraction that says so.
         self._reaches: dict[tuple[int, int], Fraction] = {}
-
-    def pair(self, p: int, upper: int, made: dict[int, _Claims]) -> Pair:
-        """Claims that a cell falls by this witness, and rises by another."""
-        return self.claim(p, -1), made[upper].claim(p, 1)
 
     def claim(self, p: int, sign: int) -> Claim:
         """Claim that a cell moves as far as the witness goes."""

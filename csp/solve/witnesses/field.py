@@ -15,7 +15,7 @@ from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.problem.requirements import shared_levels
 
-__all__ = ["Field", "Witness", "movable", "tighten"]
+__all__ = ["Field", "Witness", "followed", "movable", "tighten"]
 
 # Rooms are cut at this multiple of the largest level, as what is further serves no requirement; and
 # where all primary cells move at once, so that a total moves by many levels.
@@ -156,6 +156,16 @@ class Field:
         rows, of = positions(self.first[cells], self.first[cells + 1])
         reach = np.where(self.kind[rows] == 0, top[of], bottom[of])
         return np.asarray(rows[reach >= self.need[rows] * (1 - 1e-12)])
+
+
+def followed(
+    z: NDArray[Any], up: NDArray[np.int64], down: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How far cells rise and fall along a vector, either way, within their rooms; in floats."""
+    size, rises = np.abs(z), z > 0
+    ahead = size * (np.where(rises, up, down) / size).min()
+    behind = size * (np.where(rises, down, up) / size).min()
+    return np.where(rises, ahead, behind), np.where(rises, behind, ahead)
 
 
 def movable(columns: csc_array, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], csr_array]:
