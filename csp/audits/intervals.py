@@ -19,6 +19,7 @@ from csp.tables.table import Table
 __all__ = [
     "Intervals",
     "as_arrays",
+    "as_positions",
     "claims_of",
     "interval_claims",
     "intervals",
@@ -132,25 +133,33 @@ def intervals(
     clock = Clock.of(time_limit)
     expect(table, Table, "table")
     suppressed = as_pattern(table, pattern)
-    wanted = np.flatnonzero(suppressed) if cells is None else _positions(cells)
-    if len(wanted) and not (wanted.min() >= 0 and wanted.max() < table.n_cells):
-        msg = (
-            f"cells must be positions from 0 to {table.n_cells - 1}, got some from {wanted.min()} "
-            f"to {wanted.max()}"
-        )
-        raise InputError(msg)
+    wanted = np.flatnonzero(suppressed) if cells is None else as_positions(cells, table.n_cells)
     ends = interval_claims(table, suppressed, wanted, integer=integer, clock=clock)
     found = Certificate(table, suppressed, tuple(c for pair in ends.values() for c in pair))
     found.verify()
     return Intervals(table, *as_arrays(found))
 
 
-def _positions(cells: ArrayLike) -> NDArray[np.int64]:
+def as_positions(cells: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Positions of some of n cells as an array.
+
+    Raises
+    ------
+    InputError
+        For anything but whole numbers from 0 to n - 1.
+    """
     array = np.asarray(cells)
     if array.size and array.dtype.kind not in "iu":
         msg = "cells are positions, whole numbers from 0; for a mask write np.flatnonzero(mask)"
         raise InputError(msg)
-    return array.astype(np.int64).ravel()
+    wanted = array.astype(np.int64).ravel()
+    if len(wanted) and not (wanted.min() >= 0 and wanted.max() < n):
+        msg = (
+            f"cells must be positions from 0 to {n - 1}, got some from {wanted.min()} to "
+            f"{wanted.max()}"
+        )
+        raise InputError(msg)
+    return wanted
 
 
 def interval_claims(

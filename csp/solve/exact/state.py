@@ -285,18 +285,18 @@ def _cuts_of(run: Run, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
             ((1,), int(run.problem.upl[violation.cells[0]])),
             ((-1, 1), int(run.problem.spl[violation.cells[0]])),
         ):
-            if need == 0 or not all(ends[s].exact for s in side):
+            if need == 0 or not all(ends[s].exact and _is_small(ends[s]) for s in side):
                 continue
-            sides = []
-            for s in side:
-                if max((abs(v) for v in ends[s].multipliers.tolist()), default=0) >= 2**31:
-                    break
-                sides.append(
-                    (s, ends[s].rows, ends[s].multipliers.astype(np.int64), ends[s].divisor)
-                )
-            if len(sides) < len(side):
-                continue
+            sides = [
+                (s, ends[s].rows, ends[s].multipliers.astype(np.int64), ends[s].divisor)
+                for s in side
+            ]
             cut = run.cutter.capacity(violation.cells[0], need, sides, tuple(known))
             if cut is not None:
                 cuts.append(cut)
     return cuts
+
+
+def _is_small(claim: Claim) -> bool:
+    """Whether products with the multipliers of a claim fit 64 bits."""
+    return max(map(abs, claim.multipliers.tolist()), default=0) < 2**31

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker.elimination import entries
+from csp.audits.intervals import as_positions
 from csp.clock import Clock
-from csp.errors import InputError, OutOfTime, SolverError
+from csp.errors import OutOfTime, SolverError
 from csp.exact import UNBOUNDED
 from csp.solve.ilp.solvers import Solver, solve
 from csp.tables.patterns import as_pattern
@@ -80,10 +81,7 @@ def intervals(
     ends = np.array([table.values, table.values], dtype=np.float64)
     asked = np.flatnonzero(suppressed)
     if cells is not None:
-        wanted = np.asarray(cells, dtype=np.int64).ravel()
-        if ((wanted < 0) | (wanted >= table.n_cells)).any():
-            msg = f"cells {wanted.tolist()} are not all among the {table.n_cells} of the table"
-            raise InputError(msg)
+        wanted = as_positions(cells, table.n_cells)
         asked = np.intersect1d(asked, wanted)
         ends[:, np.setdiff1d(np.arange(table.n_cells), wanted)] = np.nan
     program, x = _consistent_tables(table, suppressed, integer=integer)

@@ -229,13 +229,16 @@ def _relaxed(
 
 
 def _slice(search: _Search) -> tuple[Clock, Clock]:
-    """Time of a part of the search after which what it has found is audited, and of all parts."""
+    """Time of a part of the search after which what it has found is audited, and of all parts.
+
+    Without a limit sweeps are whole, so that results do not depend on the machine.
+    """
     if search.clock.end == np.inf:
         return search.clock, search.clock
     # Of millions of cells an audit takes minutes, and the next one takes as long as the last.
     audited = Clock(search.clock.end - _AS_LONG * search.audit_seconds)
     whole = min(search.clock.part(1 - _AUDIT), audited, key=lambda clock: clock.end)
-    return whole.within(_stretch(search)), whole
+    return whole.within(max(1.0, 0.5 * (now() - search.began))), whole
 
 
 def _again(
@@ -286,11 +289,3 @@ def _guide(problem: Problem, arrays: Field, x: NDArray[np.float64] | None) -> ND
         guide *= 1 - _TRUST * np.minimum(1.0, _LIKELY * x)
     guide[problem.forced] = 0.0
     return guide
-
-
-def _stretch(search: _Search) -> float:
-    """Seconds after which what a sweep has found is due to be audited, if the time is limited.
-
-    Without a limit sweeps are whole, so that results do not depend on the machine.
-    """
-    return max(1.0, 0.5 * (now() - search.began))

@@ -116,17 +116,13 @@ class Builder:
 
     def order(self, rows: NDArray[np.int64]) -> list[int]:
         """Sort requirements by home block, the largest needs first."""
-        field, home = self._field, {}
-        cell = field.cell[rows]
-        if self._axes is None or not self._local:
-            largest_first: list[int] = rows[
-                np.lexsort((field.kind[rows], cell, -field.need[rows]))
-            ].tolist()
-            return largest_first
-        for p in np.unique(cell).tolist():
-            home[p] = self._axes.around(p, self._growths[0])
-        number = {tops: i for i, tops in enumerate(dict.fromkeys(home.values()))}
-        keys = np.array([number[home[p]] for p in cell.tolist()], np.int64)
+        field, cell = self._field, self._field.cell[rows]
+        keys = np.zeros(len(rows), np.int64)
+        if self._axes is not None and self._local:
+            around = self._axes.around
+            home = {p: around(p, self._growths[0]) for p in np.unique(cell).tolist()}
+            number = {tops: i for i, tops in enumerate(dict.fromkeys(home.values()))}
+            keys[:] = [number[home[p]] for p in cell.tolist()]
         by_home = np.lexsort((field.kind[rows], cell, -field.need[rows], keys))
         order: list[int] = rows[by_home].tolist()
         return order
