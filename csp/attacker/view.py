@@ -267,17 +267,11 @@ def _connected(
     rank = np.argsort(np.argsort(first))
     member = rank[member]
     order = np.argsort(member, kind="stable")
-    row_member = _rank_of(row_names, names, member)
+    # Every row that is left holds a cell of its part.
+    part_of = np.zeros(int(names.max()) + 1, np.int64)
+    part_of[names] = member
+    row_member = part_of[row_names]
     row_order = np.argsort(row_member, kind="stable")
     cuts = np.searchsorted(member[order], np.arange(len(first) + 1))
     row_cuts = np.searchsorted(row_member[row_order], np.arange(len(first) + 1))
     return order, cuts, row_order, row_cuts
-
-
-def _rank_of(
-    row_names: NDArray[np.int64], names: NDArray[np.int64], member: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Give each row the rank of its component (every kept row holds a cell of it)."""
-    rank = np.zeros(int(names.max()) + 1, np.int64)
-    rank[names] = member
-    return rank[row_names]

@@ -210,10 +210,10 @@ def _offer(
         _offer_witnesses(run, weights, clock, begin, Book(run.arrays) if book is None else book)
         return
     path = suppress_paths(run.net, weights, clock=clock, begin=begin)
-    if isinstance(path, np.ndarray):
+    if path is not None:
         path = clean_paths(run.net, path, run.problem.cost.astype(np.float64))
-        if path is not None and run.would_be_best(path):
-            run.try_incumbent(path)
+    if path is not None and run.would_be_best(path):
+        run.try_incumbent(path)
 
 
 def _offer_witnesses(

@@ -83,7 +83,7 @@ def suppress_paths(
     *,
     clock: Clock,
     begin: NDArray[np.bool_] | None = None,
-) -> NDArray[np.bool_] | int | None:
+) -> NDArray[np.bool_] | None:
     """Suppress cheapest paths until every requirement holds.
 
     Parameters
@@ -97,9 +97,8 @@ def suppress_paths(
 
     Returns
     -------
-    (n,) bool, int or None
-        The pattern; or a primary cell of the table whose levels cannot be reached; or None if
-        the time ran out.
+    (n,) bool or None
+        The pattern; None if some levels cannot be reached, or the time ran out.
     """
     problem = net.problem
     tail, head = net.network.tail, net.network.head
@@ -122,7 +121,7 @@ def suppress_paths(
             hidden, listed, first, after, small=small,
         )  # fmt: skip
         if missed >= 0:
-            return int(net.cells[needs.cell[missed]])
+            return None
     pattern = problem.forced.copy()
     pattern[net.cells[hidden]] = True
     return pattern

@@ -50,22 +50,24 @@ class Builder:
         Without them the one block is the whole table.
     local : bool
         Whether linear programs keep to blocks; integer programs do wherever there are axes.
-    clock : Clock
-        May be changed from search to search.
-    compared : int
-        Blocks that hold a witness, of which the cheapest is taken; likewise.
-    programs : int
-        At most for a witness in a block (see `Block.cheapest`); likewise.
     both : bool
-        Whether a direction that serves a cell both ways is looked for first; likewise.
+        Whether a direction that serves a cell both ways is looked for first.
+
+    Attributes
+    ----------
+    clock : Clock
+        Set from search to search, like the others.
+    compared : int
+        Blocks that hold a witness, of which the cheapest is taken.
+    programs : int
+        At most for a witness in a block (see `Block.cheapest`).
     """
 
     def __init__(
-        self, field: Field, axes: Axes | None, clock: Clock = UNLIMITED, *, local: bool = True,
-        compared: int = 1, programs: int = 2, both: bool = True,
-    ) -> None:  # fmt: skip
-        self._field, self._axes, self.clock = field, axes, clock
-        self.compared, self.programs, self.both = compared, programs, both
+        self, field: Field, axes: Axes | None, *, local: bool = True, both: bool = True
+    ) -> None:
+        self._field, self._axes, self._both = field, axes, both
+        self.clock, self.compared, self.programs = UNLIMITED, 1, 2
         self._blocks: dict[Tops, Block] = {}
         self._local = local and axes is not None
         if not self._local:
@@ -159,7 +161,7 @@ class Builder:
             far, back = back, far
         ways = (
             [Way(rises, far, back), Way(rises, far, 0)]
-            if back and self.both and not whole
+            if back and self._both and not whole
             else [Way(rises, far, 0)]
         )
         best: Witness | None = None
