@@ -17,7 +17,7 @@ from csp.solve.incumbent import Incumbent
 from csp.solve.large.regions import improve_regions
 from csp.solve.large.relaxation import CLOSE, Relaxation
 from csp.solve.large.swaps import occupied, swaps
-from csp.solve.result import ProgressCallback, Suppression, cost_of
+from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.unprotectable import fully_suppressed
 from csp.solve.witnesses.axes import Axes
 from csp.solve.witnesses.book import Book
@@ -274,8 +274,8 @@ def _again(
         for claims in book.kept(p):
             other.keep(p, claims)
     prune(other, arrays.price)
-    cost = cost_of(search.problem, other.pattern())
-    if cost >= cost_of(search.problem, book.pattern()):
+    cost = search.cost_of(other.pattern())
+    if cost >= search.cost_of(book.pattern()):
         return book
     search.try_incumbent(other, late)
     search.report("second pattern")

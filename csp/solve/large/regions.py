@@ -137,22 +137,14 @@ def improve_regions(
 
     Parameters
     ----------
-    book : Book
-    builder : Builder
+    book, builder, price, rng
+        As for `csp.solve.witnesses.exchange.drop_cells`, whose answer this returns.
     axes : Axes
-    price : (n,) float64
-        Of each free cell; 0 at cells that every pattern suppresses.
     clock : Clock
         Where the time ends, the sweep ends, after what is under way (which keeps that of the
         builder).
-    rng : numpy.random.Generator
     note : callable
         Told of workers that were lost; their regions stay as they are.
-
-    Returns
-    -------
-    bool
-        Whether the pattern has become cheaper.
     """
     gained = 0.0
     for batch in _batches(book.field, regions(book, axes, price, rng)):
