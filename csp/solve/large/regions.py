@@ -138,13 +138,18 @@ def improve_regions(
     Parameters
     ----------
     book, builder, price, rng
-        As for `csp.solve.witnesses.exchange.drop_cells`, whose answer this returns.
+        As for `csp.solve.witnesses.exchange.drop_cells`.
     axes : Axes
     clock : Clock
         Where the time ends, the sweep ends, after what is under way (which keeps that of the
         builder).
     note : callable
         Told of workers that were lost; their regions stay as they are.
+
+    Returns
+    -------
+    bool
+        Whether the pattern has become cheaper.
     """
     gained = 0.0
     for batch in _batches(book.field, regions(book, axes, price, rng)):
