@@ -21,9 +21,7 @@ def test_positions_of_stretches_are_their_ranges_one_after_the_other(
     start = np.array([begin for begin, _ in stretches], np.int64)
     length = np.array([size for _, size in stretches], np.int64)
     at, which = positions(start, start + length)
-    pairs = [
-        (i, k) for k, (begin, size) in enumerate(stretches) for i in range(begin, begin + size)
-    ]
+    pairs = [(begin + i, k) for k, (begin, size) in enumerate(stretches) for i in range(size)]
     assert list(zip(at.tolist(), which.tolist(), strict=True)) == pairs
 
 
