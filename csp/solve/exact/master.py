@@ -154,11 +154,11 @@ class Master:
         self._lp.add(self.cuts[self._loaded :])
         self._loaded = len(self.cuts)
         found = self._lp.solve(None if objective is None else objective[self._free])
-        if found.status != Status.OPTIMAL:
-            return Answer(found.status, None, np.inf)
+        if isinstance(found, Status):
+            return Answer(found, None, np.inf)
         reduced = np.zeros(self._problem.table.n_cells)
         reduced[self._free] = found.reduced
-        return Answer(found.status, self._full(found.x), found.bound, reduced)
+        return Answer(Status.OPTIMAL, self._full(found.x), found.bound, reduced)
 
     def combined(self, x: NDArray[np.float64], most: int) -> list[Cut]:
         """Zero-half cuts that the solution of the relaxation violates."""

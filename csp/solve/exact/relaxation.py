@@ -8,7 +8,7 @@ been tight leave it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -37,23 +37,20 @@ _ROWS_AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxed:
-    """Outcome of a linear relaxation over some cells.
+    """Solution of a linear relaxation over some cells.
 
     Attributes
     ----------
-    status : Status
     x : (k,) float64
-        Over the cells; empty without a solution.
     bound : float
         Lower bound on their cost, by the multipliers of the cuts.
     reduced : (k,) float64
-        Reduced costs that the bound goes with; empty without a solution.
+        Reduced costs that the bound goes with.
     """
 
-    status: Status
-    x: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    bound: float = np.inf
-    reduced: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    x: NDArray[np.float64]
+    bound: float
+    reduced: NDArray[np.float64]
 
 
 class Relaxation:
@@ -153,8 +150,8 @@ class Relaxation:
         rows = cast("list[Cut]", self.rows)
         return zero_half(rows, self._matrix, self._right, self._cells, x[self._cells], most)
 
-    def solve(self, objective: NDArray[np.float64] | None = None) -> Relaxed:
-        """Solve the relaxation over all columns, warm from the last time.
+    def solve(self, objective: NDArray[np.float64] | None = None) -> Relaxed | Status:
+        """Solve the relaxation over all columns, warm from the last time; or say why not.
 
         Parameters
         ----------
@@ -190,7 +187,7 @@ class Relaxation:
                 strategy = 1
                 continue
             if status != Status.OPTIMAL:
-                return Relaxed(status)
+                return status
             solution = self._lp.solution
             y = np.maximum(np.asarray(solution.row_dual), 0.0) * unit
             reduced = self._reduced(cost, y)
@@ -208,7 +205,7 @@ class Relaxation:
         bound = safe_bound(self._right, y, reduced)
         if self._is_priced and objective is None:
             self._drop_rows(np.asarray(solution.row_value) - self._right, y)
-        return Relaxed(status, x, bound, reduced)
+        return Relaxed(x, bound, reduced)
 
     def _reduced(self, cost: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Reduced costs of all cells."""
