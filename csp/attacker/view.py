@@ -81,7 +81,7 @@ class View:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Deviation:
     """An exact deviation.
 

@@ -98,7 +98,7 @@ class Incumbent:
         return self.best_cost is None or self.cost_of(pattern) < self.best_cost
 
     def ended_by(self, search: Callable[[], str]) -> str:
-        """Run a search and say what ended it; from the first pattern on no end loses that.
+        """Run a search and say what ended it; a pattern is kept, whatever that was.
 
         Parameters
         ----------
