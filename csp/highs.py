@@ -115,13 +115,13 @@ class Model:
         Like every method, if HiGHS refuses what is asked.
     """
 
-    __slots__ = ("_error", "_highs", "_started", "_status")
+    __slots__ = ("_error", "_highs", "_priced", "_started", "_status")
 
     def __init__(self, **options: Any) -> None:
         import highspy
 
         self._highs: Any = highspy.Highs()
-        self._started = False
+        self._started, self._priced = False, np.empty(0, np.int32)
         self._error, self._status = highspy.HighsStatus.kError, highspy.HighsModelStatus
         settings: dict[str, Any] = {
             "output_flag": False,
@@ -145,22 +145,22 @@ class Model:
     def load(
         self,
         *,
-        cost: NDArray[np.float64],
-        lower: NDArray[np.float64],
-        upper: NDArray[np.float64],
+        cost: NDArray[np.float64] | float,
+        lower: NDArray[np.float64] | float,
+        upper: NDArray[np.float64] | float,
         rows: Any,
-        row_lower: NDArray[np.float64],
-        row_upper: NDArray[np.float64],
+        row_lower: NDArray[np.float64] | float = 0.0,
+        row_upper: NDArray[np.float64] | float = 0.0,
         integer: bool = False,
     ) -> Self:
         """Load ``min cost z, row_lower <= rows z <= row_upper, lower <= z <= upper``.
 
         Parameters
         ----------
-        cost, lower, upper : (n,) float64
+        cost, lower, upper : (n,) float64, or one number for all
             Infinite bounds as ``numpy.inf``.
         rows : (m, n) csr_array
-        row_lower, row_upper : (m,) float64
+        row_lower, row_upper : (m,) float64, or one number for all
         integer : bool
             Whether all columns are integer.
 
@@ -174,8 +174,9 @@ class Model:
         lp = highspy.HighsLp()
         m, n = rows.shape
         lp.num_col_, lp.num_row_ = n, m
-        lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, lower, upper
-        lp.row_lower_, lp.row_upper_ = row_lower, row_upper
+        lp.col_cost_ = np.full(n, cost, np.float64)
+        lp.col_lower_, lp.col_upper_ = (np.full(n, v, np.float64) for v in (lower, upper))
+        lp.row_lower_, lp.row_upper_ = (np.full(m, v, np.float64) for v in (row_lower, row_upper))
         lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = n, m
         lp.a_matrix_.start_ = rows.indptr.astype(np.int32)
@@ -197,6 +198,13 @@ class Model:
             f"costs of {len(columns)} columns",
         )
 
+    def set_objective(self, columns: NDArray[np.int32], costs: NDArray[np.float64]) -> None:
+        """Change the costs of some columns, and take back what the last such call changed."""
+        if len(self._priced):
+            self.set_costs(self._priced, np.zeros(len(self._priced)))
+        self.set_costs(columns, costs)
+        self._priced = columns
+
     def set_bounds(
         self, columns: NDArray[np.int32], lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> None:
@@ -206,8 +214,11 @@ class Model:
             f"bounds of {len(columns)} columns",
         )
 
-    def add_rows(self, rows: Any, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
+    def add_rows(
+        self, rows: Any, lower: NDArray[np.float64] | float, upper: NDArray[np.float64] | float
+    ) -> None:
         """Add the rows of a csr_array, ``lower <= rows z <= upper``."""
+        lower, upper = (np.full(rows.shape[0], v, np.float64) for v in (lower, upper))
         status = self._highs.addRows(
             rows.shape[0], lower, upper, len(rows.data), rows.indptr[:-1].astype(np.int32),
             rows.indices.astype(np.int32), rows.data.astype(np.float64),
@@ -274,11 +285,6 @@ class Model:
     def basis(self) -> Basis:
         """The basis at the end."""
         return Basis(self._highs.getBasis())
-
-    @property
-    def lp(self) -> Any:
-        """The ``highspy.HighsLp`` as it stands."""
-        return self._highs.getLp()
 
     @property
     def objective(self) -> float:
@@ -361,7 +367,7 @@ class Model:
         found = float(np.dot(lp.col_cost_, self.values)) + lp.offset_
         return bool(abs(found - objective) > _SAME_OBJECTIVE * max(1.0, abs(objective)))
 
-    def solve_stepwise(self, clock: Clock, steps: int) -> tuple[Status, bool]:
+    def solve_stepwise(self, clock: Clock, steps: int) -> Status:
         """Solve a linear program by the simplex method, or else by an interior-point method.
 
         The latter ends at a vertex all the same.
@@ -371,12 +377,6 @@ class Model:
         clock : Clock
         steps : int
             Of the simplex method at most.
-
-        Returns
-        -------
-        Status
-        bool
-            Whether the steps sufficed.
         """
         word = Status.LIMIT
         if steps:
@@ -386,11 +386,11 @@ class Model:
             finally:
                 self.set_option("simplex_iteration_limit", _ENDLESS)
         if word != Status.LIMIT or clock.over:
-            return word, True
+            return word
         self.forget()
         self.set_option("solver", "ipm")
         try:
-            return self.solve(clock), False
+            return self.solve(clock)
         finally:
             self.set_option("solver", "simplex")
 

@@ -7,6 +7,8 @@ carried from other tables.
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -148,8 +150,7 @@ class PreferredPattern:
         """Add inequalities that a point violates; False if none is found."""
         cuts = self._cutter.bridgeless(x) or self._known.violated(x, _AT_ONCE)
         if not cuts or not self._master.add(cuts):
-            misses = self._separator.misses(x, whole=whole, clock=self._clock)
-            cuts = [cut for miss in misses for cut in miss.cuts]
+            cuts = [*chain(*self._separator.misses(x, whole=whole, clock=self._clock))]
             return self._master.add(cuts) > 0
         return True
 

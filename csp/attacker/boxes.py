@@ -8,7 +8,7 @@ both change the same way.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ class Boxes:
         labels = Labels.of(table.labels).in_order()
         d = len(labels.categories)
         self._shape = [len(codes) for codes in labels.categories]
-        places = reduce(lambda a, b: a * b, self._shape, 1)
+        places = prod(self._shape)
         self._usable = 1 <= d <= _MOST_DIMENSIONS and places <= _MOST_PLACES
         if not self._usable:
             return

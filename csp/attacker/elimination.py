@@ -33,18 +33,7 @@ _LONG = 60
 def determined(
     matrix: Any, pivots: NDArray[np.int64], values: NDArray[Any], clock: Clock = UNLIMITED
 ) -> tuple[NDArray[Any], int] | None:
-    """Do as `solved`, but find nothing rather than be late.
-
-    Parameters
-    ----------
-    matrix, pivots, values, clock
-        See `solved`.
-
-    Returns
-    -------
-    ((k, v) array of int, int) or None
-        As `solved`; None also if there is no time.
-    """
+    """Do as `solved`, but find nothing rather than be late."""
     try:
         return solved(matrix, pivots, values, clock)
     except OutOfTime:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.elimination import solved
-from csp.attacker.view import View
+from csp.attacker.view import View, largest_room
 from csp.clock import UNLIMITED, Clock
 from csp.exact import UNBOUNDED
 
@@ -76,8 +76,7 @@ def is_deviation(view: View, numerators: NDArray[Any], denominator: int) -> bool
     """Whether a rational vector satisfies every relation and bound of a view, exactly."""
     up, down = view.up, view.down
     if denominator != 1 or numerators.dtype == object:
-        most = max(int(np.where(side < UNBOUNDED, side, 0).max(initial=0)) for side in (up, down))
-        if numerators.dtype != object and most * denominator < 2**62:
+        if numerators.dtype != object and largest_room(up, down) * denominator < 2**62:
             up, down = (np.where(side < UNBOUNDED, side, 0) * denominator for side in (up, down))
         else:
             numerators = numerators.astype(object)

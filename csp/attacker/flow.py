@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.maxflow import KERNELS
-from csp.attacker.view import Extreme, View
+from csp.attacker.view import NOTHING, Extreme, View
 from csp.clock import UNLIMITED, Clock
 
 __all__ = ["FlowEngine", "Network", "as_network", "half_arcs"]
@@ -148,7 +148,7 @@ class FlowEngine:
             cut = cut_nodes[cut_begin[f] : cut_begin[f + 1]]
             own = min(int(room[t]), int(limits[t]))
             exact = r < own if len(cut) else r == int(room[t])
-            rows, multipliers = self._proof(cut) if exact and len(cut) else _NOTHING
+            rows, multipliers = self._proof(cut) if exact and len(cut) else (NOTHING, NOTHING)
             found[t] = Extreme(Fraction(r), moved[f], far[f], 1, rows, multipliers, 1, exact)
         served[new] = -2
 
@@ -162,16 +162,20 @@ class FlowEngine:
 
     def _endless(self, j: int, sign: int) -> Extreme:
         ray = FlowEngine(self._view.recession(), self._network).extreme(j, sign)
-        return Extreme(None, ray.moved, ray.steps, 1, *_NOTHING, 1, exact=False)
-
-
-_NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
+        return Extreme(None, ray.moved, ray.steps, 1)
 
 
 def half_arcs(
-    network: Network, nodes: int
+    network: Network, nodes: int, weights: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Adjacency of a network as `csp.attacker.maxflow.push` reads it.
+
+    Parameters
+    ----------
+    network : Network
+    nodes : int
+    weights : (k,) float64, optional
+        Of the cells: half-arcs of a node begin with the cheapest.
 
     Returns
     -------
@@ -179,7 +183,10 @@ def half_arcs(
     half, to : (2k,) int64
     """
     ends = np.concatenate([network.tail, network.head])
-    order = np.argsort(ends, kind="stable")
+    if weights is None:
+        order = np.argsort(ends, kind="stable")
+    else:
+        order = np.lexsort((np.tile(weights, 2), ends))
     start = np.searchsorted(ends[order], np.arange(nodes + 1)).astype(np.int64)
     to = np.concatenate([network.head, network.tail])[order].astype(np.int64)
     return start, order.astype(np.int64), to

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.exact import is_deviation
-from csp.attacker.view import Extreme, View
+from csp.attacker.view import Extreme, View, largest_room
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
 from csp.exact import UNBOUNDED
@@ -18,8 +19,6 @@ __all__ = ["FURTHEST", "integer_extreme"]
 
 FURTHEST = 10**9
 """Units beyond which integer programs are refused: tolerances are absolute, and so are floats."""
-
-_NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def integer_extreme(
@@ -56,10 +55,9 @@ def integer_extreme(
         return relaxed
     if relaxed.reach is None:
         # A rational ray, multiplied by its denominator, is a ray of whole units.
-        return Extreme(None, relaxed.moved, relaxed.steps, 1, *_NOTHING, 1, exact=False)
+        return Extreme(None, relaxed.moved, relaxed.steps, 1)
     # Integers above 2**53 are not floats, and tolerances are absolute: refuse rather than round.
-    finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
-    if finite.max(initial=0) > FURTHEST:
+    if largest_room(view.up, view.down) > FURTHEST:
         msg = (
             "a suppressed cell can move by more than 10**9 units, which is too far for intervals "
             f"over whole numbers only; use {argument('integer', value=False)}, or a table in a "
@@ -85,11 +83,8 @@ def integer_extreme(
     reach = Fraction(sign * int(z[j]))
     moved = np.flatnonzero(z)
     if relaxed.exact and reach == end:
-        return Extreme(
-            reach, moved, z[moved], 1, relaxed.rows, relaxed.multipliers, relaxed.divisor,
-            exact=True,
-        )  # fmt: skip
-    return Extreme(reach, moved, z[moved], 1, *_NOTHING, 1, exact=False)
+        return replace(relaxed, reach=reach, moved=moved, steps=z[moved], denominator=1)
+    return Extreme(reach, moved, z[moved], 1)
 
 
 def _furthest(
@@ -103,11 +98,9 @@ def _furthest(
     OutOfTime, CertificateError
         See `integer_extreme`.
     """
-    zero = np.zeros(len(view.rows))
     model = Model(mip_abs_gap=0.5).load(
-        cost=cost, lower=-down, upper=up, rows=view.matrix, row_lower=zero, row_upper=zero,
-        integer=True,
-    )  # fmt: skip
+        cost=cost, lower=-down, upper=up, rows=view.matrix, integer=True
+    )
     status = model.solve(clock, interruptible=True)
     if status == Status.LIMIT:
         clock.check("the attacker's integer program was solved")

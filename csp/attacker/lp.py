@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,7 @@ from csp.attacker.exact import (
     rationalise,
 )
 from csp.attacker.ilp import FURTHEST
-from csp.attacker.view import Extreme, View
+from csp.attacker.view import Deviation, Extreme, View, largest_room
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime
 from csp.exact import UNBOUNDED
@@ -51,32 +51,6 @@ _FRACTION = 1e-6
 _WHOLE_SECONDS = 6.0
 _WHOLE_GAP = 0.3
 
-_NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Table:
-    """An exact deviation: positions that move, numerators, common denominator."""
-
-    moved: NDArray[np.int64]
-    steps: NDArray[Any]
-    denominator: int
-
-    def reach(self, j: int, sign: int) -> Fraction:
-        at = np.searchsorted(self.moved, j)
-        if at == len(self.moved) or self.moved[at] != j:
-            return Fraction(0)
-        return Fraction(sign * int(self.steps[at]), self.denominator)
-
-
-def _table(numerators: NDArray[Any], denominator: int) -> _Table:
-    """Keep the cells that move, in machine integers where these do."""
-    moved = np.flatnonzero(numerators)
-    steps = numerators[moved]
-    if steps.dtype == object and max((abs(v) for v in steps.tolist()), default=0) < 2**62:
-        steps = steps.astype(np.int64)
-    return _Table(moved, steps, denominator)
-
 
 class LpEngine:
     """Interval ends of the cells of any part of a pattern.
@@ -91,9 +65,8 @@ class LpEngine:
         whole: bool = False,
     ) -> None:  # fmt: skip
         self._view, self._witnesses, self._whole = view, witnesses, whole
-        finite = np.concatenate([view.up[view.up < UNBOUNDED], view.down[view.down < UNBOUNDED]])
-        largest = float(finite.max(initial=1))
-        self._unit = 2.0 ** max(0, int(np.ceil(np.log2(max(largest, 1.0)))) - 20)
+        largest = max(largest_room(view.up, view.down), 1)
+        self._unit = 2.0 ** max(0, int(np.ceil(np.log2(float(largest)))) - 20)
         # Rooms as they stand in the program: some cells are held to what is enough.
         self._top, self._bottom = view.up.copy(), view.down.copy()
         self._model = self._loaded(-_float(view.down, self._unit), _float(view.up, self._unit))
@@ -114,13 +87,12 @@ class LpEngine:
             # A cell that moves as far as its own bound lets it has reached its end as well.
             room = np.where(signs > 0, self._view.up[targets], self._view.down[targets])
             enough = np.minimum(enough, room)
-            nothing = _Table(*_NOTHING, 1)
             for t in np.flatnonzero(enough == 0).tolist():
-                found[t] = self._reached(nothing, int(targets[t]), int(signs[t]))
+                found[t] = self._reached(Deviation(), int(targets[t]), int(signs[t]))
             for steps, scale in self._witnesses:
                 clock.check()
                 if is_deviation(self._view, steps, scale):
-                    self._share(found, _table(steps, scale), targets, signs, enough)
+                    self._share(found, Deviation.of(steps, scale), targets, signs, enough)
             self._together(found, targets, signs, enough, clock)
         # All of one direction first: neighbouring objectives keep the simplex warm.
         for sign in (-1, 1):
@@ -134,7 +106,7 @@ class LpEngine:
                     continue
                 found[t] = answer = self.extreme(j, sign, int(enough[t]), clock)
                 if answer.reach is not None:
-                    table = _Table(answer.moved, answer.steps, answer.denominator)
+                    table = Deviation(answer.moved, answer.steps, answer.denominator)
                     self._share(found, table, targets, signs, enough)
         return [e for e in found if e is not None]
 
@@ -172,7 +144,7 @@ class LpEngine:
         word = self._solve(j, sign, enough, clock)
         if word == Status.UNBOUNDED:
             ray = LpEngine(self._view.recession()).extreme(j, sign)
-            return Extreme(None, ray.moved, ray.steps, ray.denominator, *_NOTHING, 1, exact=False)
+            return Extreme(None, ray.moved, ray.steps, ray.denominator)
         clock.check()
         if word != Status.OPTIMAL:
             msg = (
@@ -195,13 +167,11 @@ class LpEngine:
         exact = proof is not None and dual_bound(self._view, j, sign, *proof) == reach
         if not exact and enough is not None and reach >= enough:
             return self._reached(table, j, sign)
-        rows, multipliers, divisor = *_NOTHING, 1
-        if exact and proof is not None:
-            rows = np.flatnonzero(proof[0])
-            multipliers, divisor = proof[0][rows], proof[1]
-        return Extreme(
-            reach, table.moved, table.steps, table.denominator, rows, multipliers, divisor, exact
-        )
+        answer = Extreme(reach, table.moved, table.steps, table.denominator)
+        if not exact or proof is None:
+            return answer
+        rows = np.flatnonzero(proof[0])
+        return replace(answer, rows=rows, multipliers=proof[0][rows], divisor=proof[1], exact=True)
 
     # ---- many targets at once ------------------------------------------------------------------
 
@@ -250,7 +220,7 @@ class LpEngine:
                 return
 
     def _share(
-        self, found: list[Extreme | None], table: _Table, targets: NDArray[np.int64],
+        self, found: list[Extreme | None], table: Deviation, targets: NDArray[np.int64],
         signs: NDArray[np.int64], enough: NDArray[np.int64],
     ) -> None:  # fmt: skip
         """Give a table to every target without an answer that it moves far enough."""
@@ -261,21 +231,19 @@ class LpEngine:
             if found[t] is None:
                 found[t] = self._reached(table, int(targets[t]), int(signs[t]))
 
-    def _reached(self, table: _Table, j: int, sign: int) -> Extreme:
+    def _reached(self, table: Deviation, j: int, sign: int) -> Extreme:
         reach = table.reach(j, sign)
         room = int((self._view.up if sign > 0 else self._view.down)[j])
-        return Extreme(
-            reach, table.moved, table.steps, table.denominator, *_NOTHING, 1, exact=reach == room
-        )
+        return Extreme(reach, table.moved, table.steps, table.denominator, exact=reach == room)
 
-    def _mirrored(self, table: _Table) -> _Table | None:
+    def _mirrored(self, table: Deviation) -> Deviation | None:
         """Return the opposite deviation, if bounds allow it."""
         steps = -table.steps
         limit = np.where(steps > 0, self._view.up[table.moved], self._view.down[table.moved])
         far = np.abs(steps) > _times(limit, table.denominator)
         if np.any(far & (limit < UNBOUNDED)):
             return None
-        return _Table(table.moved, steps, table.denominator)
+        return Deviation(table.moved, steps, table.denominator)
 
     # ---- the model -----------------------------------------------------------------------------
 
@@ -302,12 +270,10 @@ class LpEngine:
         self, where: NDArray[np.int32], signs: NDArray[np.int64], need: NDArray[np.int64] | None
     ) -> None:
         """Let the objective be the sum of some steps, or of their shares of the needs."""
-        if len(self._priced):
-            self._model.set_costs(self._priced, np.zeros(len(self._priced)))
         price = -signs.astype(np.float64)
         if need is not None:
             price *= float(need.max(initial=1)) / np.maximum(need, 1)
-        self._model.set_costs(where, price)
+        self._model.set_objective(where, price)
         self._priced, self._prices = where, price
 
     def _run(self, clock: Clock, *, endless: bool = False) -> Status:
@@ -316,7 +282,7 @@ class LpEngine:
         if endless or len(self._view.cells) < _LARGE:
             word = model.solve(clock)
         else:
-            word, _ = model.solve_stepwise(clock, _MOST_STEPS if self._warm else 0)
+            word = model.solve_stepwise(clock, _MOST_STEPS if self._warm else 0)
             self._warm = word == Status.OPTIMAL
         if word == Status.INFEASIBLE:
             # It never is; on large degenerate parts the solver has been seen to lose its way.
@@ -327,16 +293,15 @@ class LpEngine:
             raise OutOfTime(msg)
         return word
 
-    def _in_whole_units(self, clock: Clock) -> _Table | None:
+    def _in_whole_units(self, clock: Clock) -> Deviation | None:
         """Solve the program as it stands in whole units, with a gap, near its solution.
 
         Cells without a fraction in any of their relations stay, the others move by a unit and what
         is missing to a whole one. Where nothing is that near, all are free to move.
         """
         view = self._view
-        for side in (view.up, view.down):
-            if side[side < UNBOUNDED].max(initial=0) > FURTHEST:
-                return None
+        if largest_room(view.up, view.down) > FURTHEST:
+            return None
         z = self._model.values * self._unit
         near = np.rint(z)
         links = abs(view.matrix)
@@ -346,41 +311,39 @@ class LpEngine:
         most = np.where(loose, np.minimum(np.ceil(z - _FRACTION) + 1, high), near)
         cost = np.zeros(len(view.cells))
         cost[self._priced] = self._prices
-        zero = np.zeros(len(view.rows))
         until = clock.within(_WHOLE_SECONDS)
         for bottom, top in ((least, most), (low, high)):
             model = Model(mip_rel_gap=_WHOLE_GAP).load(
-                cost=cost, lower=bottom, upper=top, rows=view.matrix, row_lower=zero,
-                row_upper=zero, integer=True,
-            )  # fmt: skip
+                cost=cost, lower=bottom, upper=top, rows=view.matrix, integer=True
+            )
             model.solve(until, interruptible=True)
             numerators = np.rint(model.values).astype(np.int64)
             if len(numerators) == len(view.cells) and is_deviation(view, numerators, 1):
-                return _table(numerators, 1)
+                return Deviation.of(numerators, 1)
         return None
 
-    def _exact(self, z: NDArray[np.float64]) -> _Table | None:
+    def _exact(self, z: NDArray[np.float64]) -> Deviation | None:
         for numerators, denominator in rationalise(z):
             clipped = np.minimum(numerators, _times(self._view.up, denominator))
             clipped = np.maximum(clipped, -_times(self._view.down, denominator))
             if is_deviation(self._view, clipped, denominator):
-                return _table(clipped, denominator)
+                return Deviation.of(clipped, denominator)
         divisor = common_denominator(z)
         if divisor is None or np.abs(z).max(initial=0.0) * divisor >= 2.0**62:
             return None
         numerators = np.rint(z * divisor).astype(np.int64)
         if not is_deviation(self._view, numerators, divisor):
             return None
-        return _table(numerators, divisor)
+        return Deviation.of(numerators, divisor)
 
-    def _eliminated(self, basis: Basis, clock: Clock) -> _Table | None:
+    def _eliminated(self, basis: Basis, clock: Clock) -> Deviation | None:
         """Find the deviation of a basis by sparse elimination, whatever its denominators."""
         others = np.flatnonzero(basis.columns != Position.BASIC)
         at = self._resting(basis)[others].reshape(-1, 1)
         found = determined(self._view.matrix, others, at, clock)
         if found is None or not is_deviation(self._view, found[0][:, 0], found[1]):
             return None
-        return _table(found[0][:, 0], found[1])
+        return Deviation.of(found[0][:, 0], found[1])
 
     def _resting(self, basis: Basis) -> NDArray[Any]:
         """Exact steps of cells that a basis leaves at a bound; 0 for all others."""
@@ -400,8 +363,8 @@ class LpEngine:
         return None
 
     def _from_basis(
-        self, j: int, sign: int, table: _Table | None, clock: Clock, enough: int | None
-    ) -> tuple[_Table, tuple[NDArray[Any], int] | None]:
+        self, j: int, sign: int, table: Deviation | None, clock: Clock, enough: int | None
+    ) -> tuple[Deviation, tuple[NDArray[Any], int] | None]:
         """Solve the final basis in rationals: slower, but exact at any denominators.
 
         Where a bound is broken, the program is solved again for what is missing, in a smaller
@@ -423,7 +386,7 @@ class LpEngine:
                 break
             numerators, denominator, multipliers, divisor = answer
             if is_deviation(self._view, numerators, denominator):
-                return _table(numerators, denominator), (multipliers, divisor)
+                return Deviation.of(numerators, denominator), (multipliers, divisor)
             unit = max(unit * _FINER, _FINER)
             low = _distance(-down, numerators, denominator, unit)
             high = _distance(up, numerators, denominator, unit)
@@ -443,11 +406,9 @@ class LpEngine:
         raise CertificateError(msg)
 
     def _loaded(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Model:
-        zero = np.zeros(len(self._view.rows))
         return Model(presolve="off", solver="simplex", simplex_strategy=4).load(
-            cost=np.zeros(len(low)), lower=low, upper=high,
-            rows=self._view.matrix, row_lower=zero, row_upper=zero,
-        )  # fmt: skip
+            cost=0.0, lower=low, upper=high, rows=self._view.matrix
+        )
 
 
 def _distance(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,14 @@ from csp.tables.table import Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Extreme", "View", "components", "graph_parts", "room"]
+__all__ = [
+    "NOTHING", "Deviation", "Extreme", "View", "components", "graph_parts", "largest_room",
+    "positions", "room",
+]  # fmt: skip
+
+NOTHING = np.empty(0, np.int64)
+"""No cells, no rows."""
+NOTHING.flags.writeable = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -75,6 +82,40 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Deviation:
+    """An exact deviation.
+
+    Attributes
+    ----------
+    moved : (w,) int64
+        Cells that move.
+    steps : (w,) array of int
+        Numerators of how far.
+    denominator : int
+    """
+
+    moved: NDArray[np.int64] = field(default_factory=lambda: NOTHING)
+    steps: NDArray[Any] = field(default_factory=lambda: NOTHING)
+    denominator: int = 1
+
+    @classmethod
+    def of(cls, numerators: NDArray[Any], denominator: int) -> Deviation:
+        """Keep the cells that move, in machine integers where these do."""
+        moved = np.flatnonzero(numerators)
+        steps = numerators[moved]
+        if steps.dtype == object and max((abs(v) for v in steps.tolist()), default=0) < 2**62:
+            steps = steps.astype(np.int64)
+        return cls(moved, steps, denominator)
+
+    def reach(self, j: int, sign: int) -> Fraction:
+        """How far a cell moves in a direction, if the cells are ascending."""
+        at = np.searchsorted(self.moved, j)
+        if at == len(self.moved) or self.moved[at] != j:
+            return Fraction(0)
+        return Fraction(sign * int(self.steps[at]), self.denominator)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Extreme:
     """How far one cell can move in one direction, with a witness and a proof.
 
@@ -89,7 +130,8 @@ class Extreme:
     denominator : int
         Common denominator of `steps`.
     rows, multipliers : (v,) arrays of int
-        Proof by weak duality that the cell moves no further: rows of the view and numerators.
+        Proof by weak duality that the cell moves no further: rows of the view and numerators;
+        none if it is not proved.
     divisor : int
         Common denominator of the multipliers.
     exact : bool
@@ -100,10 +142,10 @@ class Extreme:
     moved: NDArray[np.int64]
     steps: NDArray[Any]
     denominator: int
-    rows: NDArray[np.int64]
-    multipliers: NDArray[Any]
-    divisor: int
-    exact: bool
+    rows: NDArray[np.int64] = field(default_factory=lambda: NOTHING)
+    multipliers: NDArray[Any] = field(default_factory=lambda: NOTHING)
+    divisor: int = 1
+    exact: bool = False
 
     def __repr__(self) -> str:
         return f"Extreme({'exact' if self.exact else 'reached'})"
@@ -127,6 +169,20 @@ def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return up, down
 
 
+def positions(
+    start: NDArray[np.int64], stop: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All positions of some stretches, one after the other, and to which each belongs."""
+    length = stop - start
+    which = np.repeat(np.arange(len(length)), length)
+    return np.arange(len(which)) + np.repeat(start - np.cumsum(length) + length, length), which
+
+
+def largest_room(*sides: NDArray[np.int64]) -> int:
+    """Largest of some rooms, those without a bound apart; 0 without any."""
+    return max(int(side[side < UNBOUNDED].max(initial=0)) for side in sides)
+
+
 def components(
     table: Table, pattern: NDArray[np.bool_], *, known: Iterable[int] = ()
 ) -> list[View]:
@@ -148,15 +204,11 @@ def components(
 
     open_cells = np.array(pattern, dtype=bool)
     open_cells[list(known)] = False
-    cells = np.flatnonzero(open_cells)
-    if not len(cells):
+    if not open_cells.any():
         return []
-    up, down = room(table)
-    part = csr_array(table.relations[:, cells])
-    rows = np.flatnonzero(np.diff(part.indptr))
-    part = csr_array(part[rows])
-    order, cuts, row_order, row_cuts = _connected(part)
-    part = csr_array(part[row_order][:, order])
+    whole = View.of(table, open_cells)
+    order, cuts, row_order, row_cuts = _connected(whole.matrix)
+    part = csr_array(whole.matrix[row_order][:, order])
     views = []
     for i in range(len(cuts) - 1):
         own, own_rows = order[cuts[i] : cuts[i + 1]], row_order[row_cuts[i] : row_cuts[i + 1]]
@@ -166,8 +218,9 @@ def components(
             (part.data[span], part.indices[span] - cuts[i], lines - lines[0]),
             shape=(len(own_rows), len(own)),
         )
-        where = cells[own]
-        views.append(View(where, rows[own_rows], matrix, up[where], down[where]))
+        views.append(
+            View(whole.cells[own], whole.rows[own_rows], matrix, whole.up[own], whole.down[own])
+        )
     return views
 
 
@@ -214,17 +267,11 @@ def _connected(
     rank = np.argsort(np.argsort(first))
     member = rank[member]
     order = np.argsort(member, kind="stable")
-    row_member = _rank_of(row_names, names, member)
+    # Every row that is left holds a cell of its part.
+    part_of = np.zeros(int(names.max()) + 1, np.int64)
+    part_of[names] = member
+    row_member = part_of[row_names]
     row_order = np.argsort(row_member, kind="stable")
     cuts = np.searchsorted(member[order], np.arange(len(first) + 1))
     row_cuts = np.searchsorted(row_member[row_order], np.arange(len(first) + 1))
     return order, cuts, row_order, row_cuts
-
-
-def _rank_of(
-    row_names: NDArray[np.int64], names: NDArray[np.int64], member: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Give each row the rank of its component (every kept row holds a cell of it)."""
-    rank = np.zeros(int(names.max()) + 1, np.int64)
-    rank[names] = member
-    return rank[row_names]

@@ -8,7 +8,7 @@ primary cell reaches its protection levels by checked witnesses.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,23 +16,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.attacker.view import room
 from csp.audits.claims import Certificate, Claim
-from csp.audits.intervals import as_arrays, claims_about, interval_claims
+from csp.audits.intervals import as_arrays, interval_claims
 from csp.audits.singletons import settle_singletons
 from csp.audits.violations import (
     Violation,
     largest_levels,
     misplaced,
-    shared_levels,
     short_of_levels,
 )
 from csp.calls import expect, named_errors
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, OutOfTime
 from csp.problem.problem import Problem
+from csp.problem.requirements import shared_levels
 from csp.tables.patterns import as_pattern
 
-__all__ = ["Audit", "audit", "follow", "judge"]
+__all__ = ["Audit", "audit", "follow", "judge", "verified"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -193,7 +194,7 @@ def judge(
         problem,
         pattern,
         integer=integer,
-        enough=shared_levels(problem),
+        enough=np.maximum(shared_levels(problem, *room(problem.table)), 1),
         clock=clock,
         witnesses=witnesses,
         shown=shown,
@@ -221,10 +222,10 @@ def follow(
     """
     pattern = judged.certificate.pattern
     ends: dict[int, tuple[Claim, Claim]] = {}
-    cut_short = ""
+    proved, cut_short = _shown(judged), ""
     try:
         return _audited(
-            problem, pattern, integer=judged.integer, clock=clock, ends=ends, shown=_shown(judged)
+            problem, pattern, integer=judged.integer, clock=clock, ends=ends, shown=proved
         )
     except OutOfTime:
         cut_short = "time"
@@ -236,7 +237,6 @@ def follow(
         if not interruptible:
             raise
         cut_short = "interrupt"
-    proved = _shown(judged)
     violations = [*judged.violations, *misplaced(problem, pattern)]
     for p in np.flatnonzero(problem.primary & pattern).tolist():
         if all(short_of_levels(problem, p, *pair) for pair in proved[p]):
@@ -244,13 +244,11 @@ def follow(
     several = problem.singletons is not None
     kept = [c for c in judged.certificate if several or c.known or c.cell not in ends]
     claims = (*(c for pair in ends.values() for c in pair), *kept)
-    certificate = Certificate(problem.table, pattern, claims)
-    certificate.verify()
-    lower, upper, exact = as_arrays(problem.table, pattern, certificate)
-    return replace(
-        judged, safe=not violations, violations=tuple(dict.fromkeys(violations)),
-        certificate=certificate, lower=lower, upper=upper, exact=exact, cut_short=cut_short,
+    found = verified(
+        problem, pattern, claims, dict.fromkeys(violations), integer=judged.integer,
+        guards=judged.guards,
     )  # fmt: skip
+    return replace(found, cut_short=cut_short)
 
 
 def _audited(
@@ -279,20 +277,19 @@ def _audited(
             pairs[p] = kept
         if kept and enough is not None:
             ends[p], targets[p] = kept[0], False
-    for pair in claims_about(
+    interval_claims(
         table, pattern, np.flatnonzero(targets),
-        integer=integer, enough=enough, clock=clock, witnesses=witnesses,
-    ):  # fmt: skip
-        ends[pair[0].cell] = pair
+        integer=integer, enough=enough, clock=clock, witnesses=witnesses, found=ends,
+    )  # fmt: skip
     if enough is not None:
         # Where one side cannot take its share of a sliding level, the other may take more.
         again = [
             p for p in np.flatnonzero(targets & (problem.spl > 0)).tolist()
             if short_of_levels(problem, p, *ends[p])
         ]  # fmt: skip
-        ends |= interval_claims(
-            table, pattern, again,
-            integer=integer, enough=largest_levels(problem), clock=clock, witnesses=witnesses,
+        interval_claims(
+            table, pattern, again, integer=integer, enough=largest_levels(problem), clock=clock,
+            witnesses=witnesses, found=ends,
         )  # fmt: skip
     for p in np.flatnonzero(problem.primary & targets).tolist():
         violations += short_of_levels(problem, p, *ends[p])
@@ -316,11 +313,25 @@ def _audited(
     if problem.union_rule is not None:
         guards.append("unions")
         violations += _unions(problem, pattern, ends, integer=integer, clock=clock)
-    certificate = Certificate(table, pattern, tuple(claims))
+    return verified(problem, pattern, claims, violations, integer=integer, guards=guards)
+
+
+def verified(
+    problem: Problem, pattern: NDArray[np.bool_], claims: Iterable[Claim],
+    violations: Iterable[Violation], *, integer: bool, guards: Iterable[str] = ("outsider",),
+) -> Audit:  # fmt: skip
+    """Audit that rests on these claims, once each has been checked.
+
+    Raises
+    ------
+    CertificateError
+        If a claim does not hold.
+    """
+    certificate = Certificate(problem.table, pattern, tuple(claims))
     certificate.verify()
+    missed = tuple(violations)
     return Audit(
-        not violations, *as_arrays(table, pattern, certificate), tuple(violations), certificate,
-        integer, tuple(guards),
+        not missed, *as_arrays(certificate), missed, certificate, integer, tuple(guards)
     )  # fmt: skip
 
 

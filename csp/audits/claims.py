@@ -21,14 +21,14 @@ cells and perhaps some others. What is left is a deviation ``z``: zero on every 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.view import room
+from csp.attacker.view import NOTHING, room
 from csp.errors import CertificateError
 from csp.exact import UNBOUNDED
 from csp.tables.table import Table
@@ -75,10 +75,10 @@ class Claim:
     cells: NDArray[np.int64]
     steps: NDArray[Any]
     denominator: int
-    rows: NDArray[np.int64]
-    multipliers: NDArray[Any]
-    divisor: int
-    exact: bool
+    rows: NDArray[np.int64] = field(default_factory=lambda: NOTHING)
+    multipliers: NDArray[Any] = field(default_factory=lambda: NOTHING)
+    divisor: int = 1
+    exact: bool = False
     integer: bool = False
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from csp.tables.table import Table
 __all__ = [
     "Intervals",
     "as_arrays",
-    "claims_about",
+    "as_positions",
     "claims_of",
     "interval_claims",
     "intervals",
@@ -133,25 +133,33 @@ def intervals(
     clock = Clock.of(time_limit)
     expect(table, Table, "table")
     suppressed = as_pattern(table, pattern)
-    wanted = np.flatnonzero(suppressed) if cells is None else _positions(cells)
-    if len(wanted) and not (wanted.min() >= 0 and wanted.max() < table.n_cells):
-        msg = (
-            f"cells must be positions from 0 to {table.n_cells - 1}, got some from {wanted.min()} "
-            f"to {wanted.max()}"
-        )
-        raise InputError(msg)
+    wanted = np.flatnonzero(suppressed) if cells is None else as_positions(cells, table.n_cells)
     ends = interval_claims(table, suppressed, wanted, integer=integer, clock=clock)
     found = Certificate(table, suppressed, tuple(c for pair in ends.values() for c in pair))
     found.verify()
-    return Intervals(table, *as_arrays(table, suppressed, found))
+    return Intervals(table, *as_arrays(found))
 
 
-def _positions(cells: ArrayLike) -> NDArray[np.int64]:
+def as_positions(cells: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Positions of some of n cells as an array.
+
+    Raises
+    ------
+    InputError
+        For anything but whole numbers from 0 to n - 1.
+    """
     array = np.asarray(cells)
     if array.size and array.dtype.kind not in "iu":
         msg = "cells are positions, whole numbers from 0; for a mask write np.flatnonzero(mask)"
         raise InputError(msg)
-    return array.astype(np.int64).ravel()
+    wanted = array.astype(np.int64).ravel()
+    if len(wanted) and not (wanted.min() >= 0 and wanted.max() < n):
+        msg = (
+            f"cells must be positions from 0 to {n - 1}, got some from {wanted.min()} to "
+            f"{wanted.max()}"
+        )
+        raise InputError(msg)
+    return wanted
 
 
 def interval_claims(
@@ -164,6 +172,7 @@ def interval_claims(
     enough: NDArray[np.int64] | None = None,
     clock: Clock = UNLIMITED,
     witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+    found: dict[int, tuple[Claim, Claim]] | None = None,
 ) -> dict[int, tuple[Claim, Claim]]:
     """Lower and upper claim of every target among the suppressed cells.
 
@@ -181,31 +190,15 @@ def interval_claims(
     clock : Clock
     witnesses : sequence of ((n,) int64, int)
         See `audit`.
+    found : dict, optional
+        Claims are added to it as they are found, so that it holds some if the time runs out.
 
     Returns
     -------
     dict of int to (Claim, Claim)
-        (lower, upper) for each target.
+        (lower, upper) for each target, and what was in `found`.
     """
-    found = claims_about(
-        table, pattern, targets,
-        integer=integer, known=known, enough=enough, clock=clock, witnesses=witnesses,
-    )  # fmt: skip
-    return {pair[0].cell: pair for pair in found}
-
-
-def claims_about(
-    table: Table,
-    pattern: NDArray[np.bool_],
-    targets: Iterable[int],
-    *,
-    integer: bool = False,
-    known: tuple[int, ...] = (),
-    enough: NDArray[np.int64] | None = None,
-    clock: Clock = UNLIMITED,
-    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
-) -> Iterator[tuple[Claim, Claim]]:
-    """Yield the claims of `interval_claims` as they are found."""
+    found = {} if found is None else found
     wanted = np.zeros(table.n_cells, dtype=bool)
     wanted[list(targets)] = True
     for view in components(table, pattern, known=known):
@@ -232,8 +225,10 @@ def claims_about(
                 for t, (j, sign) in enumerate(zip(ends.tolist(), signs.tolist(), strict=True)):
                     clock.check("the pattern was judged")
                     answers[t] = integer_extreme(view, j, sign, answers[t], clock)
-            found = claims_of(view, ends, signs, answers, known, integer=integer)
-            yield from zip(found, found[len(part) :], strict=False)
+            claims = claims_of(view, ends, signs, answers, known, integer=integer)
+            for low, high in zip(claims, claims[len(part) :], strict=False):
+                found[low.cell] = low, high
+    return found
 
 
 def claims_of(
@@ -267,9 +262,10 @@ def claims_of(
 
 
 def as_arrays(
-    table: Table, pattern: NDArray[np.bool_], certificate: Certificate
+    certificate: Certificate,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Intervals of an outsider: `lower`, `upper` and `exact`."""
+    table, pattern = certificate.table, certificate.pattern
     lower = np.where(pattern, np.nan, table.values.astype(np.float64))
     upper = lower.copy()
     exact = np.repeat(~pattern[:, None], 2, axis=1)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.boxes import Boxes
-from csp.attacker.view import room
+from csp.attacker.view import Deviation, room
 from csp.audits.claims import Claim
 from csp.audits.intervals import interval_claims
 from csp.audits.violations import Violation, largest_levels, short_of_levels
@@ -142,22 +140,22 @@ class _Guarded:
                 self._fixed.pop(p, None)
         return claims
 
-    def settle_by(self, found: Sequence[_Deviation], *, integer: bool) -> list[Claim]:
+    def settle_by(self, found: Sequence[Deviation], *, integer: bool) -> list[Claim]:
         """Settle cells by deviations that are known to be possible."""
         from scipy.sparse import csr_array
 
         at_hand = [z for z in found if z.denominator == 1 or not integer]
         at_hand += [
-            _Deviation(c.cells, c.steps, c.denominator)
+            Deviation(c.cells, c.steps, c.denominator)
             for p in self._left for pair in self._left[p] for c in pair
             if c.reach is not None and c.steps.dtype == np.int64
         ]  # fmt: skip
-        at_hand = list({(id(z.cells), id(z.steps)): z for z in at_hand}.values())
+        at_hand = list({(id(z.moved), id(z.steps)): z for z in at_hand}.values())
         if not at_hand:
             return []
-        size = [len(z.cells) for z in at_hand]
+        size = [len(z.moved) for z in at_hand]
         steps = np.concatenate([z.steps for z in at_hand])
-        cells = np.concatenate([z.cells for z in at_hand])
+        cells = np.concatenate([z.moved for z in at_hand])
         owner = np.repeat(np.arange(len(at_hand)), size)
         shape = (self._problem.table.n_cells, len(at_hand))
         table = csr_array((steps, (cells, owner)), shape=shape)
@@ -169,12 +167,12 @@ class _Guarded:
             reach = moves / scale[columns]
             pair = []
             for sign in (-1, 1):
-                best: _Deviation | None = None
+                best: Deviation | None = None
                 for i in np.argsort(-sign * reach, kind="stable").tolist():
                     if sign * reach[i] <= 0:
                         break
                     z = at_hand[int(columns[i])]
-                    if not self._fixed[p][z.cells].any():
+                    if not self._fixed[p][z.moved].any():
                         best = z
                         break
                 pair.append(self._claim(p, sign, best, integer=integer))
@@ -195,7 +193,7 @@ class _Guarded:
             open_cells = self._pattern & ~self._fixed[p]
             rooms = np.where(open_cells, up, 0), np.where(open_cells, down, 0)
             pair = [
-                self._claim(p, sign, None if box is None else _Deviation(*box, 1), integer=integer)
+                self._claim(p, sign, None if box is None else Deviation(*box), integer=integer)
                 for sign, box in zip(
                     (-1, 1), boxes.through(p, int(enough[p]), *rooms, most), strict=True
                 )
@@ -203,18 +201,14 @@ class _Guarded:
             seen[p] = (pair[0], pair[1])
         return self.settle(seen)
 
-    def _claim(self, p: int, sign: int, z: _Deviation | None, *, integer: bool) -> Claim:
+    def _claim(self, p: int, sign: int, z: Deviation | None, *, integer: bool) -> Claim:
         """Claim that a cell moves as far as a deviation goes; nowhere without one."""
-        none = np.empty(0, np.int64)
         if z is None:
-            z, reach = _Deviation(none, none, 1), Fraction(0)
+            z, reach = Deviation(), Fraction(0)
         else:
-            reach = Fraction(sign * int(z.steps[z.cells == p][0]), z.denominator)
+            reach = Fraction(sign * int(z.steps[z.moved == p][0]), z.denominator)
         known = tuple(np.flatnonzero(self._fixed[p]).tolist())
-        return Claim(
-            p, sign, known, reach, z.cells, z.steps, z.denominator, none, none, 1,
-            exact=False, integer=integer,
-        )  # fmt: skip
+        return Claim(p, sign, known, reach, z.moved, z.steps, z.denominator, integer=integer)
 
     def strangers(self) -> list[tuple[tuple[int, ...], list[int]]]:
         """Cells that no attacker knows, to be judged against all attackers together."""
@@ -245,18 +239,9 @@ class _Guarded:
             self._left[p].append(pair)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Deviation:
-    """Cells that move in a table that a release allows, by how much, and a denominator."""
-
-    cells: NDArray[np.int64]
-    steps: NDArray[Any]
-    denominator: int
-
-
 def _deviations(
     table: Table, pattern: NDArray[np.bool_], witnesses: Sequence[tuple[NDArray[np.int64], int]]
-) -> list[_Deviation]:
+) -> list[Deviation]:
     """Vectors that are deviations within a pattern."""
     up, down = room(table)
     weight = int(np.abs(table.relations.data).max(initial=1)) * table.n_cells
@@ -271,6 +256,5 @@ def _deviations(
         most = 2**62 // scale
         if (np.abs(z) > np.minimum(limit, most) * scale).any() or (table.relations @ z).any():
             continue
-        cells = np.flatnonzero(z)
-        found.append(_Deviation(cells, z[cells], scale))
+        found.append(Deviation.of(z, scale))
     return found

@@ -9,11 +9,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.view import room
 from csp.audits.claims import Claim
 from csp.problem.problem import Problem
 
-__all__ = ["Violation", "largest_levels", "misplaced", "shared_levels", "short_of_levels"]
+__all__ = ["Violation", "largest_levels", "misplaced", "short_of_levels"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +52,6 @@ def largest_levels(problem: Problem) -> NDArray[np.int64]:
     At least one unit, so that a cell that moves at all is seen to move.
     """
     return np.maximum(np.maximum(np.maximum(problem.lpl, problem.upl), problem.spl), 1)
-
-
-def shared_levels(problem: Problem) -> NDArray[np.int64]:
-    """How far each cell is to fall and to rise: reaching both settles every promise about it.
-
-    A sliding level leaves open how. Here either side takes half of it, or what the other cannot
-    take within the bounds of the cell.
-
-    Returns
-    -------
-    (2, n) int64
-        At least one unit each.
-    """
-    up, down = room(problem.table)
-    fall = np.maximum(problem.lpl, np.minimum(down, problem.spl // 2))
-    rise = np.maximum(problem.upl, np.minimum(up, problem.spl - fall))
-    fall = np.maximum(fall, problem.spl - rise)
-    return np.asarray(np.maximum(np.stack([fall, rise]), 1))
 
 
 def misplaced(problem: Problem, pattern: NDArray[np.bool_]) -> Iterator[Violation]:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.elimination import entries
+
 if TYPE_CHECKING:
     from csp.tables.table import Table
 
@@ -61,12 +63,9 @@ def _rows(
 
     Relations with other coefficients are left out: they may predict less well, never more.
     """
-    matrix = table.relations
     rows = []
-    for start, stop in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
-        pairs = list(
-            zip(matrix.indices[start:stop].tolist(), matrix.data[start:stop].tolist(), strict=True)
-        )
+    for row in range(table.relations.shape[0]):
+        pairs = entries(table.relations, row)
         free = [(i, s) for i, s in pairs if not known[i]]
         if free and all(abs(s) == 1 for _, s in free):
             fixed = [(i, s) for i, s in pairs if known[i]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,37 +100,35 @@ class Wide:
         self, problem: Problem, required: NDArray[np.bool_], closed: NDArray[np.bool_]
     ) -> Problem:
         """Problem in which required cells are primary and closed ones published."""
-        lpl, spl = problem.lpl.copy(), np.where(problem.primary, problem.spl, 0)
-        lpl[~problem.primary] = 0
-        spl[required] = np.maximum(spl[required], self.units)
+        asked = self._asked(problem, required)
         if self.share is not None:
             # Down to value less share: then the interval is wide enough whatever its upper end.
             table, share = problem.table, self.share
             down = np.array([ceil_fraction(share * v) for v in table.values.tolist()])
             down = np.minimum(down, table.values - table.lower)
-            lpl[required] = np.maximum(lpl, down)[required]
-        status = np.where(required, "u", np.where(closed, "z", problem.status))
-        upl = np.where(problem.primary, problem.upl, 0)
-        return replace(problem, primary=required, lpl=lpl, upl=upl, spl=spl, status=status)
+            asked["lpl"] = np.where(required, np.maximum(asked["lpl"], down), asked["lpl"])
+        asked["status"] = np.where(closed & ~required, "z", asked["status"])
+        return replace(problem, **asked)
 
     def strict(
         self, problem: Problem, pattern: NDArray[np.bool_], *, integer: bool,
         clock: Clock = UNLIMITED,
     ) -> Problem:  # fmt: skip
         """Problem in which every suppressed cell is primary, for the audit."""
-        spl = np.where(problem.primary, problem.spl, 0)
-        spl[pattern] = np.maximum(spl[pattern], self.units)
+        asked = self._asked(problem, pattern)
         if self.share is not None:
             for i, _, high in _ends(problem.table, pattern, pattern, integer=integer, clock=clock):
-                spl[i] = max(int(spl[i]), self._level(high))
-        return replace(
-            problem,
-            primary=pattern,
-            lpl=np.where(problem.primary, problem.lpl, 0),
-            upl=np.where(problem.primary, problem.upl, 0),
-            spl=spl,
-            status=np.where(pattern, "u", problem.status),
+                asked["spl"][i] = max(int(asked["spl"][i]), self._level(high))
+        return replace(problem, **asked)
+
+    def _asked(self, problem: Problem, cells: NDArray[np.bool_]) -> dict[str, Any]:
+        """Change a problem so that some cells are the primary ones, each as wide in units."""
+        lpl, upl, spl = (
+            np.where(problem.primary, level, 0) for level in (problem.lpl, problem.upl, problem.spl)
         )
+        spl = np.where(cells, np.maximum(spl, self.units), spl)
+        status = np.where(cells, "u", problem.status)
+        return {"primary": cells, "lpl": lpl, "upl": upl, "spl": spl, "status": status}
 
 
 def _ends(

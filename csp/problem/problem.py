@@ -109,10 +109,7 @@ class Problem:
         """
         kept = as_pattern(self.table, pattern)
         clash = kept & (self.status == "z")
-        if clash.any():
-            i = int(np.argmax(clash))
-            msg = f"cell {self.table.cell(i)} is to stay suppressed, but must be published"
-            raise InputError(msg)
+        _refuse(self.table, clash, "cell {} is to stay suppressed, but must be published")
         return replace(self, status=np.where(kept & self.free, "x", self.status))
 
     @classmethod
@@ -152,10 +149,7 @@ class Problem:
         if table.structural is not None:
             fixed |= table.structural
         clash = mask & fixed
-        if clash.any():
-            i = int(np.argmax(clash))
-            msg = f"cell {table.cell(i)} is primary and must be published; drop one of the two"
-            raise InputError(msg)
+        _refuse(table, clash, "cell {} is primary and must be published; drop one of the two")
         status = np.where(mask, "u", np.where(fixed, "z", "s"))
         return cls(
             table,
@@ -192,6 +186,12 @@ def _whole(number: Any) -> int | None:
         return None
 
 
+def _refuse(table: Table, wrong: NDArray[np.bool_], why: str) -> None:
+    """Refuse a problem if any cell is wrong, naming the first one."""
+    if wrong.any():
+        raise InputError(why.format(table.cell(int(np.argmax(wrong)))))
+
+
 def _check_status(problem: Problem) -> None:
     table = problem.table
     unknown = ~np.isin(problem.status, list(STATUS))
@@ -201,31 +201,21 @@ def _check_status(problem: Problem) -> None:
         msg = f"status {letter!r} of cell {table.cell(i)} is not one of {', '.join(STATUS)}"
         raise InputError(msg)
     differ = problem.primary != (problem.status == "u")
-    if differ.any():
-        i = int(np.argmax(differ))
-        msg = f"cell {table.cell(i)}: primary and status 'u' must go together"
-        raise InputError(msg)
+    _refuse(table, differ, "cell {}: primary and status 'u' must go together")
 
 
 def _check_levels(problem: Problem) -> None:
     table = problem.table
     for name in ("lpl", "upl", "spl", "cost"):
         negative = getattr(problem, name) < 0
-        if negative.any():
-            i = int(np.argmax(negative))
-            msg = f"{name} of cell {table.cell(i)} is negative; give 0 or more"
-            raise InputError(msg)
+        _refuse(table, negative, name + " of cell {} is negative; give 0 or more")
     p = problem.primary
     for name, room in (
         ("lpl", table.values - np.maximum(table.lower, -MAX_VALUE)),
         ("upl", np.minimum(table.upper, 2 * MAX_VALUE) - table.values),
     ):
         outside = p & (getattr(problem, name) > room)
-        if outside.any():
-            i = int(np.argmax(outside))
-            bound = "lower" if name == "lpl" else "upper"
-            msg = (
-                f"{name} of cell {table.cell(i)} reaches beyond its {bound} bound "
-                f"({int(outside.sum())} such cells); lower the level or widen the bound"
-            )
-            raise InputError(msg)
+        side = "lower" if name == "lpl" else "upper"
+        beyond = f"reaches beyond its {side} bound ({int(outside.sum())} such cells)"
+        mend = "lower the level or widen the bound"
+        _refuse(table, outside, f"{name} of cell {{}} {beyond}; {mend}")

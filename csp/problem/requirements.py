@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from csp.problem.problem import Problem
 
-__all__ = ["DOWN", "SLIDE", "UP", "Needs"]
+__all__ = ["DOWN", "SLIDE", "UP", "Needs", "shared_levels"]
 
 UP, DOWN, SLIDE = 0, 1, 2
 
@@ -54,3 +54,26 @@ class Needs:
         """Return the same requirements, the largest first."""
         order = np.lexsort((self.kind, self.cell, -self.need))
         return Needs(self.cell[order], self.kind[order], self.need[order])
+
+
+def shared_levels(
+    problem: Problem, up: NDArray[np.int64], down: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How far each cell is to fall and to rise: reaching both settles every promise about it.
+
+    A sliding level leaves open how. Here either side takes half of it, or what the other cannot
+    take within the room of the cell.
+
+    Parameters
+    ----------
+    problem : Problem
+    up, down : (n,) int64
+        Room of each cell.
+
+    Returns
+    -------
+    (2, n) int64
+    """
+    fall = np.maximum(problem.lpl, np.minimum(down, problem.spl // 2))
+    rise = np.maximum(problem.upl, np.minimum(up, problem.spl - fall))
+    return np.stack([np.maximum(fall, problem.spl - rise), rise])

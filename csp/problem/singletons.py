@@ -45,6 +45,8 @@ class Attackers:
     ----------
     knows : list of (k,) int64
         Suppressed cells that each attacker knows, ascending.
+    known : (n,) bool
+        Cells that some attacker knows.
     """
 
     def __init__(self, problem: Problem, hidden: NDArray[np.bool_] | None = None) -> None:
@@ -53,11 +55,11 @@ class Attackers:
         seen = np.ones(n, dtype=bool) if hidden is None else hidden
         cells = [np.array(one.knows, dtype=np.int64) for one in found]
         self.knows = [some[seen[some]] for some in cells]
-        self._known = np.zeros(n, dtype=bool)
+        self.known = np.zeros(n, dtype=bool)
         self._owners: dict[int, list[int]] = {}
         self._exempt: dict[int, set[int]] = {}
         for a, some in enumerate(self.knows):
-            self._known[some] = True
+            self.known[some] = True
             for cell in some.tolist():
                 self._owners.setdefault(cell, []).append(a)
             for p in found[a].takes_part if len(some) else ():
@@ -72,21 +74,16 @@ class Attackers:
 
     def touched(self, cells: NDArray[np.int64]) -> frozenset[int]:
         """Attackers who know one of these cells: a witness that moves them is none for these."""
-        known = cells[self._known[cells]].tolist()
+        known = cells[self.known[cells]].tolist()
         return frozenset(a for cell in known for a in self._owners[cell])
 
     def fixed_for(self, p: int) -> NDArray[np.bool_]:
         """(n,) bool: cells that some attacker of a primary cell knows."""
-        mask, exempt = self._known.copy(), self.exempt(p)
+        mask, exempt = self.known.copy(), self.exempt(p)
         for a in exempt:
             for cell in self.knows[a].tolist():
                 mask[cell] = not exempt.issuperset(self._owners[cell])
         return mask
-
-    @property
-    def known(self) -> NDArray[np.bool_]:
-        """(n,) bool: cells that some attacker knows."""
-        return self._known
 
 
 def insiders(problem: Problem) -> tuple[Insider, ...]:

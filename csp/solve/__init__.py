@@ -228,12 +228,9 @@ def _refuse_unused(method: str, *, gap: float, seed: int) -> None:
     ------
     InputError
     """
-    unused = {
-        "ilp": {"gap": gap != 0, "seed": seed != 0},
-        "small": {"seed": seed != 0},
-    }
-    for name, given in unused.get(method, {}).items():
-        if given:
+    given = {"gap": gap, "seed": seed}
+    for name in {"ilp": ("gap", "seed"), "small": ("seed",)}.get(method, ()):
+        if given[name]:
             msg = f"method {method!r} has no use for {name}=; leave it out, or use method 'auto'"
             raise InputError(msg)
 

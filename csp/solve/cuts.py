@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.view import room
+from csp.attacker.view import largest_room, positions, room
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 
@@ -80,8 +80,7 @@ class CutFactory:
         self._primary = problem.primary
         self._relations = problem.table.relations
         self.up, self.down = room(problem.table)
-        finite = np.concatenate([self.up[self.up < UNBOUNDED], self.down[self.down < UNBOUNDED]])
-        self._largest = int(finite.max(initial=1))
+        self._largest = max(largest_room(self.up, self.down), 1)
         self._bridges = _bridge_rows(problem)
 
     def capacity(
@@ -160,30 +159,26 @@ class CutFactory:
     def _touched(self, p: int, rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:
         """Cells of some relations and one cell more, ascending; their places are noted."""
         for some in rows:
-            self._marked[self._relations.indices[self._entries(some)]] = True
+            self._marked[self._relations.indices[self._entries(some)[0]]] = True
         self._marked[p] = True
         cells = np.flatnonzero(self._marked)
         self._marked[cells] = False
         self._place[cells] = np.arange(len(cells))
         return np.asarray(cells)
 
-    def _entries(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where the entries of some relations are stored."""
-        begin = self._relations.indptr[rows].astype(np.int64)
-        size = self._relations.indptr[rows + 1].astype(np.int64) - begin
-        skip = np.cumsum(size) - size
-        entries: NDArray[np.int64] = np.arange(int(size.sum())) + np.repeat(begin - skip, size)
-        return entries
+    def _entries(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the entries of some relations are stored, and of which one each is."""
+        begin, end = (self._relations.indptr[at].astype(np.int64) for at in (rows, rows + 1))
+        return positions(begin, end)
 
     def _combined(
         self, rows: NDArray[np.int64], numerators: NDArray[Any], cells: NDArray[np.int64]
     ) -> NDArray[Any]:
         """Minus the combination of some relations, at some cells that hold all of theirs."""
-        entries = self._entries(rows)
-        size = self._relations.indptr[rows + 1] - self._relations.indptr[rows]
+        entries, of = self._entries(rows)
         c = np.zeros(len(cells), np.int64)
         where = self._place[self._relations.indices[entries]]
-        np.subtract.at(c, where, self._relations.data[entries] * np.repeat(numerators, size))
+        np.subtract.at(c, where, self._relations.data[entries] * numerators[of])
         return c
 
     def bridgeless(self, x: NDArray[np.float64]) -> list[Cut]:
@@ -247,10 +242,13 @@ def outside_cut(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
     return Cut(cells, np.ones(len(cells)), 1.0, "outside")
 
 
-def no_good(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
-    """Cut off one pattern and no other."""
-    cells = np.flatnonzero(problem.free)
-    inside = pattern[cells]
+def no_good(
+    problem: Problem, pattern: NDArray[np.bool_], members: NDArray[np.bool_] | None = None
+) -> Cut:
+    """Cut off one pattern and no other; or those that agree with it in members and outside."""
+    members = pattern if members is None else members
+    cells = np.flatnonzero(problem.free & (members | ~pattern))
+    inside = members[cells]
     weights = np.where(inside, -1.0, 1.0)
     return Cut(cells, weights, 1.0 - float(inside.sum()), "union")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 from csp.audits.audit import Audit, judge
 from csp.audits.claims import Claim
 from csp.clock import Clock, now
-from csp.errors import CertificateError, InputError, SolverError
+from csp.errors import CertificateError, InputError, OutOfTime, SolverError
 from csp.problem.problem import Problem
 from csp.solve.cuts import round_up, smallest_step
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
 
-__all__ = ["Incumbent", "Shown"]
+__all__ = ["NONE_IN_TIME", "Incumbent", "Shown"]
 
 # Share of the largest cost of a free cell that a float solver may take for nothing.
 _TELLS = 1e-6
+
+NONE_IN_TIME = "no safe pattern was found in the time given; allow more time"
 
 Shown = Mapping[int, Sequence[tuple[Claim, Claim]]]
 """Pairs of lower and upper claims about primary cells."""
@@ -90,6 +92,38 @@ class Incumbent:
     def cost_of(self, pattern: NDArray[np.bool_]) -> int:
         """Cost of the secondary cells of a pattern."""
         return cost_of(self.problem, pattern)
+
+    def would_be_best(self, pattern: NDArray[np.bool_]) -> bool:
+        """Whether a pattern is cheaper than the best one, or the first."""
+        return self.best_cost is None or self.cost_of(pattern) < self.best_cost
+
+    def ended_by(self, search: Callable[[], str]) -> str:
+        """Run a search and say what ended it; a pattern is kept, whatever that was.
+
+        Parameters
+        ----------
+        search : callable
+            Returns what ended it, if nothing from outside did; see `Suppression.stopped`.
+
+        Raises
+        ------
+        SolverError, KeyboardInterrupt
+            Those of the search, if there is no pattern yet.
+        """
+        try:
+            return search()
+        except OutOfTime:
+            return "time"
+        except SolverError as error:
+            # A safe pattern is worth more than the reason why no better one was found.
+            if self.best is None:
+                raise
+            self.note(str(error))
+            return "precision"
+        except KeyboardInterrupt:
+            if self.best is None:
+                raise
+            return "interrupt"
 
     def judged(
         self, pattern: NDArray[np.bool_], clock: Clock, shown: Shown | None = None
@@ -182,8 +216,15 @@ class Incumbent:
     def result(
         self, method: str, stopped: str, stats: Mapping[str, int], *, canonical: bool = False
     ) -> Suppression:
-        """Return the best pattern, which there must be, with what is known of it."""
-        assert self.audit is not None
+        """Return the best pattern with what is known of it.
+
+        Raises
+        ------
+        OutOfTime
+            If there is none.
+        """
+        if self.audit is None:
+            raise OutOfTime(NONE_IN_TIME)
         # An interrupt may have come between the pattern and its cost.
         try:
             self.take(self.audit)

@@ -1,12 +1,32 @@
-"""Why a problem has no safe pattern, in words."""
+"""Whether any pattern may be safe, and why none is, in words."""
 
 from __future__ import annotations
 
-from csp.audits.audit import Audit
+from csp.audits.audit import Audit, judge
+from csp.clock import UNLIMITED, Clock
 from csp.errors import Unprotectable, argument
 from csp.problem.problem import Problem
 
-__all__ = ["no_union_safe_pattern", "unprotectable"]
+__all__ = ["fully_suppressed", "no_union_safe_pattern", "unprotectable"]
+
+
+def fully_suppressed(problem: Problem, *, integer: bool = False, clock: Clock = UNLIMITED) -> Audit:
+    """Judge the pattern of all cells that may be suppressed.
+
+    Safety grows with the pattern, but for sums of suppressed cells, which may be sensitive here.
+
+    Raises
+    ------
+    Unprotectable
+        If not even that keeps the levels.
+    OutOfTime
+    """
+    everything = problem.forced | problem.free
+    everything.flags.writeable = False
+    result = judge(problem, everything, integer=integer, clock=clock)
+    if any(v.kind != "union" for v in result.violations):
+        raise unprotectable(problem, result)
+    return result
 
 
 def unprotectable(problem: Problem, result: Audit) -> Unprotectable:

@@ -141,14 +141,14 @@ def test_an_interrupt_ends_without_a_traceback_and_keeps_the_best(folder, moment
 def test_an_interrupt_in_the_last_audit_keeps_the_pattern(folder, monkeypatch):
     from csp.audits import audit as auditing
 
-    real = auditing.claims_about
+    real = auditing.interval_claims
 
     def interrupted(table, pattern, targets, **options):
         if options.get("enough") is None:  # the last audit follows every suppressed cell
             signal.raise_signal(signal.SIGINT)
         return real(table, pattern, targets, **options)
 
-    monkeypatch.setattr(auditing, "claims_about", interrupted)
+    monkeypatch.setattr(auditing, "interval_claims", interrupted)
     said = run(*PROTECT, "-o", "out.csv", "--intervals", code=130).stderr
     assert "Interrupted" in said
     assert "Not every interval was followed" in said

@@ -92,3 +92,17 @@ def test_a_basis_says_where_columns_and_rows_are() -> None:
     model.set_option("simplex_iteration_limit", 0)
     assert model.solve() == Status.OPTIMAL
     assert model.values.tolist() == [4, 2, 0]
+
+
+def test_an_objective_takes_back_the_last_one_and_one_number_holds_for_all() -> None:
+    # x + y + z = 0, each in [-1, 1]: whichever cell is asked to rise does, and no other has to.
+    model = Model().load(cost=0.0, lower=-1.0, upper=1.0, rows=csr_array(np.ones((1, 3))))
+    for j in (0, 2, 1):
+        model.set_objective(np.array([j], np.int32), np.array([-1.0]))
+        assert model.solve() == Status.OPTIMAL
+        assert model.objective == -1
+        assert model.values[j] == 1
+        assert model.values.sum() == 0
+    model.add_rows(csr_array(np.array([[0.0, 1.0, 0.0]])), -np.inf, 0.5)
+    assert model.solve() == Status.OPTIMAL
+    assert model.values[1] == 0.5

@@ -8,6 +8,7 @@ decomposition; Fischetti and Salazar-Gonzalez 2000; Minami and Abe 2019, Definit
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
@@ -115,60 +116,47 @@ def solve_by_cuts(
     tries = retries()
     run = Run(problem, clock, gap, integer, seed, progress)
     tree = run.net is None if tree is None else tree
-    stopped, canonical = "done", False
-    try:
-        _begin(run)
-        _linear_phase(run)
-        # A better incumbent leaves fewer cells to what follows.
-        large = problem.table.n_cells >= VERY_LARGE
-        if run.begun_locally:
-            improve_parts(run, run.clock.part(_SHARE_EARLY))
-            run.fix_by_reduced_cost(run.master.relax())
-            run.report("parts")
-        else:
-            _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
-        # A long search for patterns must not take the bound's best means away.
-        if not _stays_wide(run):
-            tighten(run, max(run.soft_clock, run.clock.part(_SHARE_OF_BOUND)))
-        unique = False
-        if not run.close_enough:
-            _improving_phase(run)
-            if tree:
-                unique = branch(run)
-            else:
-                _integer_phase(run)
-            run.report("branch" if tree else "search")
-        if run.best_cost == run.bound:
-            stopped = "done" if unique else break_ties(run)
-            run.report("tie-break")
-            canonical = stopped == "done"
-        elif run.clock.over:
-            stopped = "time"
-        else:
-            stopped = "gap" if run.close_enough else "precision"
-    except OutOfTime:
-        stopped = "time"
-    except SolverError as error:
-        # A safe pattern is worth more than the reason why no better one was found.
-        if run.best is None:
-            raise
-        run.note(str(error))
-        stopped = "precision"
-    except KeyboardInterrupt:
-        if run.best is None:
-            raise
-        stopped = "interrupt"
-    if run.audit is None:
-        if run.refused is not None:
-            raise run.refused
-        msg = "no safe pattern was found in the time given; allow more time"
-        raise OutOfTime(msg)
+    stopped = run.ended_by(partial(_phases, run, tree=tree))
+    if run.audit is None and run.refused is not None:
+        raise run.refused
     stats = {
         "attacker_problems": run.separator.solved,
         "cuts": len(run.master.cuts),
         "solver_retries": retries() - tries,
     }
-    return run.result("branch" if tree else "cuts", stopped, stats, canonical=canonical)
+    return run.result("branch" if tree else "cuts", stopped, stats, canonical=stopped == "done")
+
+
+def _phases(run: Run, *, tree: bool) -> str:
+    """Go through all phases and say what ended them; "done" if the pattern is canonical."""
+    _begin(run)
+    _linear_phase(run)
+    # A better incumbent leaves fewer cells to what follows.
+    large = run.problem.table.n_cells >= VERY_LARGE
+    if run.begun_locally:
+        improve_parts(run, run.clock.part(_SHARE_EARLY))
+        run.fix_by_reduced_cost(run.master.relax())
+        run.report("parts")
+    else:
+        _improve_for(run, _SHARE_BEFORE_LARGE if large else _SHARE_BEFORE)
+    # A long search for patterns must not take the bound's best means away.
+    if not _stays_wide(run):
+        tighten(run, max(run.soft_clock, run.clock.part(_SHARE_OF_BOUND)))
+    unique = False
+    if not run.close_enough:
+        _improving_phase(run)
+        if tree:
+            unique = branch(run)
+        else:
+            _integer_phase(run)
+        run.report("branch" if tree else "search")
+    if run.best_cost == run.bound:
+        outcome = "done" if unique else break_ties(run)
+        run.report("tie-break")
+        return outcome
+    if run.clock.over:
+        return "time"
+    return "gap" if run.close_enough else "precision"
 
 
 def _begin(run: Run) -> None:

@@ -6,7 +6,6 @@ neighbourhoods. Whatever is found is offered to the run, which audits it exactly
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
@@ -102,7 +101,7 @@ def audit_waiting(run: Run) -> None:
 
 
 def _subspaces(run: Run, until: Clock, patience: int | None) -> bool:
-    """Search subspaces for a while; say if there was time for it."""
+    """Search subspaces for a while and offer what is found; say if there was time for it."""
     if until.over:
         return False  # to set the search up takes a while of its own
     finish = (
@@ -112,7 +111,11 @@ def _subspaces(run: Run, until: Clock, patience: int | None) -> bool:
     )
     steps = None if patience is None else _STEPS * patience
     search = run.neighbourhood.run(clock=until, finish=finish, start=run.best, patience=steps)
-    _take_all(run, single_threaded(search), until)
+    for book in single_threaded(search):
+        _take(run, book)
+        run.report("improved")
+        if run.close_enough or until.over:
+            break
     return True
 
 
@@ -186,15 +189,6 @@ def improve(run: Run, until: Clock, patience: int | None = PATIENCE) -> None:
         run.subspace_share = _LEADING
 
 
-def _take_all(run: Run, search: Iterator[Book], until: Clock) -> None:
-    """Offer what a search finds, each pattern as soon as it is found."""
-    for book in search:
-        _take(run, book)
-        run.report("improved")
-        if run.close_enough or until.over:
-            break
-
-
 def _offer(
     run: Run, weights: NDArray[np.float64], clock: Clock, *,
     begin: NDArray[np.bool_] | None = None, book: Book | None = None,
@@ -216,10 +210,10 @@ def _offer(
         _offer_witnesses(run, weights, clock, begin, Book(run.arrays) if book is None else book)
         return
     path = suppress_paths(run.net, weights, clock=clock, begin=begin)
-    if isinstance(path, np.ndarray):
+    if path is not None:
         path = clean_paths(run.net, path, run.problem.cost.astype(np.float64))
-        if path is not None and _is_cheaper(run, path):
-            run.try_incumbent(path)
+    if path is not None and run.would_be_best(path):
+        run.try_incumbent(path)
 
 
 def _offer_witnesses(
@@ -248,7 +242,7 @@ def _offer_witnesses(
 def _take(run: Run, book: Book) -> None:
     """Offer the pattern of a book, if it would be the best."""
     pattern, before = book.pattern(), run.best_cost
-    if not _is_cheaper(run, pattern):
+    if not run.would_be_best(pattern):
         return
     try:
         run.try_incumbent(pattern, book.claims(), _AUDIT_SHARE if run.best is not None else 0.9)
@@ -259,7 +253,3 @@ def _take(run: Run, book: Book) -> None:
             raise
     if run.best_cost != before:
         run.found, run.waiting = True, None
-
-
-def _is_cheaper(run: Run, pattern: NDArray[np.bool_]) -> bool:
-    return run.best_cost is None or run.cost_of(pattern) < run.best_cost

@@ -154,11 +154,11 @@ class Master:
         self._lp.add(self.cuts[self._loaded :])
         self._loaded = len(self.cuts)
         found = self._lp.solve(None if objective is None else objective[self._free])
-        if found.status != Status.OPTIMAL:
-            return Answer(found.status, None, np.inf)
+        if isinstance(found, Status):
+            return Answer(found, None, np.inf)
         reduced = np.zeros(self._problem.table.n_cells)
         reduced[self._free] = found.reduced
-        return Answer(found.status, self._full(found.x), found.bound, reduced)
+        return Answer(Status.OPTIMAL, self._full(found.x), found.bound, reduced)
 
     def combined(self, x: NDArray[np.float64], most: int) -> list[Cut]:
         """Zero-half cuts that the solution of the relaxation violates."""
@@ -203,12 +203,10 @@ class Master:
         """
         if kept is None:
             kept = np.zeros(len(candidates), dtype=bool)
-        program = self._program(objective, candidates, kept, limits or [], step, clock)
+        program = self._program(objective, candidates, kept, limits or [], step, clock, options)
         if isinstance(program, Answer):
             return program
         model, cells, scale = program
-        for name, value in options.items():
-            model.set_option(name, value)
         # HiGHS has been seen to call a start optimal that is not, with fractional objectives.
         usable = start is not None and scale == step and (np.mod(objective[cells], step) == 0).all()
         known = ~self._problem.free | candidates | kept
@@ -245,12 +243,10 @@ class Master:
             than what `Cut.below` says.
         """
         cost, none = self._problem.cost.astype(np.float64), np.zeros(len(candidates), dtype=bool)
-        program = self._program(cost, candidates, none, [], step, clock)
+        program = self._program(cost, candidates, none, [], step, clock, _ROOT_ONLY)
         if isinstance(program, Answer):
             return program, []
         model, cells, scale = program
-        for name, value in _ROOT_ONLY.items():
-            model.set_option(name, value)
         cuts: list[Cut] = []
         model.on_cut_pool(lambda event: cuts.extend(_pool(event.data_out, cells, scale, step)))
         status = model.solve(clock, interruptible=True, doubtful=True)
@@ -259,7 +255,7 @@ class Master:
     def _program(
         self, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
         kept: NDArray[np.bool_], limits: list[tuple[NDArray[np.int64], int]], step: float,
-        clock: Clock,
+        clock: Clock, options: Mapping[str, Any],
     ) -> tuple[Any, NDArray[np.int64], float] | Answer:  # fmt: skip
         """Build the integer program: model, its cells, and the unit of its objective.
 
@@ -301,9 +297,10 @@ class Master:
         # One unit of the objective is the smallest difference that counts, unless the largest
         # coefficient would then pass what a float solver can tell apart.
         scale = max(step, float(cost.max(initial=0.0)) / 2.0**31)
-        model = Model(random_seed=self._seed, mip_abs_gap=0.5 * step / scale).load(
-            cost=cost / scale, lower=np.zeros(len(cells)), upper=np.ones(len(cells)), rows=rows,
-            row_lower=right, row_upper=top, integer=True,
+        fixed = {"random_seed": self._seed, "mip_abs_gap": 0.5 * step / scale}
+        model = Model(**fixed, **options).load(
+            cost=cost / scale, lower=0.0, upper=1.0, rows=rows, row_lower=right, row_upper=top,
+            integer=True,
         )  # fmt: skip
         return model, cells, scale
 

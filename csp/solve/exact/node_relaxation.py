@@ -120,7 +120,7 @@ class NodeRelaxation(Relaxation):
                 break
         self._age = np.where(y > 0, 0, self._age + 1)
         self._set_aside()
-        return Relaxed(status, x, bound, reduced)
+        return Relaxed(x, bound, reduced)
 
     def _multipliers(self) -> NDArray[np.float64]:
         """Multipliers of the rows after the last solve, wherever it ended."""

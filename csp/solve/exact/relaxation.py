@@ -8,7 +8,7 @@ been tight leave it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -37,23 +37,20 @@ _ROWS_AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxed:
-    """Outcome of a linear relaxation over some cells.
+    """Solution of a linear relaxation over some cells.
 
     Attributes
     ----------
-    status : Status
     x : (k,) float64
-        Over the cells; empty without a solution.
     bound : float
         Lower bound on their cost, by the multipliers of the cuts.
     reduced : (k,) float64
-        Reduced costs that the bound goes with; empty without a solution.
+        Reduced costs that the bound goes with.
     """
 
-    status: Status
-    x: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    bound: float = np.inf
-    reduced: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    x: NDArray[np.float64]
+    bound: float
+    reduced: NDArray[np.float64]
 
 
 class Relaxation:
@@ -102,7 +99,10 @@ class Relaxation:
         else:
             self._columns = np.arange(len(cells))
             self._column = self._columns.astype(np.int32)
-        self._lp = _without_rows(cost[self._columns] / unit, seed)
+        self._lp = Model(presolve="off", solver="simplex", random_seed=seed).load(
+            cost=cost[self._columns] / unit, lower=0.0, upper=1.0,
+            rows=csr_array((0, len(self._columns))),
+        )  # fmt: skip
 
     @property
     def held(self) -> list[Any]:
@@ -150,8 +150,8 @@ class Relaxation:
         rows = cast("list[Cut]", self.rows)
         return zero_half(rows, self._matrix, self._right, self._cells, x[self._cells], most)
 
-    def solve(self, objective: NDArray[np.float64] | None = None) -> Relaxed:
-        """Solve the relaxation over all columns, warm from the last time.
+    def solve(self, objective: NDArray[np.float64] | None = None) -> Relaxed | Status:
+        """Solve the relaxation over all columns, warm from the last time; or say why not.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Relaxation:
                 strategy = 1
                 continue
             if status != Status.OPTIMAL:
-                return Relaxed(status)
+                return status
             solution = self._lp.solution
             y = np.maximum(np.asarray(solution.row_dual), 0.0) * unit
             reduced = self._reduced(cost, y)
@@ -205,7 +205,7 @@ class Relaxation:
         bound = safe_bound(self._right, y, reduced)
         if self._is_priced and objective is None:
             self._drop_rows(np.asarray(solution.row_value) - self._right, y)
-        return Relaxed(status, x, bound, reduced)
+        return Relaxed(x, bound, reduced)
 
     def _reduced(self, cost: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Reduced costs of all cells."""
@@ -251,7 +251,7 @@ class Relaxation:
             return
         matrix = self._entries(new, self._columns)
         right = np.array([cut.right for cut in new])
-        self._lp.add_rows(matrix, right, np.full(len(new), np.inf))
+        self._lp.add_rows(matrix, right, np.inf)
         if not self._is_priced:
             self._matrix = csr_array(vstack([self._matrix, matrix]))
         self._right = np.append(self._right, right)
@@ -321,11 +321,3 @@ def entries(cuts: list[Any], cells: NDArray[np.int64], n_cells: int, most: float
     return csr_array(
         (np.concatenate(weights), np.concatenate(where), begin), shape=(len(cuts), len(cells))
     )
-
-
-def _without_rows(cost: NDArray[np.float64], seed: int) -> Model:
-    none, k = np.empty(0), len(cost)
-    return Model(presolve="off", solver="simplex", random_seed=seed).load(
-        cost=cost, lower=np.zeros(k), upper=np.ones(k), rows=csr_array((0, k)),
-        row_lower=none, row_upper=none,
-    )  # fmt: skip

@@ -82,7 +82,7 @@ def _solver_cuts(run: Run, until: Clock, worth: float, patience: int) -> None:
         gap = run.best_cost - run.bound
         answer, cuts = run.master.root(survivors(run, spare), run.step, until)
         run.raise_bound(answer.bound)
-        if answer.x is not None and run.cost_of(answer.x > 0.5) < run.best_cost:
+        if answer.x is not None and run.would_be_best(answer.x > 0.5):
             # The solver's solution is cheaper than any safe pattern known: unsafe, or a find.
             pattern = answer.x > 0.5
             if accept_or_cut(run, pattern) is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +123,7 @@ class Run(Incumbent):
             self.ceiling = min(self.ceiling, self.cost_of(pattern))
             self.bound = int(min(self.bound, self.ceiling))
             return None
-        if result.safe and (self.best_cost is None or self.cost_of(pattern) < self.best_cost):
+        if result.safe and self.would_be_best(pattern):
             # Before it is taken, which may be the end of the run.
             self.master.prefer(pattern)
             self.take(result)
@@ -199,17 +200,16 @@ def cut_rounds(
         yield answer
         stalled = 0 if answer.bound > last + 1e-4 * abs(last) else stalled + 1
         last = max(last, answer.bound)
-        if not cut_off(run, answer.x, until):
+        if not run.master.add(violated_cuts(run, answer.x, until, whole=False)):
             return
 
 
-def cut_off(run: Run, x: NDArray[np.float64], until: Clock) -> bool:
-    """Add the cuts that a point of the relaxation violates; False if there is none."""
+def violated_cuts(run: Run, x: NDArray[np.float64], until: Clock, *, whole: bool) -> list[Cut]:
+    """Cuts that a point violates (a pattern, if it is whole); empty if there is none."""
     cuts = run.cutter.bridgeless(x)
     if not cuts:
-        misses = run.separator.misses(x, whole=False, clock=until)
-        cuts = [cut for miss in misses for cut in miss.cuts]
-    return run.master.add(cuts) > 0
+        cuts = [*chain(*run.separator.misses(x, whole=whole, clock=until))]
+    return cuts
 
 
 def exceeds_budget(
@@ -240,11 +240,7 @@ def accept_or_cut(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
         The audit if the pattern is safe; None if cuts were added that exclude it.
     """
     x = pattern.astype(np.float64)
-    cuts = run.cutter.bridgeless(x)
-    if not cuts:
-        misses = run.separator.misses(x, whole=True, clock=run.clock)
-        cuts = [cut for miss in misses for cut in miss.cuts]
-    if cuts and run.master.add(cuts):
+    if run.master.add(violated_cuts(run, x, run.clock, whole=True)):
         return None
     result = run.try_incumbent(pattern)
     if result is None:
@@ -289,18 +285,18 @@ def _cuts_of(run: Run, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
             ((1,), int(run.problem.upl[violation.cells[0]])),
             ((-1, 1), int(run.problem.spl[violation.cells[0]])),
         ):
-            if need == 0 or not all(ends[s].exact for s in side):
+            if need == 0 or not all(ends[s].exact and _is_small(ends[s]) for s in side):
                 continue
-            sides = []
-            for s in side:
-                if max((abs(v) for v in ends[s].multipliers.tolist()), default=0) >= 2**31:
-                    break
-                sides.append(
-                    (s, ends[s].rows, ends[s].multipliers.astype(np.int64), ends[s].divisor)
-                )
-            if len(sides) < len(side):
-                continue
+            sides = [
+                (s, ends[s].rows, ends[s].multipliers.astype(np.int64), ends[s].divisor)
+                for s in side
+            ]
             cut = run.cutter.capacity(violation.cells[0], need, sides, tuple(known))
             if cut is not None:
                 cuts.append(cut)
     return cuts
+
+
+def _is_small(claim: Claim) -> bool:
+    """Whether products with the multipliers of a claim fit 64 bits."""
+    return max(map(abs, claim.multipliers.tolist()), default=0) < 2**31

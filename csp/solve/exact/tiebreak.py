@@ -98,22 +98,15 @@ def _smallest_number(run: Run) -> Outcome:
 
 def _smallest_hash(run: Run) -> Outcome:
     """Minimise the total of the hashes; two patterns of one total would be a rare chance."""
+    assert run.best is not None
     candidates = _candidates(run)
     weights = label_hash(run.problem, np.flatnonzero(candidates))
-    _cut_by(run, weights)
-    return _minimise(run, weights.astype(np.float64), candidates, np.zeros_like(candidates))
-
-
-def _cut_by(run: Run, weights: NDArray[np.int64]) -> None:
-    """Drive the relaxation where cost decides first and the weights after it.
-
-    Among very many cheapest patterns, cuts found at integer points alone lead nowhere.
-    """
-    assert run.best is not None
+    # Among very many cheapest patterns, cuts found at integer points alone lead nowhere: first
+    # those of the relaxation in which cost decides, and the weights after it.
     least = float(weights[run.best & run.problem.free].sum() + 1)
-    objective = run.problem.cost / run.step * least + weights
-    for _ in cut_rounds(run, objective):
+    for _ in cut_rounds(run, run.problem.cost / run.step * least + weights):
         pass
+    return _minimise(run, weights.astype(np.float64), candidates, np.zeros_like(candidates))
 
 
 def _candidates(run: Run) -> NDArray[np.bool_]:

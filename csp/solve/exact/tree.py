@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
 from csp.errors import SolverError
-from csp.solve.cuts import broken, cover_cut, round_up
+from csp.solve.cuts import Cut, broken, cover_cut, round_up
 from csp.solve.exact.guide import complete_pattern
 from csp.solve.exact.node_relaxation import NodeRelaxation
 from csp.solve.exact.relaxation import Relaxed
 from csp.solve.exact.state import Run, accept_or_cut
 from csp.solve.exact.tiebreak import prefers
-from csp.solve.general.separate import Miss
 from csp.solve.network.separate import FlowSeparator
 from csp.solve.unprotectable import no_union_safe_pattern
 
@@ -239,14 +239,13 @@ class _Tree:
         x = self._lp.full(point.x)
         cuts = run.cutter.bridgeless(x)
         if len(cuts) < 5:
-            found = self._misses(x, thorough=thorough)
-            cuts += [cut for miss in found for cut in miss.cuts]
+            cuts += chain(*self._misses(x, thorough=thorough))
         if run.net is None and len(cuts) < 5:
             cuts += self._lp.combined(x, _STARTS)
         run.master.add(cuts)
         return self._lp.enter(cuts) > 0
 
-    def _misses(self, x: NDArray[np.float64], *, thorough: bool) -> list[Miss]:
+    def _misses(self, x: NDArray[np.float64], *, thorough: bool) -> list[tuple[Cut, ...]]:
         """All requirements missed at the root; a few elsewhere, where nodes count for more."""
         run, separator = self._run, self._run.separator
         if isinstance(separator, FlowSeparator) or thorough:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from csp.audits.violations import Violation
 from csp.problem.problem import Problem
 from csp.rules import every_union_sensitive
-from csp.solve.cuts import Cut, needy
+from csp.solve.cuts import Cut, needy, no_good
 
 __all__ = ["union_cut", "union_cuts_beforehand"]
 
@@ -57,11 +57,7 @@ def union_cut(problem: Problem, pattern: NDArray[np.bool_], violation: Violation
             return cut
     if (members & problem.forced & ~moving).any():
         members = pattern
-    outside = problem.free & ~pattern
-    inside = problem.free & members
-    where = np.flatnonzero(outside | inside)
-    weights = np.where(inside[where], -1.0, 1.0)
-    return Cut(where, weights, 1.0 - float(inside.sum()), "union")
+    return no_good(problem, pattern, members)
 
 
 def _company(

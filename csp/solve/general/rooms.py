@@ -132,9 +132,8 @@ class _Program:
         most = np.full(k, np.inf)
         np.minimum.at(most, single.argmax(axis=1), 1 / single.max(axis=1))
         self._model = Model(presolve="off", solver="simplex").load(
-            cost=np.zeros(k), lower=-most, upper=most,
-            rows=csr_array((0, k)), row_lower=np.empty(0), row_upper=np.empty(0),
-        )  # fmt: skip
+            cost=0.0, lower=-most, upper=most, rows=csr_array((0, k))
+        )
 
     def reach(
         self, row: NDArray[np.float64], share: float, guess: NDArray[np.float64]
@@ -168,9 +167,7 @@ class _Program:
         part = self._scaled[rows]
         ends = np.concatenate([[0], np.cumsum(np.count_nonzero(part, axis=1))])
         entries = np.nonzero(part)
-        one = np.ones(len(rows))
-        self._model.add_rows(
-            csr_array((part[entries], entries[1], ends), shape=part.shape), -one, one
-        )
+        more = csr_array((part[entries], entries[1], ends), shape=part.shape)
+        self._model.add_rows(more, -1.0, 1.0)
         self._held[rows] = True
         return True

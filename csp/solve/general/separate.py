@@ -8,7 +8,6 @@ Salazar-Gonzalez 2000): most LPs of a round are never solved.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,20 +21,11 @@ from csp.highs import Model, Status
 from csp.problem.problem import Problem
 from csp.solve.cuts import Cut, CutFactory
 
-__all__ = ["Miss", "Separator"]
+__all__ = ["Separator"]
 
 _SUPPORT = 1e-9
 _VIOLATED = 1e-6
 _COOLING = 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class Miss:
-    """A requirement that a point does not meet, with the cuts that prove it (if any do)."""
-
-    cell: int
-    kind: str
-    cuts: tuple[Cut, ...]
 
 
 class Separator:
@@ -67,13 +57,12 @@ class Separator:
         self._cells: NDArray[np.int64] = np.empty(0, np.int64)
         self._place = np.full(problem.table.n_cells, -1)
         self._rows: NDArray[np.int64] = np.empty(0, np.int64)
-        self._priced: NDArray[np.int32] = np.empty(0, np.int32)
         self.solved = 0
 
     def misses(
         self, x: NDArray[np.float64], *, whole: bool, clock: Clock, most: int | None = None,
         tries: int | None = None,
-    ) -> list[Miss]:  # fmt: skip
+    ) -> list[tuple[Cut, ...]]:  # fmt: skip
         """Find the requirements that the point misses.
 
         Parameters
@@ -89,17 +78,22 @@ class Separator:
             Stop after this many misses.
         tries : int, optional
             Look only at this many requirements, those missed most often of late.
+
+        Returns
+        -------
+        list of tuple of Cut
+            For each of them the cuts that prove it; none for some if the point is a pattern.
         """
         self._set_support(x)
         self._clock = clock
-        found: list[Miss] = []
+        found: list[tuple[Cut, ...]] = []
         with suppress(OutOfTime):
             self._look(x, found, whole=whole, most=most, tries=tries)
         return found
 
     def _look(
-        self, x: NDArray[np.float64], found: list[Miss], *, whole: bool, most: int | None,
-        tries: int | None,
+        self, x: NDArray[np.float64], found: list[tuple[Cut, ...]], *, whole: bool,
+        most: int | None, tries: int | None,
     ) -> None:  # fmt: skip
         """Fill a list with misses."""
         k = len(self._cells)
@@ -115,11 +109,10 @@ class Separator:
                     continue
                 if self._clock.over or (most is not None and len(found) >= most):
                     return
-                miss = self._alone(x, p, kind, need, high, low, whole=whole)
-                self._heat[r] = _COOLING * self._heat[r] + (miss is not None)
-                if miss is None:
-                    continue
-                found.append(miss)
+                cuts = self._alone(x, p, kind, need, high, low, whole=whole)
+                self._heat[r] = _COOLING * self._heat[r] + (cuts is not None)
+                if cuts is not None:
+                    found.append(cuts)
 
     def _levels(self, tries: int | None, *, whole: bool) -> list[list[int]]:
         """Put requirements of similar size together, in ascending order."""
@@ -141,7 +134,7 @@ class Separator:
     def _alone(
         self, x: NDArray[np.float64], p: int, kind: str, need: int,
         high: NDArray[Any], low: NDArray[Any], *, whole: bool,
-    ) -> Miss | None:  # fmt: skip
+    ) -> tuple[Cut, ...] | None:  # fmt: skip
         up, down = self._capacities(x, need, whole=whole)
         j = int(self._place[p])
         limit = need / self._unit
@@ -157,7 +150,7 @@ class Separator:
             sides.append((sign, *self._multipliers(g)))
         cut = self._cutter.capacity(p, need, sides)
         cuts = () if cut is None or cut.slack(x) > -_VIOLATED else (cut,)
-        return Miss(p, kind, cuts) if cuts or whole else None
+        return cuts if cuts or whole else None
 
     def _multipliers(
         self, g: NDArray[np.float64]
@@ -223,14 +216,10 @@ class Separator:
         part = csr_array(self._problem.table.relations[:, self._cells])
         self._rows = np.flatnonzero(np.diff(part.indptr))
         part = csr_array(part[self._rows])
-        zero = np.zeros(len(self._rows))
-        k = len(self._cells)
         options = {"presolve": "off", "solver": "simplex", "simplex_strategy": 4}
         self._model = Model(**options, random_seed=self._seed).load(
-            cost=np.zeros(k), lower=np.zeros(k), upper=np.zeros(k),
-            rows=part, row_lower=zero, row_upper=zero,
-        )  # fmt: skip
-        self._priced = np.empty(0, np.int32)
+            cost=0.0, lower=0.0, upper=0.0, rows=part
+        )
 
     def _capacities(
         self, x: NDArray[np.float64], need: int, *, whole: bool
@@ -254,10 +243,7 @@ class Separator:
     def _push(
         self, columns: NDArray[np.int32], costs: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        if len(self._priced):
-            self._model.set_costs(self._priced, np.zeros(len(self._priced)))
-        self._model.set_costs(columns, costs)
-        self._priced = columns
+        self._model.set_objective(columns, costs)
         self.solved += 1
         status = self._model.solve(self._clock)
         if status == Status.INFEASIBLE:

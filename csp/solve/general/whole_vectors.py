@@ -20,7 +20,7 @@ from csp.attacker.elimination import determined
 from csp.attacker.exact import common_denominator
 from csp.clock import UNLIMITED, Clock
 from csp.solve.witnesses.block import whole_steps
-from csp.solve.witnesses.field import Field, Witness
+from csp.solve.witnesses.field import Field, Witness, followed
 
 __all__ = ["Subspace", "witnesses_along"]
 
@@ -122,11 +122,8 @@ def _served(subspace: Subspace, z: NDArray[np.float64]) -> int:
     """Count the requirements that a vector serves, judged in floats."""
     field = subspace.field
     at = np.flatnonzero(z)
-    cells, size, rises = subspace.cells[at], np.abs(z[at]), z[at] > 0
-    up, down = field.up[cells], field.down[cells]
-    ahead = size * (np.where(rises, up, down) / size).min()
-    behind = size * (np.where(rises, down, up) / size).min()
-    return len(field.met(cells, np.where(rises, ahead, behind), np.where(rises, behind, ahead)))
+    cells = subspace.cells[at]
+    return len(field.met(cells, *followed(z[at], field.up[cells], field.down[cells])))
 
 
 def _quickly(subspace: Subspace, z: NDArray[np.float64]) -> Iterator[NDArray[Any]]:

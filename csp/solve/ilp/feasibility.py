@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.attacker.elimination import entries
+from csp.audits.intervals import as_positions
 from csp.clock import Clock
-from csp.errors import InputError, OutOfTime, SolverError
+from csp.errors import OutOfTime, SolverError
 from csp.exact import UNBOUNDED
 from csp.solve.ilp.solvers import Solver, solve
 from csp.tables.patterns import as_pattern
@@ -79,10 +81,7 @@ def intervals(
     ends = np.array([table.values, table.values], dtype=np.float64)
     asked = np.flatnonzero(suppressed)
     if cells is not None:
-        wanted = np.asarray(cells, dtype=np.int64).ravel()
-        if ((wanted < 0) | (wanted >= table.n_cells)).any():
-            msg = f"cells {wanted.tolist()} are not all among the {table.n_cells} of the table"
-            raise InputError(msg)
+        wanted = as_positions(cells, table.n_cells)
         asked = np.intersect1d(asked, wanted)
         ends[:, np.setdiff1d(np.arange(table.n_cells), wanted)] = np.nan
     program, x = _consistent_tables(table, suppressed, integer=integer)
@@ -106,11 +105,8 @@ def _consistent_tables(
         i: program.add_variable(f"x{i}", *_limits(table, i), cat=kind)
         for i in np.flatnonzero(suppressed).tolist()
     }
-    starts = table.relations.indptr
     for row in range(table.relations.shape[0]):
-        span = slice(starts[row], starts[row + 1])
-        members = table.relations.indices[span].tolist()
-        terms = list(zip(members, table.relations.data[span].tolist(), strict=True))
+        terms = entries(table.relations, row)
         published = sum(a * int(table.values[i]) for i, a in terms if i not in x)
         hidden = [a * x[i] for i, a in terms if i in x]
         if hidden:

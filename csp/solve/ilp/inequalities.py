@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.elimination import entries
 from csp.attacker.view import room
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
@@ -191,10 +192,7 @@ class Attacker:
         z = {i: program.add_variable(f"z{i}", -down[i], up[i]) for i in self._cells}
         relations, used = self._problem.table.relations, []
         for r in range(relations.shape[0]):
-            span = slice(relations.indptr[r], relations.indptr[r + 1])
-            members = relations.indices[span].tolist()
-            pairs = zip(members, relations.data[span].tolist(), strict=True)
-            terms = [a * z[i] for i, a in pairs if i in z]
+            terms = [a * z[i] for i, a in entries(relations, r) if i in z]
             if terms:
                 program += pulp.lpSum(terms) == 0, f"r{r}"
                 used.append(r)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 from csp.clock import UNLIMITED, Clock
@@ -42,23 +41,20 @@ def solvers() -> list[str]:
     return list(dict.fromkeys(pulp.listSolvers(onlyAvailable=True)))
 
 
-def solver_named(name: str, found: Iterable[str] | None = None) -> str:
+def solver_named(name: str) -> str:
     """PuLP's name of a solver on this machine: "cbc", "Gurobi" and "SCIP" are understood.
 
     Parameters
     ----------
     name : str
         As PuLP writes it or the plain name of the program, in any case.
-    found : iterable of str, optional
-        What to choose from; the solvers that PuLP finds.
 
     Raises
     ------
     InputError
         If PuLP does not find it; what it finds is listed.
     """
-    able = solvers() if found is None else list(found)
-    wanted = name.lower()
+    able, wanted = solvers(), name.lower()
     exact = [other for other in able if other.lower() == wanted]
     # An interface in Python before one that writes files. CBC is COIN_CMD in PuLP 4.
     words = {wanted} if wanted != "cbc" else {"cbc", "coin"}

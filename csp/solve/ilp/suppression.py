@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.view import room
+from csp.attacker.view import largest_room, room
 from csp.audits.audit import Audit, judge
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError
-from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.problem.singletons import insiders
 from csp.solve.cuts import Cut, outside_cut, round_up, smallest_step
@@ -31,7 +30,7 @@ from csp.solve.ilp.solvers import Solver, bound_of, solve
 from csp.solve.incumbent import Incumbent
 from csp.solve.order import BINARY_UP_TO
 from csp.solve.result import ProgressCallback, Suppression
-from csp.solve.unprotectable import no_union_safe_pattern, unprotectable
+from csp.solve.unprotectable import fully_suppressed, no_union_safe_pattern
 
 __all__ = ["solve_by_ilp"]
 
@@ -54,45 +53,14 @@ def solve_by_ilp(
     solver: Solver = None,
     progress: ProgressCallback | None = None,
 ) -> Suppression:
-    """Cheapest safe pattern (Minami and Abe 2019, Definition 4) with any solver that PuLP finds.
+    """Cheapest safe pattern with any solver that PuLP finds; see `csp.ilp.suppress`.
 
-    The integer programs go to the solver that is named, the linear ones to HiGHS.
-
-    Parameters
-    ----------
-    problem : Problem
-    clock : Clock
-    integer : bool
-        Judge levels on integer intervals.
-    solver : str or pulp solver, optional
-        See `csp.ilp.solvers`. Another one than HiGHS is taken at its word about optimality.
-    progress : callable, optional
-        See `csp.suppress`.
-
-    Returns
-    -------
-    Suppression
-        Its pattern has passed the exact audit. Canonical unless the time ran out before ties were
-        broken, or the table has more than `csp.solve.order.BINARY_UP_TO` cells.
-
-    Raises
-    ------
-    Unprotectable
-        If no pattern keeps every promise.
-    InputError
-        If the numbers of the table are too far apart for floating point, or PuLP does not find the
-        solver.
-    OutOfTime
-        If the time ran out before any safe pattern was known.
-    SolverError
-        If the solver stopped early.
+    The integer programs go to the solver that is named, the linear ones to HiGHS. The pattern is
+    canonical unless the time ran out before ties were broken, or the table has more than
+    `csp.solve.order.BINARY_UP_TO` cells.
     """
     _check_numbers(problem)
-    everything = problem.forced | problem.free
-    everything.flags.writeable = False
-    whole = judge(problem, everything, integer=integer, clock=clock)
-    if any(violation.kind != "union" for violation in whole.violations):
-        raise unprotectable(problem, whole)
+    fully_suppressed(problem, integer=integer, clock=clock)
     search = _Search(problem, clock, 0.0, integer, 0, progress, solver=solver)
     search.relax()
     best = search.cheapest(search.cost)
@@ -127,8 +95,7 @@ def _check_numbers(problem: Problem) -> None:
             "use method 'auto'"
         )
         raise InputError(msg)
-    rooms = np.concatenate(room(problem.table))
-    largest = int(rooms[rooms < UNBOUNDED].max(initial=1))
+    largest = largest_room(*room(problem.table))
     for p in np.flatnonzero(problem.primary).tolist():
         level = max(1, *(int(v[p]) for v in (problem.upl, problem.lpl, problem.spl)))
         if largest > _FAR_APART * level:
@@ -160,20 +127,16 @@ class _Search(Incumbent):
         }
         self.cost = pulp.lpSum(int(problem.cost[i]) // self.step * x for i, x in self.x.items())
         self.program.setObjective(self.cost)
-        rooms = np.concatenate(room(problem.table))
-        finite = rooms[rooms < UNBOUNDED]
         levels = [int(v.max(initial=0)) for v in (problem.lpl, problem.upl, problem.spl)]
         # Room that stands for none: beyond what a witness of a small table needs.
-        self.far = 20 * (int(finite.max(initial=1)) + max(levels))
+        self.far = 20 * (max(largest_room(*room(problem.table)), 1) + max(levels))
         known: list[tuple[tuple[int, ...], frozenset[int]]] = [((), frozenset())]
         known += [(one.knows, one.takes_part) for one in insiders(problem)]
         self.attackers = known
 
     def offer(self, found: Audit | None) -> None:
         """Keep a safe pattern if it is the cheapest so far."""
-        if found is None:
-            return
-        if self.best_cost is None or self.cost_of(found.certificate.pattern) < self.best_cost:
+        if found is not None and self.would_be_best(found.certificate.pattern):
             self.take(found)
 
     # ---- master --------------------------------------------------------------------------------

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.audits.audit import judge
 from csp.clock import Clock, now
-from csp.errors import InputError, OutOfTime, SolverError
+from csp.errors import InputError, OutOfTime
 from csp.problem.problem import Problem
 from csp.problem.singletons import Attackers
 from csp.solve.fallback import everything_suppressed, grace
@@ -17,8 +17,8 @@ from csp.solve.incumbent import Incumbent
 from csp.solve.large.regions import improve_regions
 from csp.solve.large.relaxation import CLOSE, Relaxation
 from csp.solve.large.swaps import occupied, swaps
-from csp.solve.result import ProgressCallback, Suppression, cost_of
-from csp.solve.unprotectable import unprotectable
+from csp.solve.result import ProgressCallback, Suppression
+from csp.solve.unprotectable import fully_suppressed
 from csp.solve.witnesses.axes import Axes
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder, prune, serve_together
@@ -91,7 +91,7 @@ class _Search(Incumbent):
     def try_incumbent(self, book: Book, clock: Clock) -> None:
         """Audit the pattern of a book and keep it if it is the best."""
         pattern = book.pattern()
-        if self.best_cost is not None and self.cost_of(pattern) >= self.best_cost:
+        if not self.would_be_best(pattern):
             return
         began = now()
         result = self.judged(pattern, clock, book.claims())
@@ -117,10 +117,8 @@ def solve_large(
     ------
     InputError
         If relations do not run along dimensions, or there is a rule for sums.
-    Unprotectable
-        If a primary cell misses its levels even with everything suppressed.
-    OutOfTime
-        If the time ran out before any safe pattern was known.
+    Unprotectable, OutOfTime, KeyboardInterrupt
+        See `csp.solve.exact.cut_loop.solve_by_cuts`.
     """
     if problem.union_rule is not None or not (axes := Axes(problem.table)).regular:
         msg = (
@@ -129,29 +127,12 @@ def solve_large(
         )
         raise InputError(msg)
     search = _Search(problem, clock, gap, integer, seed, progress, axes=axes)
-    stopped = "done"
-    try:
-        stopped = _run(search, as_long)
-    except OutOfTime:
-        stopped = "time"
-    except SolverError as error:
-        # A safe pattern is worth more than the reason why no better one was found.
-        if search.best is None:
-            raise
-        search.note(str(error))
-        stopped = "precision"
-    except KeyboardInterrupt:
-        if search.best is None:
-            raise
-        stopped = "interrupt"
-    if search.best is None:
-        if last and (everything := everything_suppressed(
-            problem, time_limit=clock.end - search.began, stopped=stopped, began=search.began,
-            method="large", integer=integer,
-        )):  # fmt: skip
-            return everything
-        msg = "no safe pattern was found in the time given; allow more time"
-        raise OutOfTime(msg)
+    stopped = search.ended_by(partial(_run, search, as_long))
+    if last and search.best is None and (everything := everything_suppressed(
+        problem, time_limit=clock.end - search.began, stopped=stopped, began=search.began,
+        method="large", integer=integer,
+    )):  # fmt: skip
+        return everything
     return search.result("large", stopped, {"rescued": search.rescued})
 
 
@@ -195,7 +176,7 @@ def _run(search: _Search, as_long: float) -> str:
     prune(book, arrays.price)
     search.try_incumbent(book, late)
     if search.best is None:
-        _suppress_everything(search, late)
+        search.take(fully_suppressed(problem, integer=search.integer, clock=late))
     search.report("first pattern")
     search.clock = search.clock.within(as_long * (now() - search.began))
     if not sparse:
@@ -248,13 +229,16 @@ def _relaxed(
 
 
 def _slice(search: _Search) -> tuple[Clock, Clock]:
-    """Time of a part of the search after which what it has found is audited, and of all parts."""
+    """Time of a part of the search after which what it has found is audited, and of all parts.
+
+    Without a limit sweeps are whole, so that results do not depend on the machine.
+    """
     if search.clock.end == np.inf:
         return search.clock, search.clock
     # Of millions of cells an audit takes minutes, and the next one takes as long as the last.
     audited = Clock(search.clock.end - _AS_LONG * search.audit_seconds)
     whole = min(search.clock.part(1 - _AUDIT), audited, key=lambda clock: clock.end)
-    return whole.within(_stretch(search)), whole
+    return whole.within(max(1.0, 0.5 * (now() - search.began))), whole
 
 
 def _again(
@@ -290,8 +274,8 @@ def _again(
         for claims in book.kept(p):
             other.keep(p, claims)
     prune(other, arrays.price)
-    cost = cost_of(search.problem, other.pattern())
-    if cost >= cost_of(search.problem, book.pattern()):
+    cost = search.cost_of(other.pattern())
+    if cost >= search.cost_of(book.pattern()):
         return book
     search.try_incumbent(other, late)
     search.report("second pattern")
@@ -305,27 +289,3 @@ def _guide(problem: Problem, arrays: Field, x: NDArray[np.float64] | None) -> ND
         guide *= 1 - _TRUST * np.minimum(1.0, _LIKELY * x)
     guide[problem.forced] = 0.0
     return guide
-
-
-def _suppress_everything(search: _Search, clock: Clock) -> None:
-    """Take the pattern of everything that may be suppressed.
-
-    Raises
-    ------
-    Unprotectable
-        If not even that is safe.
-    """
-    everything = search.problem.forced | search.problem.free
-    everything.flags.writeable = False
-    result = judge(search.problem, everything, integer=search.integer, clock=clock)
-    if not result.safe:
-        raise unprotectable(search.problem, result)
-    search.take(result)
-
-
-def _stretch(search: _Search) -> float:
-    """Seconds after which what a sweep has found is due to be audited, if the time is limited.
-
-    Without a limit sweeps are whole, so that results do not depend on the machine.
-    """
-    return max(1.0, 0.5 * (now() - search.began))

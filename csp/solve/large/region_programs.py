@@ -17,6 +17,7 @@ from csp.clock import Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.solve.witnesses.block import whole_steps
+from csp.solve.witnesses.field import followed
 
 __all__ = ["Proposal", "Region", "propose"]
 
@@ -111,23 +112,18 @@ class _Search:
 
     def __init__(self, region: Region, rng: np.random.Generator) -> None:
         self._region, self._rng = region, rng
-        v, k = len(region.inside), len(region.cells)
         self._relaxed, self._program = (
             model.load(
-                cost=region.price, lower=np.zeros(v), upper=np.ones(v), rows=region.rows,
-                row_lower=region.lower, row_upper=np.full(len(region.lower), np.inf), integer=whole,
+                cost=region.price, lower=0.0, upper=1.0, rows=region.rows,
+                row_lower=region.lower, row_upper=np.inf, integer=whole,
             )
             for model, whole in (
                 (Model(), False),
                 (Model(mip_rel_gap=_GAP, mip_max_nodes=_NODES), True),
             )
         )  # fmt: skip
-        m = region.matrix.shape[0]
-        self._moves = Model(presolve="off").load(
-            cost=np.zeros(k), lower=np.zeros(k), upper=np.zeros(k), rows=region.matrix,
-            row_lower=np.zeros(m), row_upper=np.zeros(m),
-        )  # fmt: skip
-        self._all = np.arange(k, dtype=np.int32)
+        self._moves = Model(presolve="off").load(cost=0.0, lower=0.0, upper=0.0, rows=region.matrix)
+        self._all = np.arange(len(region.cells), dtype=np.int32)
         self._now = region.suppressed[region.inside]
 
     def run(self, clock: Clock) -> Proposal | None:
@@ -200,14 +196,10 @@ class _Search:
         """Which requirements a witness meets, followed as far as rooms allow."""
         region, (moved, steps) = self._region, witness
         at = np.searchsorted(region.cells, moved)
-        size = np.abs(steps)
-        up, down = region.up[at], region.down[at]
-        ahead = float((np.where(steps > 0, up, down) / size).min())
-        behind = float((np.where(steps > 0, down, up) / size).min())
-        by_cell = np.zeros(len(region.cells))
-        by_cell[at] = steps
-        step = by_cell[region.cell[lost]] * np.where(region.kind[lost] == 0, 1, -1)
-        reach = np.where(step > 0, step * ahead, -step * behind)
+        top, bottom = np.zeros((2, len(region.cells)))
+        top[at], bottom[at] = followed(steps, region.up[at], region.down[at])
+        cell = region.cell[lost]
+        reach = np.where(region.kind[lost] == 0, top[cell], bottom[cell])
         return np.asarray(reach >= region.need[lost] * (1 - 1e-12))
 
     def _prove(
@@ -295,4 +287,4 @@ class _Search:
         rows = csr_array(np.array([row for row, _ in cuts]))
         lower = np.array([low for _, low in cuts])
         for model in (self._relaxed, self._program):
-            model.add_rows(rows, lower, np.full(len(cuts), np.inf))
+            model.add_rows(rows, lower, np.inf)

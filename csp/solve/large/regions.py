@@ -137,15 +137,12 @@ def improve_regions(
 
     Parameters
     ----------
-    book : Book
-    builder : Builder
+    book, builder, price, rng
+        As for `csp.solve.witnesses.exchange.drop_cells`.
     axes : Axes
-    price : (n,) float64
-        Of each free cell; 0 at cells that every pattern suppresses.
     clock : Clock
         Where the time ends, the sweep ends, after what is under way (which keeps that of the
         builder).
-    rng : numpy.random.Generator
     note : callable
         Told of workers that were lost; their regions stay as they are.
 

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from csp.attacker.view import positions
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.solve.cuts import Cut, smallest_step
 from csp.solve.large.first_order import FirstOrder
-from csp.solve.witnesses.field import Field, positions
+from csp.solve.witnesses.field import Field
 
 __all__ = ["CLOSE", "Relaxation", "Relaxed", "conditions", "least"]
 
@@ -109,10 +110,10 @@ class Relaxation:
         """
         if self._rows.nnz > _ENTRIES_A_SECOND * min(clock.left, _SECONDS):
             return 0.0
-        (m, n), step = self._rows.shape, float(self._step)
+        step = float(self._step)
         model = Model(mip_heuristic_effort=0.0, mip_max_nodes=_NODES, mip_abs_gap=0.5).load(
-            cost=self._price / step, lower=np.zeros(n), upper=np.ones(n), rows=self._rows,
-            row_lower=self._lower, row_upper=np.full(m, np.inf), integer=True,
+            cost=self._price / step, lower=0.0, upper=1.0, rows=self._rows,
+            row_lower=self._lower, row_upper=np.inf, integer=True,
         )  # fmt: skip
         try:
             status = model.solve(clock.within(_SECONDS), interruptible=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.flow import ENDLESS, Network, as_network
+from csp.attacker.flow import ENDLESS, Network, as_network, half_arcs
 from csp.attacker.view import View
 from csp.clock import Clock
 from csp.problem.problem import Problem
@@ -83,7 +83,7 @@ def suppress_paths(
     *,
     clock: Clock,
     begin: NDArray[np.bool_] | None = None,
-) -> NDArray[np.bool_] | int | None:
+) -> NDArray[np.bool_] | None:
     """Suppress cheapest paths until every requirement holds.
 
     Parameters
@@ -97,24 +97,20 @@ def suppress_paths(
 
     Returns
     -------
-    (n,) bool, int or None
-        The pattern; or a primary cell of the table whose levels cannot be reached; or None if
-        the time ran out.
+    (n,) bool or None
+        The pattern; None if some levels cannot be reached, or the time ran out.
     """
     problem = net.problem
     tail, head = net.network.tail, net.network.head
-    k = len(net.cells)
     # A little more for every cell prefers short paths among cheap ones.
     own = weights[net.cells]
     own = own + 1e-6 * max(1.0, float(np.median(own[own > 0])) if (own > 0).any() else 1.0)
-    start, half = _by_weight(net, own)
-    hidden, listed = np.zeros(k, dtype=bool), np.zeros(k, dtype=bool)
-    first, after = np.full(net.nodes, -1, np.int64), np.full(2 * k, -1, np.int64)
-    small = k * len(net.needs) <= _SMALL
-    hide = KERNELS.choose(small=small)["hide"]
+    start, half, _ = half_arcs(net.network, net.nodes, own)
+    small = len(net.cells) * len(net.needs) <= _SMALL
     known = problem.forced if begin is None else problem.forced | begin
-    for i in np.flatnonzero(known[net.cells]).tolist():
-        hide(i, tail, head, hidden, listed, first, after)
+    hidden, listed, first, after = _suppressed(
+        tail, head, net.nodes, np.flatnonzero(known[net.cells]), small=small
+    )
     needs = net.needs.ordered()
     for at in range(0, len(needs), 16):
         if clock.over:
@@ -125,7 +121,7 @@ def suppress_paths(
             hidden, listed, first, after, small=small,
         )  # fmt: skip
         if missed >= 0:
-            return int(net.cells[needs.cell[missed]])
+            return None
     pattern = problem.forced.copy()
     pattern[net.cells[hidden]] = True
     return pattern
@@ -141,24 +137,20 @@ def clean_paths(
     (n,) bool or None
         A part of the pattern; None if the pattern itself misses a requirement.
     """
-    tail, head = net.network.tail, net.network.head
     inside = np.flatnonzero(pattern[net.cells])
-    hidden = np.ones(len(inside), dtype=bool)
     place = np.full(len(net.cells), -1, np.int64)
     place[inside] = np.arange(len(inside))
-    first, after = np.full(net.nodes, -1, np.int64), np.full(2 * len(inside), -1, np.int64)
-    listed = np.zeros(len(inside), dtype=bool)
     small = len(inside) * len(net.needs) <= _SMALL
-    hide = KERNELS.choose(small=small)["hide"]
-    own_tail, own_head = tail[inside], head[inside]
-    for i in range(len(inside)):
-        hide(i, own_tail, own_head, hidden, listed, first, after)
+    tail, head = net.network.tail[inside], net.network.head[inside]
+    hidden, _, first, after = _suppressed(
+        tail, head, net.nodes, np.arange(len(inside)), small=small
+    )
     free = np.flatnonzero(net.problem.free[net.cells[inside]])
     cells = net.cells[inside[free]]
     order = free[np.lexsort((-cells, -weights[cells]))]
     needs = net.needs.at(place[net.needs.cell])
     if not KERNELS.run(
-        "clean", own_tail, own_head, net.up[inside], net.down[inside],
+        "clean", tail, head, net.up[inside], net.down[inside],
         needs.cell, needs.kind, needs.need, order, hidden, first, after,
         small=small,
     ):  # fmt: skip
@@ -168,11 +160,15 @@ def clean_paths(
     return rest
 
 
-def _by_weight(
-    net: HiddenNetwork, weights: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Half-arcs of each node, the cheapest first."""
-    ends = np.concatenate([net.network.tail, net.network.head])
-    order = np.lexsort((np.tile(weights, 2), ends))
-    start = np.searchsorted(ends[order], np.arange(net.nodes + 1))
-    return start.astype(np.int64), order.astype(np.int64)
+def _suppressed(
+    tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int, cells: NDArray[np.int64], *,
+    small: bool,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+    """Which cells are suppressed and listed, and lists of their half-arcs, as `hide` keeps them."""
+    k = len(tail)
+    hidden, listed = np.zeros(k, dtype=bool), np.zeros(k, dtype=bool)
+    first, after = np.full(nodes, -1, np.int64), np.full(2 * k, -1, np.int64)
+    hide = KERNELS.choose(small=small)["hide"]
+    for i in cells.tolist():
+        hide(i, tail, head, hidden, listed, first, after)
+    return hidden, listed, first, after

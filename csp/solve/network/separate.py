@@ -16,9 +16,7 @@ from csp.attacker.flow import Network, half_arcs
 from csp.attacker.maxflow import push
 from csp.clock import Clock
 from csp.compiled import Kernels
-from csp.problem.requirements import DOWN, SLIDE, UP
 from csp.solve.cuts import CutFactory, Side
-from csp.solve.general.separate import Miss
 from csp.solve.network.network import HiddenNetwork
 from csp.solve.network.node_cuts import Arcs
 
@@ -30,7 +28,6 @@ _SMALL = 20_000
 """Cells times requirements up to which plain Python takes about a tenth of a second at most."""
 
 _SUPPORT = 1e-9
-_KINDS = {UP: "up", DOWN: "down", SLIDE: "slide"}
 
 
 def find_misses(
@@ -191,7 +188,7 @@ class FlowSeparator:
 
     def misses(
         self, x: NDArray[np.float64], *, whole: bool, clock: Clock, most: int | None = None
-    ) -> list[Miss]:
+    ) -> list[tuple[Any, ...]]:
         """Find the requirements that a point misses; see `Separator.misses`."""
         net = self._net
         support = np.flatnonzero(x[net.cells] > _SUPPORT)
@@ -206,7 +203,7 @@ class FlowSeparator:
             net.up[support], net.down[support], share.astype(np.int64), one,
             needs.cell, needs.kind, needs.need,
         )  # fmt: skip
-        out: list[Miss] = []
+        out: list[tuple[Any, ...]] = []
         width = max(16, 20_000_000 // (len(support) + net.nodes))
         for begin in range(0, len(needs), width):
             if clock.over or (most is not None and len(out) >= most):
@@ -219,7 +216,9 @@ class FlowSeparator:
             out += self._cuts(x, found, clock, whole=whole)
         return out
 
-    def _cuts(self, x: NDArray[np.float64], found: Any, clock: Clock, *, whole: bool) -> list[Miss]:
+    def _cuts(
+        self, x: NDArray[np.float64], found: Any, clock: Clock, *, whole: bool
+    ) -> list[tuple[Any, ...]]:
         missed, signs, cut_begin, near, cut_nodes = found
         net, out = self._net, []
         sides: tuple[list[Any], list[Any]] = ([], [])
@@ -230,18 +229,17 @@ class FlowSeparator:
                 side.append((int(signs[v]), *self._potential(cut_nodes[begin:end])))
             if v + 1 < len(missed) and missed[v + 1] == r:
                 continue
-            p, need = int(net.cells[net.needs.cell[r]]), int(net.needs.need[r])
             if clock.over:
                 break
             cuts = []
             for side in sides:
-                cut = self._cut(int(net.needs.cell[r]), need, side)
+                cut = self._cut(int(net.needs.cell[r]), int(net.needs.need[r]), side)
                 if cut is not None and cut.slack(*among) < -1e-6:
                     cuts.append(cut)
             sides = ([], [])
             # Shares are rounded down: a point may seem to miss a little, which no cut confirms.
             if cuts or whole:
-                out.append(Miss(p, _KINDS[int(net.needs.kind[r])], tuple(cuts)))
+                out.append(tuple(cuts))
         return out
 
     def _cut(self, p: int, need: int, sides: list[tuple[int, int, NDArray[np.int64]]]) -> Any:

@@ -87,23 +87,19 @@ def structure_of(problem: Problem) -> Structure:
     InputError
         If it is none; the message says why.
     """
-    from scipy.sparse import csr_array
-
     if problem.alone.any() or problem.union_rule is not None:
         what = "singletons" if problem.alone.any() else "a rule for sums of suppressed cells"
         msg = f"method 'small' knows no {what}; use method 'cuts'"
         raise InputError(msg)
-    cells = np.flatnonzero(problem.free | problem.forced)
+    view = View.of(problem.table, problem.free | problem.forced)
+    cells = view.cells
     if len(cells) > MOST:
         msg = (
             f"method 'small' takes up to {MOST} cells that need not be published, and here are "
             f"{len(cells)}; use method 'cuts'"
         )
         raise InputError(msg)
-    part = csr_array(problem.table.relations[:, cells])
-    rows = np.flatnonzero(np.diff(part.indptr))
-    none = np.zeros(len(cells), dtype=np.int64)
-    net = net_of(View(cells, rows, csr_array(part[rows]), none, none))
+    net = net_of(view)
     if net is None:
         msg = (
             "method 'small' needs a network: every cell that need not be published in at most two "

@@ -6,10 +6,11 @@ from csp.audits.audit import judge
 from csp.clock import Clock, now
 from csp.errors import OutOfTime, SolverError
 from csp.problem.problem import Problem
+from csp.solve.incumbent import NONE_IN_TIME
 from csp.solve.order import BINARY_UP_TO
 from csp.solve.result import Progress, ProgressCallback, Suppression
 from csp.solve.small.one import SLICE, SmallAnswer, SmallSearch
-from csp.solve.unprotectable import unprotectable
+from csp.solve.unprotectable import fully_suppressed
 
 __all__ = ["solve_by_search"]
 
@@ -27,15 +28,10 @@ def solve_by_search(
     ------
     InputError
         If the problem is not a small network; the message says why.
-    Unprotectable
-        If a primary cell misses its levels even with everything suppressed.
-    OutOfTime
-        If the time ran out before any safe pattern was known.
     SolverError
         If the audit does not confirm the search.
-    KeyboardInterrupt
-        If interrupted before any safe pattern was known; later an interrupt ends the run with
-        the best pattern.
+    Unprotectable, OutOfTime, KeyboardInterrupt
+        See `csp.solve.exact.cut_loop.solve_by_cuts`.
     """
     began = now()
     search = SmallSearch(problem)
@@ -71,14 +67,11 @@ def _audited(
 ) -> Suppression:
     """Return the answer once the audit has passed it."""
     if answer.outcome == "infeasible":
-        everything = judge(problem, problem.forced | problem.free)
-        if everything.safe:
-            msg = "the search found no safe pattern, but the audit passes full suppression"
-            raise SolverError(msg)
-        raise unprotectable(problem, everything)
+        fully_suppressed(problem)
+        msg = "the search found no safe pattern, but the audit passes full suppression"
+        raise SolverError(msg)
     if answer.pattern is None or answer.cost is None:
-        msg = "no safe pattern was found in the time given; allow more time"
-        raise OutOfTime(msg)
+        raise OutOfTime(NONE_IN_TIME)
     result = judge(problem, answer.pattern, integer=integer)
     if not result.safe:
         msg = "the audit refuses the pattern that the search found"

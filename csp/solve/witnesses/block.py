@@ -69,15 +69,13 @@ class Block:
 
     def _program(self, *, whole: bool) -> Model:
         if whole not in self._models:
-            k, m = len(self.cells), self._matrix.shape[0]
             both = csr_array(hstack([self._matrix, -self._matrix], format="csr"))
             options: dict[str, Any] = {"mip_rel_gap": _WHOLE_GAP} if whole else {
                 "presolve": "off", "solver": "simplex", "simplex_iteration_limit": _SIMPLEX_STEPS,
             }  # fmt: skip
             self._models[whole] = Model(**options).load(
-                cost=np.ones(2 * k), lower=np.zeros(2 * k), upper=np.ones(2 * k),
-                rows=both, row_lower=np.zeros(m), row_upper=np.zeros(m), integer=whole,
-            )  # fmt: skip
+                cost=1.0, lower=0.0, upper=1.0, rows=both, integer=whole
+            )
         return self._models[whole]
 
     def cheapest(

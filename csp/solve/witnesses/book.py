@@ -18,10 +18,6 @@ __all__ = ["Book"]
 
 Pair = tuple[Claim, Claim]
 
-# What claims without a proof share.
-_NONE = np.empty(0, np.int64)
-_NONE.flags.writeable = False
-
 # Pairs of claims about one cell that are made at most.
 _PAIRS = 64
 
@@ -172,7 +168,9 @@ class Book:
                 # Without a level on one side, that end is wherever the witness leads.
                 pairs = [(i, j) for i in fall or rise or () for j in rise or (i,)]
                 matched += pairs[:_PAIRS] if fall else [(j, j) for j in rise or ()]
-            out[p] += [made[i].pair(p, j, made) for i, j in dict.fromkeys(matched)]
+            out[p] += [
+                (made[i].claim(p, -1), made[j].claim(p, 1)) for i, j in dict.fromkeys(matched)
+            ]
         return out
 
     def _few(self, p: int, serving: set[int]) -> tuple[list[int], bool]:
@@ -206,10 +204,6 @@ class _Claims:
         # Most cells of a witness move equally far: they share the fraction that says so.
         self._reaches: dict[tuple[int, int], Fraction] = {}
 
-    def pair(self, p: int, upper: int, made: dict[int, _Claims]) -> Pair:
-        """Claims that a cell falls by this witness, and rises by another."""
-        return self.claim(p, -1), made[upper].claim(p, 1)
-
     def claim(self, p: int, sign: int) -> Claim:
         """Claim that a cell moves as far as the witness goes."""
         cells = self._witness.cells
@@ -219,7 +213,4 @@ class _Claims:
         far = sign * int(steps[at]), scale
         if far not in self._reaches:
             self._reaches[far] = Fraction(*far)
-        return Claim(
-            p, sign, (), self._reaches[far], cells, steps, scale, _NONE, _NONE, 1,
-            exact=False, integer=self._integer,
-        )  # fmt: skip
+        return Claim(p, sign, (), self._reaches[far], cells, steps, scale, integer=self._integer)

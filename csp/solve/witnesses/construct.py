@@ -50,22 +50,24 @@ class Builder:
         Without them the one block is the whole table.
     local : bool
         Whether linear programs keep to blocks; integer programs do wherever there are axes.
-    clock : Clock
-        May be changed from search to search.
-    compared : int
-        Blocks that hold a witness, of which the cheapest is taken; likewise.
-    programs : int
-        At most for a witness in a block (see `Block.cheapest`); likewise.
     both : bool
-        Whether a direction that serves a cell both ways is looked for first; likewise.
+        Whether a direction that serves a cell both ways is looked for first.
+
+    Attributes
+    ----------
+    clock : Clock
+        Set from search to search, like the others.
+    compared : int
+        Blocks that hold a witness, of which the cheapest is taken.
+    programs : int
+        At most for a witness in a block (see `Block.cheapest`).
     """
 
     def __init__(
-        self, field: Field, axes: Axes | None, clock: Clock = UNLIMITED, *, local: bool = True,
-        compared: int = 1, programs: int = 2, both: bool = True,
-    ) -> None:  # fmt: skip
-        self._field, self._axes, self.clock = field, axes, clock
-        self.compared, self.programs, self.both = compared, programs, both
+        self, field: Field, axes: Axes | None, *, local: bool = True, both: bool = True
+    ) -> None:
+        self._field, self._axes, self._both = field, axes, both
+        self.clock, self.compared, self.programs = UNLIMITED, 1, 2
         self._blocks: dict[Tops, Block] = {}
         self._local = local and axes is not None
         if not self._local:
@@ -116,17 +118,13 @@ class Builder:
 
     def order(self, rows: NDArray[np.int64]) -> list[int]:
         """Sort requirements by home block, the largest needs first."""
-        field, home = self._field, {}
-        cell = field.cell[rows]
-        if self._axes is None or not self._local:
-            largest_first: list[int] = rows[
-                np.lexsort((field.kind[rows], cell, -field.need[rows]))
-            ].tolist()
-            return largest_first
-        for p in np.unique(cell).tolist():
-            home[p] = self._axes.around(p, self._growths[0])
-        number = {tops: i for i, tops in enumerate(dict.fromkeys(home.values()))}
-        keys = np.array([number[home[p]] for p in cell.tolist()], np.int64)
+        field, cell = self._field, self._field.cell[rows]
+        keys = np.zeros(len(rows), np.int64)
+        if self._axes is not None and self._local:
+            around = self._axes.around
+            home = {p: around(p, self._growths[0]) for p in np.unique(cell).tolist()}
+            number = {tops: i for i, tops in enumerate(dict.fromkeys(home.values()))}
+            keys[:] = [number[home[p]] for p in cell.tolist()]
         by_home = np.lexsort((field.kind[rows], cell, -field.need[rows], keys))
         order: list[int] = rows[by_home].tolist()
         return order
@@ -163,7 +161,7 @@ class Builder:
             far, back = back, far
         ways = (
             [Way(rises, far, back), Way(rises, far, 0)]
-            if back and self.both and not whole
+            if back and self._both and not whole
             else [Way(rises, far, 0)]
         )
         best: Witness | None = None

@@ -10,16 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from csp.attacker.view import room
+from csp.attacker.view import positions, room
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
+from csp.problem.requirements import shared_levels
 
-__all__ = ["Field", "Witness", "movable", "positions", "tighten"]
+__all__ = ["Field", "Witness", "followed", "movable", "tighten"]
 
 # Rooms are cut at this multiple of the largest level, as what is further serves no requirement; and
 # where all primary cells move at once, so that a total moves by many levels.
 _ROOM = 4
 _ROOM_TOGETHER = 2**20
+
+# Times that relations bound their cells at most: each time they can do a little more.
+_SWEEPS = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -81,12 +85,8 @@ class Field:
         self.relations: csr_array = problem.table.relations
         self.columns: csc_array = csc_array(self.relations)
         may_move = problem.forced | problem.free
-        largest = int(
-            max(
-                (int(level[problem.primary].max(initial=1))
-                 for level in (problem.lpl, problem.upl, problem.spl)), default=1,
-            )
-        )  # fmt: skip
+        levels = np.stack([problem.lpl, problem.upl, problem.spl])
+        largest = int(levels[:, problem.primary].max(initial=1))
         # A cell with a small coefficient has to go further for the same effect.
         most = largest * int(np.abs(self.relations.data).max(initial=1))
         most = min(most * (_ROOM_TOGETHER if together else _ROOM), 2**61)
@@ -105,13 +105,10 @@ class Field:
         self.open = (self.up > 0) | (self.down > 0)
         self.price = np.where(problem.free, problem.cost, 0).astype(np.float64)
         self.middle = float(np.median(self.price[self.price > 0])) if self.price.any() else 1.0
-        rise, fall = _levels(problem, self.up, self.down)
-        kind, cell = np.nonzero((np.stack([rise, fall]) > 0) & problem.primary)
-        self.cell, self.kind = cell, kind
-        self.need = np.stack([rise, fall])[kind, cell]
-        self.rise, self.fall = rise, fall
-        order = np.argsort(self.cell, kind="stable")
-        self.cell, self.kind, self.need = self.cell[order], self.kind[order], self.need[order]
+        self.fall, self.rise = shared_levels(problem, self.up, self.down)
+        asked = np.stack([self.rise, self.fall], axis=1)
+        self.cell, self.kind = np.nonzero((asked > 0) & problem.primary[:, None])
+        self.need = asked[self.cell, self.kind]
         self.first = np.searchsorted(self.cell, np.arange(problem.table.n_cells + 1))
 
     def along(self, cells: NDArray[np.int64], steps: NDArray[Any]) -> Witness:
@@ -157,26 +154,14 @@ class Field:
         return np.asarray(rows[reach >= self.need[rows] * (1 - 1e-12)])
 
 
-def _levels(
-    problem: Problem, up: NDArray[np.int64], down: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How far each cell is to rise and to fall.
-
-    A sliding level leaves open how; here it is shared evenly, as far as the cell can fall.
-    """
-    fall = np.maximum(problem.lpl, np.minimum(down, problem.spl // 2))
-    rise = np.maximum(problem.upl, problem.spl - fall)
-    beyond = np.maximum(rise - np.maximum(up, problem.upl), 0)
-    return rise - beyond, fall + beyond
-
-
-def positions(
-    start: NDArray[np.int64], stop: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All positions of some stretches, one after the other, and to which each belongs."""
-    length = stop - start
-    which = np.repeat(np.arange(len(length)), length)
-    return np.arange(len(which)) + np.repeat(start - np.cumsum(length) + length, length), which
+def followed(
+    z: NDArray[Any], up: NDArray[np.int64], down: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How far cells rise and fall along a vector, either way, within their rooms; in floats."""
+    size, rises = np.abs(z), z > 0
+    ahead = size * (np.where(rises, up, down) / size).min()
+    behind = size * (np.where(rises, down, up) / size).min()
+    return np.where(rises, ahead, behind), np.where(rises, behind, ahead)
 
 
 def movable(columns: csc_array, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], csr_array]:
@@ -211,14 +196,12 @@ def movable(columns: csc_array, cells: NDArray[np.int64]) -> tuple[NDArray[np.in
     return cells[moves], csr_array(kept[:, np.flatnonzero(moves)])
 
 
-def tighten(
-    problem: Problem, *, rounds: int = 30
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def tighten(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Room of every cell that the relations leave, whatever the pattern.
 
     Published cells do not move. Each relation bounds each of its cells by what all others can do;
     repeated, this finds most bounds that a linear program would (feasibility-based bound
-    tightening; `rounds` sweeps at most). No deviation is lost, except through rounding of numbers
+    tightening). No deviation is lost, except through rounding of numbers
     beyond 2**53.
 
     Returns
@@ -235,7 +218,7 @@ def tighten(
         np.where(may_move, np.where(side >= UNBOUNDED, np.inf, side), 0.0)
         for side in room(problem.table)
     )
-    for _ in range(rounds):
+    for _ in range(_SWEEPS):
         changed = False
         # c z >= -reach for every entry; a relation then bounds each entry from above.
         for sign in (1.0, -1.0):

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from csp.solve.witnesses.field import positions
+from csp.attacker.view import positions
 
 __all__ = ["recognised_codes"]
 

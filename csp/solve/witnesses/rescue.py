@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from csp.audits.audit import Audit
-from csp.audits.claims import Certificate, Claim
-from csp.audits.intervals import as_arrays, interval_claims
-from csp.audits.violations import Violation, largest_levels, short_of_levels
+from csp.audits.audit import verified
+from csp.audits.intervals import interval_claims
+from csp.audits.violations import largest_levels, short_of_levels
 from csp.clock import Clock
-from csp.problem.problem import Problem
 from csp.solve.unprotectable import unprotectable
 from csp.solve.witnesses.book import Book
 
@@ -49,19 +44,6 @@ def rescue(book: Book, failed: list[int], clock: Clock) -> None:
             )[p]  # fmt: skip
             short = short_of_levels(problem, p, *pair)
             if short:
-                refused = _refusal(problem, everything, pair, short, integer=field.integer)
+                refused = verified(problem, everything, pair, short, integer=field.integer)
                 raise unprotectable(problem, refused)
             book.keep(p, pair)
-
-
-def _refusal(
-    problem: Problem, pattern: NDArray[np.bool_], pair: tuple[Claim, Claim],
-    short: list[Violation], *, integer: bool,
-) -> Audit:  # fmt: skip
-    """Audit that says no more than that one cell cannot be protected."""
-    certificate = Certificate(problem.table, pattern, pair)
-    certificate.verify()
-    return Audit(
-        not short, *as_arrays(problem.table, pattern, certificate), tuple(short), certificate,
-        integer, ("outsider",),
-    )  # fmt: skip

@@ -11,7 +11,6 @@ from scipy.optimize import linprog
 from csp import Problem
 from csp.attacker import lp
 from csp.audits.audit import judge
-from csp.audits.violations import shared_levels
 from csp.exact import UNBOUNDED
 from instances import synthetic
 from tests.support import oracles
@@ -91,15 +90,6 @@ def test_whole_tables_serve_many_cells_of_a_table_of_counts() -> None:
     assert all(claim.denominator == 1 for claim in found.certificate)
     # Far fewer tables than cells.
     assert len({id(c.cells) for c in found.certificate}) < problem.primary.sum() / 2
-
-
-@examples(50)
-@given(problems())
-def test_shared_levels_keep_every_promise(problem: Problem) -> None:
-    fall, rise = shared_levels(problem)
-    assert (fall >= problem.lpl).all()
-    assert (rise >= problem.upl).all()
-    assert (fall + rise >= problem.spl).all()
 
 
 def test_one_side_takes_what_the_other_cannot() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -52,14 +53,8 @@ def test_cuts_kept_as_nodes_equal_cuts_kept_cell_by_cell(
         x = (x >= 0.5).astype(float) if whole else x
         one = wide.misses(x, whole=whole, clock=UNLIMITED)
         other = compact.misses(x, whole=whole, clock=UNLIMITED)
-        assert [(m.cell, m.kind, len(m.cuts)) for m in one] == [
-            (m.cell, m.kind, len(m.cuts)) for m in other
-        ]
-        for a, b in zip(
-            (cut for m in one for cut in m.cuts),
-            (cut for m in other for cut in m.cuts),
-            strict=True,
-        ):
+        assert list(map(len, one)) == list(map(len, other))
+        for a, b in zip(chain(*one), chain(*other), strict=True):
             assert isinstance(b, FlowCut)
             assert (a.cells.tolist(), a.right) == (b.cells.tolist(), b.right)
             assert a.weights.tolist() == b.weights.tolist()
@@ -98,7 +93,7 @@ def test_prices_are_weights_times_multipliers(problem: Problem, data: st.DataObj
     net = net_of(problem)
     compact = FlowSeparator(net, CutFactory(problem), compact=True)
     x = data.draw(points(problem))
-    cuts: list[Any] = [c for m in compact.misses(x, whole=False, clock=UNLIMITED) for c in m.cuts]
+    cuts: list[Any] = [*chain(*compact.misses(x, whole=False, clock=UNLIMITED))]
     assume(cuts)
     price = np.array(data.draw(st.lists(st.floats(0, 9), min_size=len(cuts), max_size=len(cuts))))
     cost = problem.cost[net.cells].astype(float)
@@ -140,7 +135,7 @@ def test_the_relaxation_has_the_same_optimum_with_few_columns(
         for _ in range(3):
             x = data.draw(points(problem))
             cuts: list[Any] = cutter.bridgeless(x)
-            cuts += [c for m in separator.misses(x, whole=False, clock=UNLIMITED) for c in m.cuts]
+            cuts += chain(*separator.misses(x, whole=False, clock=UNLIMITED))
             assert whole.add(cuts) == priced.add(cuts)
             objective = None
             if data.draw(st.booleans()):
@@ -278,7 +273,7 @@ def test_programs_that_are_too_large_leave_an_honest_gap(most: int) -> None:
 def test_entries_stop_where_they_are_too_many(problem: Problem, data: st.DataObject) -> None:
     compact = FlowSeparator(net_of(problem), CutFactory(problem), compact=True)
     x = data.draw(points(problem))
-    cuts: list[Any] = [c for m in compact.misses(x, whole=False, clock=UNLIMITED) for c in m.cuts]
+    cuts: list[Any] = [*chain(*compact.misses(x, whole=False, clock=UNLIMITED))]
     cells = np.flatnonzero(problem.free)
     matrix = entries(cuts, cells, len(x))
     assert (matrix.toarray() == np.array([c.at(cells) for c in cuts]).reshape(matrix.shape)).all()

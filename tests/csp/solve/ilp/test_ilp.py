@@ -123,8 +123,19 @@ def test_another_solver_says_that_an_interval_has_no_end() -> None:
         ("HiGHS_CMD", ["HiGHS", "HiGHS_CMD"], "HiGHS_CMD"),
     ],
 )
-def test_solvers_are_found_by_the_name_people_use(said: str, found: list[str], name: str) -> None:
-    assert solver_named(said, found) == name
+def test_solvers_are_found_by_the_name_people_use(
+    said: str, found: list[str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("csp.solve.ilp.solvers.solvers", lambda: found)
+    assert solver_named(said) == name
+
+
+@pytest.mark.parametrize("cells", [[16], [-1], [True] * 16])
+def test_cells_are_positions(cells: Any) -> None:
+    problem = figure_2()
+    for intervals in (ilp.intervals, csp.intervals):
+        with pytest.raises(InputError, match="positions"):
+            intervals(problem.table, problem.primary, cells=cells)
 
 
 @pytest.mark.parametrize("name", ["", "CMD_", "no such", "C"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array
 
 from csp import Problem, Table
-from csp.solve.witnesses.field import Field, movable, tighten
+from csp.solve.witnesses.field import Field, followed, movable, tighten
 from tests.support import oracles
 from tests.support.shared import examples
 from tests.support.strategies import problems
@@ -150,3 +150,17 @@ def test_a_price_is_nought_where_a_cell_has_to_be_suppressed(integer: bool) -> N
     field = Field(problem, integer=integer, together=True)
     assert field.price.tolist() == np.where(problem.free, problem.cost, 0).tolist()
     assert field.middle == np.median([p for p in field.price.tolist() if p])
+
+
+@examples(60)
+@given(st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 40), st.integers(0, 40)), min_size=1))
+def test_a_vector_is_followed_either_way_until_a_room_ends(
+    cells: list[tuple[int, int, int]],
+) -> None:
+    cells = [(step or 1, up, down) for step, up, down in cells]
+    ahead = min(Fraction(up if step > 0 else down, abs(step)) for step, up, down in cells)
+    behind = min(Fraction(down if step > 0 else up, abs(step)) for step, up, down in cells)
+    rise, fall = followed(*np.array(cells).T)
+    for i, (step, _, _) in enumerate(cells):
+        sides = (ahead, behind) if step > 0 else (behind, ahead)
+        assert (rise[i], fall[i]) == pytest.approx([float(abs(step) * far) for far in sides])
