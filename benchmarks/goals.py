@@ -96,7 +96,7 @@ def missed(goal: Goal, ours: Run, peers: Mapping[str, Run]) -> list[str]:
     if goal.faster_than:
         words += _slower(ours, peers.get(goal.faster_than), goal.faster_than)
     if goal.below:
-        words += _dearer(ours, peers.get(goal.below), goal.below)
+        words += _more_expensive(ours, peers.get(goal.below), goal.below)
     if goal.agree:
         others = {name: run for name, run in peers.items() if run.bound is not None or run.proven}
         words += [f"{name} has proved nothing" for name, run in others.items() if not run.proven]
@@ -215,7 +215,7 @@ def _slower(ours: Run, peer: Run | None, name: str) -> list[str]:
     return [] if ours.cpu <= peer.cpu else [f"{ours.cpu / peer.cpu:.2g} times the CPU of {name}"]
 
 
-def _dearer(ours: Run, peer: Run | None, name: str) -> list[str]:
+def _more_expensive(ours: Run, peer: Run | None, name: str) -> list[str]:
     if peer is None or peer.value is None:
         return [f"{name} was not run" if peer is None else f"{name} has no pattern"]
     if (ours.value or 0) < peer.value:

@@ -40,7 +40,7 @@ def break_ties(run: Run) -> str:
         outcome = decide(run)
         if outcome != "cheaper":
             return outcome
-        # Limits on hash totals were those of the dearer patterns.
+        # Limits on hash totals were those of the more expensive patterns.
         run.master.forget("budget")
 
 

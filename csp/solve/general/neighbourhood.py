@@ -25,7 +25,7 @@ from csp.solve.witnesses.rescue import rescue
 __all__ = ["Neighbourhood"]
 
 # Dimensions that a step adds at most. With 12 in place of 100 patterns of hier13, hier13x13x7d and
-# hier13x13x13a are 6, 3 and 9 percent dearer after 20 s.
+# hier13x13x13a are 6, 3 and 9 percent more expensive after 20 s.
 _OPENED = 100
 _SLACK = 0.01
 _CYCLE = 100
@@ -95,7 +95,7 @@ class Neighbourhood:
             When to stop.
         start : (n,) bool, optional
             A safe pattern. Only cheaper ones are yielded; the search starts from it if its own
-            first patterns are dearer.
+            first patterns are more expensive.
         patience : int, optional
             Stop after this many steps in a row without gain (by default never).
         finish : Clock, optional

@@ -28,7 +28,7 @@ _CUTS = 20
 _SIGNS = 12
 
 # Cells that the relaxation leaves out at a reduced cost above this share of their price stay out:
-# the integer program is ten times faster and its choice hardly dearer.
+# the integer program is ten times faster and its choice hardly more expensive.
 _DEAR = 0.1
 _NODES = 10
 _GAP = 0.002

@@ -202,7 +202,7 @@ def search(net: Net, case: Case, work: Work, limit: int) -> bool:
                 spare = state[1] - bound
                 if spare < 0:
                     break
-                # Cells that no better pattern has: too dear, or as dear but too high.
+                # Cells that no better pattern has: too expensive, or as expensive but too high.
                 left = opens
                 while left != NONE:
                     bit = left & (~left + ONE)

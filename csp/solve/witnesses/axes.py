@@ -175,8 +175,8 @@ class Axes:
     ) -> NDArray[np.int64]:
         """Cells of a product of subtrees, of about `most` at most, that look most useful.
 
-        In each dimension some branches are left out: those that lead from the cell to a dear one,
-        or to one that hardly moves.
+        In each dimension some branches are left out: those that lead from the cell to an
+        expensive one, or to one that hardly moves.
 
         Parameters
         ----------

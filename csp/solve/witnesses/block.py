@@ -25,7 +25,7 @@ _ZERO = 1e-6
 
 # Its absolute tolerances suit needs of about 2**10; costs beyond this are all the same to it.
 _BITS = 10
-_DEAREST = 1e6
+_MOST_EXPENSIVE = 1e6
 
 # Steps of the simplex method before an interior-point method takes over: on thousands of cells it
 # may be lost in degenerate vertices.
@@ -130,7 +130,7 @@ class Block:
         best: Witness | None = None
         paid = np.inf
         for _ in range(programs):
-            model.set_costs(columns, np.tile(np.clip(weight, _FREE, _DEAREST), 2))
+            model.set_costs(columns, np.tile(np.clip(weight, _FREE, _MOST_EXPENSIVE), 2))
             z = self._solution(model, clock.within(_WHOLE_SECONDS) if whole else clock, whole=whole)
             if z is None:
                 break

@@ -143,7 +143,7 @@ class Builder:
         banned : (b,) int64, optional
             Cells that must stay.
         limit : float
-            Of the price; a dearer witness is none.
+            Of the price; a more expensive witness is none.
         """
         for whole in (False, True) if self._field.integer else (False,):
             one = self._first(r, price, banned, whole=whole)
