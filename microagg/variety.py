@@ -10,7 +10,8 @@ import numpy as np
 
 from csp.calls import check_known, whole_number
 from csp.errors import InputError, Unprotectable, argument
-from csp.tables.columns import column_names, named_columns, numbered_codes, read_columns
+from csp.tables.codes import numbered_codes
+from csp.tables.columns import column_names, named_columns, read_columns
 from microagg.records import Ints, Records
 
 __all__ = ["Variety", "fewest_values", "other_attributes", "read_varieties"]

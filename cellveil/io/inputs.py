@@ -25,8 +25,8 @@ from csp.rules import Rule, parse_rules
 from csp.rules.base import parts_of
 from csp.rules.concentration import Concentration
 from csp.tables import argus
-from csp.tables.codes import Labels
-from csp.tables.columns import TextFile, read_columns, text_codes
+from csp.tables.codes import Labels, text_codes
+from csp.tables.columns import TextFile, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
 from csp.tables.link import link

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.rules.base import Rule, as_rule
-from csp.tables.columns import check_names, column_names, numbered_codes, read_columns
+from csp.tables.codes import numbered_codes
+from csp.tables.columns import check_names, column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
 from csp.tables.units import NotUnits, is_missing, to_units

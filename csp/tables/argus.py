@@ -104,7 +104,7 @@ def hierarchies(
     InputError
         If a hierarchy file is missing or malformed, or a code does not have the declared digits.
     """
-    from csp.tables.columns import text_codes
+    from csp.tables.codes import text_codes
 
     found: dict[str, Hierarchy] = {}
     for name in metadata.flagged("RECODEABLE") if names is None else names:

@@ -17,7 +17,7 @@ from csp.formats.delimited import SEPARATORS, TITLE, TextFile, check_plain, head
 from csp.formats.marks import with_points, without_missing
 from csp.formats.parquet import connected, is_parquet, open_parquet
 from csp.formats.reading import encoding_name
-from csp.tables.units import is_missing, unmasked
+from csp.tables.units import unmasked
 
 __all__ = [
     "LIBRARIES",
@@ -31,11 +31,8 @@ __all__ = [
     "library_of",
     "named_columns",
     "native_frame",
-    "numbered_codes",
-    "numbered_owners",
     "plain_relation",
     "read_columns",
-    "text_codes",
 ]
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -165,114 +162,6 @@ def named_columns(data: Any) -> Any:
         return data
     with _readable():
         return _frame_of(data).collect()
-
-
-def text_codes(column: NDArray[Any]) -> list[str]:
-    """Codes of a column as text without surrounding spaces; "" where missing.
-
-    Whole floats lose their point, since a column of integers with gaps becomes floats in pandas.
-    """
-    texts, number = numbered_codes(column)
-    return [texts[i] for i in number.tolist()]
-
-
-def numbered_codes(column: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Codes of a column as `text_codes` gives them, each once in sorted order, and whose they are.
-
-    Returns
-    -------
-    texts : tuple of str
-        Sorted; "" for missing codes, if there are any.
-    number : (n,) int64
-        Position of each row's code in `texts`.
-    """
-    if column.dtype.kind in "iu":
-        found, number = _numbered_whole(column)
-        return tuple(map(str, found.tolist())), number
-    number, codes = _numbered_entries(column)
-    texts = sorted(set(codes))
-    place = {text: i for i, text in enumerate(texts)}
-    rank = np.array([place[code] for code in codes], np.int64)
-    return tuple(texts), rank[number]
-
-
-def numbered_owners(column: NDArray[Any]) -> tuple[int, NDArray[np.int64], int]:
-    """Give the identifiers of a column numbers, in the sorted order of their texts.
-
-    Returns
-    -------
-    n : int
-        How many different ones there are.
-    number : (n,) int64
-    missing : int
-        First row without an identifier; -1 if every row has one.
-    """
-    if column.dtype.kind in "iu":
-        found, number = _numbered_whole(column)
-        return len(found), number, -1
-    texts, number = numbered_codes(column)
-    gap = int(np.argmax(number == 0)) if texts and not texts[0] else -1
-    return len(texts), number, gap
-
-
-def _numbered_whole(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Different whole numbers in the order of their texts, and the position of each row's."""
-    found, number = np.unique(column, return_inverse=True)
-    order = _text_order(found)
-    rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found))
-    return found[order], rank[number.ravel()]
-
-
-def _numbered_entries(column: NDArray[Any]) -> tuple[NDArray[np.int64], list[str]]:
-    """Give entries numbers; also returns the code of each number."""
-    items = column.tolist()
-    try:
-        # Equal texts are one code.
-        if column.dtype.kind == "U" or set(map(type, items)) <= {str, type(None)}:
-            seen = {item: i for i, item in enumerate(dict.fromkeys(items))}
-            number = np.fromiter(map(seen.__getitem__, items), np.int64, len(items))
-            return number, [_code(item) for item in seen]
-        # 1 and True and 1.0 are equal and not one code.
-        known: dict[tuple[type, Any], int] = {}
-        codes: list[str] = []
-        places = np.empty(len(items), np.int64)
-        for i, item in enumerate(items):
-            key = (type(item), item)
-            place = known.get(key)
-            if place is None:
-                codes.append(_code(item))
-                place = known[key] = len(known)
-            places[i] = place
-    except TypeError as error:  # bytes, or not hashable: a list, a dict, an array
-        kind = type(item).__name__
-        msg = f"row {i + 1}: a code is a {kind}; codes must be text or numbers"
-        raise InputError(msg) from error
-    return places, codes
-
-
-def _text_order(whole: NDArray[Any]) -> NDArray[np.int64]:
-    """Order of different whole numbers as texts: 10 before 9."""
-    most = int(whole.max(initial=0))
-    digits = len(str(most))
-    if int(whole.min(initial=0)) < 0 or 10**digits * (digits + 1) >= 2**62:
-        texts = list(map(str, whole.tolist()))
-        return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
-    # With zeros after its digits a number sorts like its text; of equal ones the shorter is first.
-    values = whole.astype(np.int64)
-    powers = 10 ** np.arange(digits + 1, dtype=np.int64)
-    length = np.maximum(np.searchsorted(powers, values, side="right"), 1)
-    return np.argsort(values * powers[digits - length] * (digits + 1) + length)
-
-
-def _code(item: Any) -> str:
-    if is_missing(item):
-        return ""
-    if isinstance(item, (bytes, bytearray, memoryview)):
-        raise TypeError
-    if isinstance(item, float) and item.is_integer():
-        return str(int(item))
-    return str(item).strip()
 
 
 def _object_array(column: Any) -> NDArray[Any]:

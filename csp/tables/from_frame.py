@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from csp.calls import check_choice, check_known
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, Number, exact, most_text, number_text
-from csp.tables.codes import cell_name
-from csp.tables.columns import numbered_codes, read_columns, text_codes
+from csp.tables.codes import cell_name, numbered_codes, text_codes
+from csp.tables.columns import read_columns
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.coding import positions_of
 from csp.tables.hierarchies.hierarchy import Hierarchy

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.tables.columns import text_codes
+from csp.tables.codes import text_codes
 from microagg.records import Ints
 
 __all__ = ["Linkage", "Linkages", "group_linkage", "value_codes"]

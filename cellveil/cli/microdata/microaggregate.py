@@ -240,7 +240,8 @@ def _kept_columns(data: TextFile, kept: tuple[str, ...]) -> dict[str, list[str]]
     """Columns to be published as they are, as text."""
     if not kept:
         return {}
-    from csp.tables.columns import read_columns, text_codes
+    from csp.tables.codes import text_codes
+    from csp.tables.columns import read_columns
 
     arrays = read_columns(data, kept).arrays
     return {name: list(text_codes(column)) for name, column in zip(kept, arrays, strict=True)}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument, phrase
-from csp.tables.columns import numbered_codes
+from csp.tables.codes import numbered_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
 __all__ = [

@@ -120,7 +120,8 @@ def parents_of_columns(data: Any, columns: Sequence[str], total: str) -> dict[st
         If a column is unknown, a code lies below two codes, or a coarser code is missing (row
         named).
     """
-    from csp.tables.columns import read_columns, text_codes
+    from csp.tables.codes import text_codes
+    from csp.tables.columns import read_columns
 
     frame = read_columns(data, columns)
     parents: dict[str, str] = {}
@@ -182,7 +183,8 @@ def _walk(tree: Any, above: str, total: str, parents: dict[str, str], depth: int
 def _pairs(parents: Any, child: str | None, parent: str | None) -> list[tuple[str, str]]:
     """Return stripped pairs of child and parent; a missing parent is an empty string."""
     if child is not None and parent is not None:
-        from csp.tables.columns import read_columns, text_codes
+        from csp.tables.codes import text_codes
+        from csp.tables.columns import read_columns
 
         frame = read_columns(parents, (child, parent))
         low, high = (text_codes(column) for column in frame.arrays)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.tables.columns import numbered_owners
+from csp.tables.codes import numbered_owners
 from csp.tables.hierarchies.coding import (
     Finder,
     check_repeats,

@@ -22,12 +22,8 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE
-from csp.tables.columns import (
-    library_of,
-    numbered_codes,
-    numbered_owners,
-    read_columns,
-)
+from csp.tables.codes import numbered_codes, numbered_owners
+from csp.tables.columns import library_of, read_columns
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.microdata.contributions import Stage, Wanted, check_weights, records_of

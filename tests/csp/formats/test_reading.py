@@ -18,7 +18,8 @@ from csp.formats import reading
 from csp.formats.reading import read_bytes, read_json, read_text
 from csp.problem.jj import read_jj
 from csp.rules import Dominance, parse_rules
-from csp.tables.columns import TextFile, column_names, read_columns, text_codes
+from csp.tables.codes import text_codes
+from csp.tables.columns import TextFile, column_names, read_columns
 from csp.tables.units import NotUnits, to_units
 
 

@@ -14,7 +14,7 @@ import csp.tables.microdata.contributions
 import csp.tables.microdata.grouping
 import csp.tables.microdata.records
 from csp import Hierarchy, InputError, Mechanism, Table
-from csp.tables.columns import numbered_codes, numbered_owners, text_codes
+from csp.tables.codes import numbered_codes, numbered_owners, text_codes
 from csp.tables.link import link
 from csp.tables.margins import check_size
 from instances.synthetic import sparse, tree
