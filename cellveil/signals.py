@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,8 +21,12 @@ _heard: list[int] = []
 def taken() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM raise KeyboardInterrupt in what runs inside, and remember which came.
 
-    A signal that is ignored, as Ctrl-C is in the background of a shell, stays so.
+    A signal that is ignored, as Ctrl-C is in the background of a shell, stays so. Outside the main
+    thread no signal is heard.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def note(number: int, frame: Any) -> None:
         del frame
@@ -30,13 +35,14 @@ def taken() -> Iterator[None]:
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number, handler in before.items():
-        if handler is not signal.SIG_IGN:
+        if handler not in (signal.SIG_IGN, None):  # None: not Python's
             signal.signal(number, note)
     try:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if handler is not None:
+                signal.signal(number, handler)
         _heard.clear()
 
 

@@ -113,7 +113,7 @@ class Concentration(Rule):
                 raise InputError(msg)
             largest = max((int(abs(a).max()) for a in (side.total, side.top) if a.size), default=0)
             # A type in which the comparison cannot overflow.
-            most = largest * (form.first + form.other * form.reads + form.unit)
+            most = max(largest, 1) * (form.first + form.other * form.reads + form.unit)
             kind = np.int64 if most < 2**62 else object
             difference = form.strong(side.top.astype(kind)) - form.unit * side.total.astype(kind)
             mask = np.asarray(difference > 0, dtype=bool)

@@ -167,6 +167,10 @@ def inspect(
     arrays = dict(zip(names, read_columns(data, names, given).arrays, strict=True))
     used = [*(name for one in wanted for name in one), *amounts]
     check_names(used, names)
+    records = len(next(iter(arrays.values())))
+    if not records:
+        msg = "the data has no records; there is nothing to inspect"
+        raise InputError(msg)
     known = hierarchies or {}
     columns = _columns(arrays, amounts)
     within = {column.name: column.within for column in columns}
@@ -174,7 +178,6 @@ def inspect(
     chains = {
         name: (*within[name], name) for name in dimensions if within[name] and name not in known
     }
-    records = len(next(iter(arrays.values())))
     problems = _problems(records, columns, dimensions)
     kept = _complete({n: a for n, a in arrays.items() if n in used}, dimensions, value)
     negative = 0

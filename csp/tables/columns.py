@@ -250,8 +250,12 @@ def _readable() -> Iterator[None]:
     try:
         yield
     except nw.exceptions.NarwhalsError as error:
-        msg = f"the data frame cannot be read: {' '.join(str(error).split())}"
-        raise InputError(msg) from error
+        named = nw.exceptions.ColumnNotFoundError, nw.exceptions.DuplicateError
+        why = ": " + " ".join(str(error).split())
+        if not isinstance(error, named):  # others may quote values
+            why = f" ({type(error).__name__}); collect it to see why"
+        msg = f"the data frame cannot be read{why}"
+        raise InputError(msg) from None
 
 
 def _from_frame(data: Any, names: Sequence[str]) -> Columns:

@@ -8,6 +8,7 @@ import numpy as np
 
 from csp.calls import check_choice
 from csp.errors import InputError, argument
+from csp.memory import check_memory
 from csp.tables.contributors import Contributors
 from microagg.partitions.partition import cluster_sums
 from microagg.records import Ints
@@ -78,6 +79,10 @@ def largest(units: Ints, labels: Ints, top: int) -> tuple[Ints, Ints]:
     """
     n, d = units.shape
     clusters = int(labels.max()) + 1
+    check_memory(
+        16 * clusters * d * top, f"a rule reads {top} contributions of each cell",
+        "use a rule that reads fewer",
+    )  # fmt: skip
     best = np.zeros((clusters, d, top), np.int64)
     who = np.full((clusters, d, top), -1, np.int64)
     for j in range(d):

@@ -9,6 +9,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -374,3 +375,11 @@ def test_matching_needs_a_table_of_counts(folder):
     assert (
         "this attack needs a table of counts" in run("attack", "matching", "r.json", code=2).stderr
     )
+
+
+def test_commands_run_outside_the_main_thread(folder):
+    ends = []
+    thread = threading.Thread(target=lambda: ends.append(run(*PROTECT).exit_code))
+    thread.start()
+    thread.join(60)
+    assert ends == [0]

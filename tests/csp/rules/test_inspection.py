@@ -110,6 +110,11 @@ def test_problems_are_named_and_left_out() -> None:
     assert any("'a' has 200 codes" in words for words in csp.inspect(many, ["a"]).problems)
 
 
+def test_data_without_records_is_refused() -> None:
+    with pytest.raises(InputError, match="no records"):
+        csp.inspect({"a": [], "pay": []}, ["a"], "pay")
+
+
 def test_no_value_is_kept() -> None:
     data = {"a": ["x", "y"] * 3, "pay": [98761, 98762, 98763, 98764, 98765, 98766]}
     found = csp.inspect(data, ["a"], "pay")

@@ -505,3 +505,9 @@ def test_as_many_equal_contributions_pass_as_a_form_says(n: int, p: int, q: int)
 
 def test_many_contributors_are_not_counted_one_by_one() -> None:
     assert Dominance(10**12, 1).form.smallest == 10**14
+
+
+@pytest.mark.parametrize("rule", ["NK(2,33.33333333333333333)", "P(123456789012345.123456789,1)"])
+def test_rules_with_many_digits_judge_cells_of_nothing(rule: str) -> None:
+    table = Table.from_microdata({"a": ["x", "y"], "v": [0, 0]}, ["a"], "v")
+    assert not as_rule(rule)(table).primary.any()

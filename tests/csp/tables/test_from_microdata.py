@@ -468,3 +468,9 @@ def test_a_large_file_is_quick_and_exact():
     }
     table = Table.from_microdata(data, ["g", "h"], "v")
     assert table.values[-1] == int(np.rint(data["v"] * 100).astype(np.int64).sum())
+
+
+def test_counts_whose_weights_are_one_need_no_memory_for_contributions() -> None:
+    table = Table.from_microdata({"a": ["x", "y"], "w": [1, 1]}, ["a"], weight="w", top=10**12)
+    assert table.values.tolist() == [1, 1, 2]
+    assert table.contributors is None

@@ -307,3 +307,10 @@ def test_lazy_frames_that_cannot_be_run_are_refused(read):
     lazy = pl.LazyFrame({"a": [1]}).select("b")
     with pytest.raises(InputError, match="the data frame cannot be read: "):
         read(lazy)
+
+
+def test_what_a_library_says_of_values_is_not_repeated():
+    lazy = pl.LazyFrame({"a": ["98765z"]}).with_columns(pl.col("a").cast(pl.Int64))
+    with pytest.raises(InputError, match="the data frame cannot be read") as refused:
+        read_columns(lazy, "a")
+    assert "98765" not in str(refused.value)

@@ -169,3 +169,9 @@ def test_table_2_of_paper_001_in_exact_arithmetic(name, coded, codes, printed, e
         for word, rule, column in (("NK", "NK(2,60)", 0), ("P", "P(60)", 1)):
             found = microagg.disclosure(records, partition, rule).count
             assert found == exact.get((word, k), printed[column][k - 1]), (word, k)
+
+
+def test_a_rule_that_reads_more_than_memory_holds_is_refused() -> None:
+    data = {"pay": list(range(9))}
+    with pytest.raises(InputError, match="a rule reads 1000000000000 contributions"):
+        microagg.disclosure(data, microagg.mdav(data, 3), "NK(1000000000000,50%)")
