@@ -185,6 +185,7 @@ class Model:
         if integer:
             lp.integrality_ = [highspy.HighsVarType.kInteger] * n
         self._done(self._highs.passModel(lp), f"a model of {m} rows and {n} columns")
+        self._priced = np.empty(0, np.int32)
         return self
 
     def set_option(self, name: str, value: Any) -> None:

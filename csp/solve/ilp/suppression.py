@@ -67,19 +67,19 @@ def solve_by_ilp(
     if best is None:
         raise no_union_safe_pattern(problem)
     search.offer(best)
-    stopped, canonical = "done", False
-    try:
+    canonical = False
+
+    def proof() -> str:
+        nonlocal canonical
         search.prove()
         search.report("search")
-        if search.bound == search.best_cost:
-            canonical = search.break_ties()
-            search.report("tie-break")
-        else:
-            stopped = "precision"
-    except OutOfTime:
-        stopped = "time"
-    except KeyboardInterrupt:
-        stopped = "interrupt"
+        if search.bound != search.best_cost:
+            return "precision"
+        canonical = search.break_ties()
+        search.report("tie-break")
+        return "done"
+
+    stopped = search.ended_by(proof)
     # Larger tables break ties by labels, which these programs do not.
     canonical = canonical and problem.table.n_cells <= BINARY_UP_TO
     stats = {"programs": search.programs, "cuts": search.cuts}

@@ -129,7 +129,7 @@ def solve_large(
     search = _Search(problem, clock, gap, integer, seed, progress, axes=axes)
     stopped = search.ended_by(partial(_run, search, as_long))
     if last and search.best is None and (everything := everything_suppressed(
-        problem, time_limit=clock.end - search.began, stopped=stopped, began=search.began,
+        problem, time_limit=max(clock.end - search.began, 0.0), stopped=stopped, began=search.began,
         method="large", integer=integer,
     )):  # fmt: skip
         return everything

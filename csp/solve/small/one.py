@@ -89,16 +89,17 @@ def structure_of(problem: Problem) -> Structure:
     """
     if problem.alone.any() or problem.union_rule is not None:
         what = "singletons" if problem.alone.any() else "a rule for sums of suppressed cells"
-        msg = f"method 'small' knows no {what}; use method 'cuts'"
+        msg = f"method 'small' does not take {what}; use method 'cuts'"
         raise InputError(msg)
-    view = View.of(problem.table, problem.free | problem.forced)
-    cells = view.cells
-    if len(cells) > MOST:
+    hidden = problem.free | problem.forced
+    if hidden.sum() > MOST:
         msg = (
             f"method 'small' takes up to {MOST} cells that need not be published, and here are "
-            f"{len(cells)}; use method 'cuts'"
+            f"{hidden.sum()}; use method 'cuts'"
         )
         raise InputError(msg)
+    view = View.of(problem.table, hidden)
+    cells = view.cells
     net = net_of(view)
     if net is None:
         msg = (

@@ -107,7 +107,8 @@ class Field:
         self.middle = float(np.median(self.price[self.price > 0])) if self.price.any() else 1.0
         self.fall, self.rise = shared_levels(problem, self.up, self.down)
         asked = np.stack([self.rise, self.fall], axis=1)
-        self.cell, self.kind = np.nonzero((asked > 0) & problem.primary[:, None])
+        wanted = (asked > 0) & problem.primary[:, None]
+        self.cell, self.kind = map(np.ascontiguousarray, np.nonzero(wanted))
         self.need = asked[self.cell, self.kind]
         self.first = np.searchsorted(self.cell, np.arange(problem.table.n_cells + 1))
 

@@ -197,3 +197,15 @@ def test_no_time_for_a_second_opinion_is_noted(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(csp.solve, "_solve", slow)
     assert "no time to compare" in suppress(figure_2(), check="ilp").notes[-1]
+
+
+def test_a_solver_that_fails_in_the_proof_leaves_the_safe_pattern(monkeypatch: Any) -> None:
+    def failing(_: Any) -> None:
+        msg = "the solver gave up"
+        raise SolverError(msg)
+
+    monkeypatch.setattr("csp.solve.ilp.suppression._Search.prove", failing)
+    found = suppress(figure_2(), method="ilp")
+    assert csp.audit(figure_2(), found.pattern).safe
+    assert found.stopped == "precision"
+    assert "the solver gave up" in found.notes

@@ -426,3 +426,15 @@ def test_the_least_contradiction_is_an_alarm_however_dear_cells_are() -> None:
     search.raise_bound(float(search.best_cost - search.constant))
     with pytest.raises(SolverError, match="a bound passed the cost"):
         search.raise_bound(float(search.best_cost - search.constant + 1))
+
+
+def test_a_limit_that_has_long_passed_is_a_limit() -> None:
+    problem = office(singletons=False)
+    try:
+        found = engine.solve_large(
+            problem, clock=Clock(now() - 60), gap=0.0, integer=False, seed=0, progress=None
+        )
+    except OutOfTime:
+        return
+    assert found.stopped == "time"
+    assert audit(problem, found.pattern).safe
