@@ -82,7 +82,8 @@ class Separator:
         Returns
         -------
         list of tuple of Cut
-            For each of them the cuts that prove it; none for some if the point is a pattern.
+            For each of them the cuts that prove it. An empty tuple is one without a proof, which
+            only a pattern can miss.
         """
         self._set_support(x)
         self._clock = clock
