@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 
-__all__ = ["Basis", "Model", "Position", "Status", "retries", "safe_bound"]
+__all__ = ["Basis", "Model", "Position", "Status", "retries"]
 
 # What is changed from try to try. The primal simplex perturbs bounds, and on small degenerate
 # models has been seen to lose its way back ("unknown" in HiGHS 1.15), from scratch as well.
@@ -432,22 +432,3 @@ def _run(model: Any, *, interruptible: bool) -> Any:
             over.wait()
         raise
     return state["outcome"]
-
-
-def safe_bound(
-    right: NDArray[np.float64],
-    y: NDArray[np.float64],
-    reduced: NDArray[np.float64],
-    lower: NDArray[np.float64] | float = 0.0,
-    upper: NDArray[np.float64] | float = 1.0,
-) -> float:
-    """Lower bound on ``cost x`` over ``A x >= right`` and ``lower <= x <= upper``.
-
-    Any non-negative multipliers `y` give one, with the reduced costs ``cost - A' y``, so that the
-    solver's tolerances cannot push it above a true cost (Neumaier and Shcherbina 2004). What the
-    sums may lose by rounding is taken off.
-    """
-    at = np.where(reduced > 0, lower, upper)
-    size = np.abs(right) @ y + np.abs(reduced) @ np.abs(at)
-    noise = (len(right) + len(reduced)) * np.finfo(np.float64).eps * size
-    return float(right @ y + reduced @ at - noise)

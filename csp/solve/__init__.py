@@ -2,8 +2,9 @@
 
 An engine for each kind of table is in a folder: `exact` (cuts and a tree, for proofs), `network`,
 `general`, `small`, `large` and `ilp`; `witnesses` are the deviations that most of them keep. They
-share `cuts`, the `incumbent` of a search, the `order` of equally cheap patterns, the `result`, the
-`fallback` of a run that found nothing, and the words for a problem that is `unprotectable`.
+share `cuts`, safe `bounds`, the `incumbent` of a search, the `order` of equally cheap patterns, the
+`result`, the `fallback` of a run that found nothing, and the words for a problem that is
+`unprotectable`.
 """
 
 from __future__ import annotations

@@ -97,9 +97,8 @@ def _warm() -> None:
             CALLS["protect"](5)
 
 
+@pytest.mark.parametrize("limit", [0.3, 1.0])
 @pytest.mark.parametrize("name", CALLS)
-def test_a_limit_is_kept(name: str) -> None:
-    # Within half a second little more than the arrays of the largest table is built.
-    limit = 1.0 if "22" in name else 0.5
+def test_a_limit_is_kept(name: str, limit: float) -> None:
     with kept_limit(limit), contextlib.suppress(OutOfTime, Unprotectable):
         CALLS[name](limit)

@@ -10,8 +10,9 @@ from scipy.sparse import csr_array, vstack
 
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
-from csp.highs import Status, safe_bound
+from csp.highs import Status
 from csp.problem.problem import Problem
+from csp.solve.bounds import safe_bound
 from csp.solve.cuts import Cut
 from csp.solve.exact.relaxation import TOLERANCE, VIOLATED, Relaxation, Relaxed, entries, unit_of
 

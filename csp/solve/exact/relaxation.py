@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from csp.clock import UNLIMITED, Clock
-from csp.highs import Model, Position, Status, safe_bound
+from csp.highs import Model, Position, Status
+from csp.solve.bounds import safe_bound
 from csp.solve.cuts import Cut
 from csp.solve.exact.zero_half import zero_half
 from csp.solve.network.node_cuts import FlowCut, subtract_prices

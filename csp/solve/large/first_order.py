@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from csp.clock import Clock
-from csp.highs import safe_bound
+from csp.solve.bounds import safe_bound
 
 __all__ = ["FirstOrder"]
 
