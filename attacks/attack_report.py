@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attacks.algorithm_known.matching_attack import OPEN, SAFE, UNSAFE, matching
+from attacks.algorithm_known.matching_attack import OPEN, SAFE, UNSAFE, Matching, matching
 from attacks.attack_findings import CUT_SHORT, NOT_RUN, RAN, AttackReport, Ends, Finding
 from attacks.bayes.posterior import posterior
 from attacks.bayes.priors import Prior, uniform
@@ -150,7 +150,9 @@ def report(
             found.append(Finding(name, CUT_SHORT, reason=_INTERRUPTED))
             continue
         try:
-            found.append(_finding(name, attack(setting, clock.part(1 / left))))
+            finding = _finding(name, attack(setting, clock.part(1 / left)))
+            interrupted = finding.reason == _INTERRUPTED
+            found.append(finding)
         except (OutOfTime, CertificateError) as error:
             found.append(Finding(name, CUT_SHORT, reason=_sentence(error)))
         except KeyboardInterrupt:
@@ -326,6 +328,8 @@ _ATTACKS: dict[str, Callable[[_Setting, Clock], _Found]] = {
 def _finding(attack: str, found: _Found) -> Finding:
     verdict, exposed, result, done = found
     reason = "" if done else "It was not finished: allow more time or tables."
+    if isinstance(result, Matching) and result.interrupted:
+        reason = _INTERRUPTED
     return Finding(attack, RAN if done else CUT_SHORT, verdict, reason, exposed, result)
 
 

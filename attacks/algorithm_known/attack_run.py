@@ -57,7 +57,7 @@ class AttackRun:
         self.fibre = view.fibre()
         self.fibre_size: int | None = None
         self.left_out: float | None = None
-        self.complete = False
+        self.complete = self.interrupted = False
 
     # ---- engines -------------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ class AttackRun:
                 self._report()
             self.complete = over and search.doubtful == 0
         except KeyboardInterrupt:
-            pass
+            self.interrupted = True
         if mode != MATCHES:
             self.seen_values |= search.met
         self.tested, self.matched = before[0] + search.tested, before[1] + search.matched
@@ -178,7 +178,10 @@ class AttackRun:
                     self._record(x)
                 if self.tested // _BLOCK > before // _BLOCK:
                     self._report()
-        except (KeyboardInterrupt, OutOfTime):
+        except OutOfTime:
+            return False
+        except KeyboardInterrupt:
+            self.interrupted = True
             return False
         return True
 

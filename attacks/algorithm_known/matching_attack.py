@@ -72,6 +72,8 @@ class Matching:
     seconds : float
     fibre : Fibre
         The consistent tables: `Fibre.count`, `Fibre.kernel` and what else is known of them.
+    interrupted : bool
+        Whether Ctrl-C ended the attack, so that it is not complete.
     """
 
     release: Release
@@ -91,6 +93,7 @@ class Matching:
     method: str
     seconds: float
     fibre: Fibre
+    interrupted: bool
 
     def __repr__(self) -> str:
         tally = ", ".join(
@@ -279,6 +282,7 @@ def matching(
         release, view.cells, view.lower, view.upper, lower, upper,
         values if run.exact_values else None, verdict, named, run.tested, run.matched,
         run.fibre_size, run.complete, run.left_out, method, now() - began, run.fibre,
+        run.interrupted,
     )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from attacks import (
     report,
     smallest_coalition,
 )
+from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.attack_findings import CUT_SHORT, NOT_RUN, RAN
 from cellveil.cli.app import app
 from csp import Decoys, InputError, Mechanism, MinFrequency, PPercent, Table
@@ -253,6 +254,19 @@ def test_an_interrupt_keeps_what_attacks_before_it_found(monkeypatch: Any) -> No
         assert found[attack].status == CUT_SHORT
         assert found[attack].reason == "It was interrupted."
     assert not found.complete
+
+
+def test_after_an_interrupted_attack_no_other_begins(monkeypatch: Any) -> None:
+    def interrupted(_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NetworkSearch, "step", interrupted)
+    found = report(release_of(0), MECHANISM, prior=normal_counts(15, 10))
+    assert found["matching"].verdict.startswith("0 suppressed cells are proved safe")
+    for attack in ("matching", "posterior"):
+        assert found[attack].status == CUT_SHORT
+        assert found[attack].reason == "It was interrupted."
+    assert found["posterior"].result is None
 
 
 def test_an_interrupted_command_shows_what_was_found(tmp_path: Path, monkeypatch: Any) -> None:

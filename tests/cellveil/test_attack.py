@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import signal
 from pathlib import Path
 
 import duckdb
@@ -13,6 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from attacks.algorithm_known.matching_attack import matching
+from attacks.algorithm_known.network_search import NetworkSearch
 from cellveil.cli.app import app
 from csp import Mechanism, MinFrequency, Table
 from csp.release_file import read_release, write_release
@@ -67,6 +69,16 @@ def test_values_show_when_asked_for(release: Path, tmp_path: Path) -> None:
             ends = [int(end) for end in run_of_values.split("..")]
             told += range(ends[0], ends[-1] + 1)
         assert told == values.tolist()
+
+
+def test_an_interrupted_attack_shows_what_it_had_found(
+    release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NetworkSearch, "step", lambda _: signal.raise_signal(signal.SIGINT))
+    result = run("attack", "matching", release)
+    assert result.exit_code == 130
+    assert "The attack was interrupted" in result.stderr
+    assert {row["verdict"] for row in csv.DictReader(io.StringIO(result.stdout))} == {"undecided"}
 
 
 def test_a_mechanism_of_ones_own(release: Path, tmp_path: Path) -> None:

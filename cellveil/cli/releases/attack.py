@@ -205,6 +205,8 @@ def _words(found: Matching) -> list[str]:
             f"With 95 % confidence at most {100 * found.left_out:.2g} % of the consistent tables "
             "are matches outside these intervals; about a single table this says nothing."
         )
+    elif found.interrupted:
+        lines.append("The attack was interrupted: this is what it had found.")
     elif not found.complete:
         lines.append("The attack was cut short: allow more time (--time-limit, --max-tables).")
     return lines

@@ -380,7 +380,10 @@ def test_an_interrupt_keeps_what_was_found() -> None:
 
     release = MECHANISM.protect(ordinary(6, 1)).release
     found = matching(release, MECHANISM, progress=stop)
-    assert found.complete or set(found.verdict) <= {"proved safe", "undecided"}
+    assert found.interrupted
+    assert not found.complete
+    assert set(found.verdict) <= {"proved safe", "undecided"}
+    assert not matching(release, MECHANISM).interrupted
 
 
 def test_reprs_show_no_value() -> None:
