@@ -12,7 +12,7 @@ import pytest
 
 from csp.clock import Clock, now
 from csp.compiled import Kernels, at_once, made
-from tests.support.shared import ROOT
+from tests.support.shared import ROOT, uncompiled
 
 CALLEE = """
 def leaf(x):
@@ -113,6 +113,12 @@ def test_small_work_is_compiled_once_that_pays(
     made.remove(kernels)
     assert kernels.choose(small=True) is kernels.plain
     assert kernels.run("spin", 1, small=True) == 2
+    assert kernels.choose(small=True) is kernels.plain
+    monkeypatch.setattr(Kernels, "IMPORTING", 0.0)
+    monkeypatch.setattr(Kernels, "LOADING", 0.0)
+    with uncompiled(kernels):
+        assert kernels.choose(small=True) is kernels.plain
+        assert kernels.run("spin", 1, small=False) == 2
     assert kernels.choose(small=True) is kernels.plain
     monkeypatch.setattr(Kernels, "COMPILING", 0.0)
     assert kernels.choose(small=True) is kernels.compiled

@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 
 import microagg
 from csp import InputError, Unprotectable
+from csp.compiled import at_once
 from csp.errors import OutOfTime
 from microagg.compliance import column_generation, search
 from microagg.compliance.search import Task
@@ -206,7 +207,8 @@ def test_modes_for_negative_values_hold_in_the_result(units, negative, method, p
 def test_compiled_searches_do_what_the_plain_functions_do(units, k, rule, method):
     assume(forms_of(text(rule)).least <= k <= len(units))
     assume(not unsafe_cells(units, [0] * len(units), [rule]))
-    found = comply(units, k, rule, method)
+    with at_once():
+        found = comply(units, k, rule, method)
     with uncompiled(search.KERNELS, column_generation.KERNELS):
         again = comply(units, k, rule, method)
     assert again.partition.labels.tolist() == found.partition.labels.tolist()
