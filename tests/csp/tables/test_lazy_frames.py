@@ -144,7 +144,7 @@ def test_distributed_workers(monkeypatch):
     wrong = in_parts(data | {"value": [-1.0] * 60}, 4)
     with (
         dask.config.set(scheduler=None),
-        Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None),
+        Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"),
     ):
         found = Table.from_microdata(in_parts(data, 4), ["region", "size"], "value", **options)
         with pytest.raises(InputError, match="'value' is negative"):

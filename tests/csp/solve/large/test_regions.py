@@ -215,7 +215,7 @@ def test_the_pattern_does_not_depend_on_where_regions_are_solved() -> None:
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
