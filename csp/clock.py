@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from numbers import Real
 
-from csp.errors import InputError, OutOfTime
+from csp.errors import InputError, OutOfTime, phrase
 
 __all__ = ["UNLIMITED", "Clock", "leave_out", "now"]
 
@@ -60,7 +60,8 @@ class Clock:
             return UNLIMITED
         number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
         if not (number and time_limit > 0):
-            msg = f"time_limit must be a positive number of seconds, got {time_limit!r}"
+            name = phrase("time_limit", "--time-limit")
+            msg = f"{name} must be a positive number of seconds, got {time_limit!r}"
             raise InputError(msg)
         return cls(now() + float(time_limit))
 

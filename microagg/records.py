@@ -21,6 +21,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+_LARGEST = 2.0**500
 _PLAIN = frozenset("0123456789+-.eEinfaINFA \t")
 
 __all__ = ["Bools", "Floats", "Frozen", "Ints", "Records", "check_k", "read_records"]
@@ -74,7 +75,8 @@ class Records:
         """Attributes as floats, shape (n, d)."""
         found = np.empty((self.n, len(self.names)))
         for j, (name, column) in enumerate(zip(self.names, self.columns, strict=True)):
-            found[:, j] = _floats(column, name)
+            found[:, j] = numbers = _floats(column, name)
+            _check_range(numbers, name)
         found.flags.writeable = False
         return found
 
@@ -253,6 +255,16 @@ def _floats(column: NDArray[Any], name: str) -> NDArray[np.float64]:
         if not np.isfinite(numbers[i]):
             raise _wrong(i, name, "is missing or infinite; fill it or drop the record")
     return numbers
+
+
+def _check_range(numbers: NDArray[np.float64], name: str) -> None:
+    """Refuse numbers whose squares, or squares of deviations, are no floats."""
+    large = np.abs(numbers) > _LARGEST
+    if large.any():
+        raise _wrong(int(np.argmax(large)), name, "is beyond 2**500; give it in a larger unit")
+    if 0 < np.ptp(numbers) < 1 / _LARGEST:
+        msg = f"the values of column {name!r} differ by less than 2**-500; give a smaller unit"
+        raise InputError(msg)
 
 
 def _units(column: NDArray[Any], name: str, decimals: int | None) -> tuple[NDArray[np.int64], int]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from csp.calls import check_choice
 from csp.errors import InputError, argument
+from csp.exact import exact
 from microagg.records import Floats, Records
 
 __all__ = ["OR_KEEP", "SCALES", "refuse_constant", "scaled", "spreads"]
@@ -25,8 +28,15 @@ OR_KEEP = f"leave it out, or keep it with {argument('constant', 'keep')}"
 def refuse_constant(records: Records, why: str, mend: str) -> None:
     """Refuse attributes of one value: name the first, say why, and what to do about it."""
     if records.constant.any():
-        name = records.names[int(np.argmax(records.constant))]
-        msg = f"attribute {name!r} is constant ({int(records.constant.sum())} such), {why}; {mend}"
+        j = int(np.argmax(records.constant))
+        differs = False
+        what = f"is constant ({int(records.constant.sum())} such)"
+        with suppress(InputError):  # of too many digits
+            differs = len(set(map(exact, records.columns[j].tolist()))) > 1
+        if differs:
+            what = "differs only beyond the 16 digits with which distances are taken"
+            mend = "subtract a number from all its values"
+        msg = f"attribute {records.names[j]!r} {what}, {why}; {mend}"
         raise InputError(msg)
 
 

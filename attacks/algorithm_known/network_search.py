@@ -52,6 +52,10 @@ _STEP = 0.1
 _AT_ONCE, _FEW, _FEW_NODES = 64, 4, 1000
 _MATCH, _OPEN = 0, 2
 _SMALL = 25
+_NO_NETWORK = (
+    "the network search needs a network of up to 64 cells that may be suppressed, and rules that "
+    f"look at cells one by one; use {argument('method', 'auto')}"
+)
 """Cells up to which a network is searched uncompiled as long as that pays: the fibre of a 4x4 table
 takes a few hundredths of a second, compiling half a minute."""
 
@@ -81,11 +85,7 @@ class NetworkSearch:
         self._pace, self._speed = _FIRST, np.inf
         net = network_of(view.table, view.release.pattern)
         if net is None or view.value_rules is None:
-            msg = (
-                "the network search needs a network of up to 64 suppressed cells, and rules that "
-                f"look at cells one by one; use {argument('method', 'auto')}"
-            )
-            raise InputError(msg)
+            raise InputError(_NO_NETWORK)
         self._state = _state_of(view, net, _KEPT if mode == MATCHES else 1, late or _LATE)
         self._test, self._test_cells = pattern_test_of(view, within)
 
@@ -263,6 +263,11 @@ def pattern_test_of(
     """Write a mechanism's choice of patterns into masks; `within` as of `NetworkSearch`.
 
     Returned beside it is, for each bit of a mask, its cell in the order of labels: (q,) int64.
+
+    Raises
+    ------
+    InputError
+        If the cells that may be suppressed are not a small network.
     """
     assert view.value_rules is not None
     order = label_order(view.table)
@@ -271,7 +276,10 @@ def pattern_test_of(
     if within is not None:
         # A cell that is left out counts as one that must be published.
         ranked = replace(ranked, status=np.where(within, ranked.status, "z"))
-    structure = structure_of(ranked)
+    try:
+        structure = structure_of(ranked)
+    except InputError as error:
+        raise InputError(_NO_NETWORK) from error
     table, cells = ranked.table, structure.cells
     case, work = cases.room_for_work(structure.net.star.shape[1])
     worst, _ = cases.room_for_work(structure.net.star.shape[1])

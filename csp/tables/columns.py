@@ -151,11 +151,13 @@ def named_columns(data: Any) -> Any:
         If an array has not two axes, or a lazy frame cannot be run.
     """
     if isinstance(data, (np.ndarray, list, tuple)):
-        array = np.asarray(data)
+        array = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
         if array.ndim != 2:
             msg = f"an array of records has two axes, records and attributes; this has {array.ndim}"
             raise InputError(msg)
-        return {f"a{j + 1}": np.ascontiguousarray(column) for j, column in enumerate(array.T)}
+        return {
+            f"a{j + 1}": np.ascontiguousarray(unmasked(column)) for j, column in enumerate(array.T)
+        }
     if isinstance(data, (Mapping, str, PathLike, TextFile)):
         return data
     if not callable(getattr(data, "collect", None)):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.calls import check_choice, whole_number
-from csp.errors import InputError
+from csp.errors import InputError, phrase
 from csp.tables.columns import column_names, named_columns
 from csp.tables.frames import columns_to_frame
 from microagg.partitions.partition import MaskedFile, in_clusters
@@ -296,10 +296,11 @@ def record_rows(rows: ArrayLike | None, persons: int, records: int) -> Ints:
     """Original row behind each masked record, shape (records,), checked if it is given."""
     if rows is None:
         if persons != records:
-            msg = (
-                f"the masked file has {records} records and the original {persons}; say with rows= "
-                "which original row is behind each masked record"
+            mend = phrase(
+                "say with rows= which original row is behind each masked record",
+                "give the original without the records that were left out",
             )
+            msg = f"the masked file has {records} records and the original {persons}; {mend}"
             raise InputError(msg)
         return np.arange(persons)
     found = np.asarray(rows)

@@ -120,10 +120,46 @@ def test_attacks_count_what_is_certain(tmp_path: Path) -> None:
     assert linked.exit_code == 1
 
 
+def test_a_check_counts_all_records_in_small_classes(tmp_path: Path) -> None:
+    path = tmp_path / "small.csv"
+    path.write_text("a\n1\n2\n2\n3\n3\n3\n4\n")
+    for words, said in {
+        (): "Alone in their class: 2 (rows 1, 7)",
+        ("-k", 2): "Alone in their class: 2 (rows 1, 7)",
+        ("-k", 3): "In classes of fewer than 3: 4 (rows 1, 2, 3, 7)",
+    }.items():
+        assert said in run("check", path, *words).output
+    path.write_text("a\n1\n2\n2\n")
+    assert "class: 1 (row 1)" in run("check", path).output
+
+
+def test_persons_are_linked_by_what_both_files_have(tmp_path: Path) -> None:
+    before, masked = tmp_path / "before.csv", tmp_path / "masked.csv"
+    before.write_text("name,pay,age,illness\nx,1,50,2\ny,2,40,1\nz,9,30,3\n")
+    masked.write_text("age,pay,illness\n50,1,2\n40,2,1\n30,9,3\n")
+    words = ("--original", before, "--json")
+    facts = json.loads(run("attack", masked, *words, "--confidential", "illness").stdout)
+    assert facts["linkage"]["attributes"] == ["pay", "age"]
+    assert json.loads(run("attack", masked, *words).stdout)["linkage"]["attributes"] == [
+        "pay", "age", "illness",
+    ]  # fmt: skip
+    masked.write_text("pay,age\n1,50\n9,30\n")
+    fewer = run("attack", masked, "--original", before)
+    assert fewer.exit_code == 2
+    assert "without the records that were left out" in " ".join(fewer.output.split())
+    masked.write_text("wage\n1\n2\n9\n")
+    assert "no column in common" in run("attack", masked, "--original", before).output
+
+
 def test_what_cannot_be_asked_is_refused(people: Path, tmp_path: Path) -> None:
     out = tmp_path / "never.csv"
     cases = {
         ("check", people, "-p", 2): "name them with --confidential",
+        ("check", people, "-k", 0): "-k must be a whole number of at least 1, not 0",
+        ("check", people, "--confidential", "illness", "-p", -3): "-p must be a whole number",
+        ("check", people, "--confidential", "illness", "-t", 7): "-t must be from 0 to 1, not 7",
+        ("anonymise", people, "-k", 2, "--attributes", "debt", "--time-limit", 0, "-o",
+         out): "--time-limit must be a positive number",
         ("attack", people): "nothing to attack",
         ("swap", people, "-k", 2, "--confidential", "debt", "--way", "rank", "--diverse", 2,
          "-o", out): "--diverse: for --way swap",

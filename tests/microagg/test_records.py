@@ -50,6 +50,9 @@ def test_text_files_keep_their_digits_and_arrays_name_their_attributes(tmp_path)
         ({}, "no attributes"),
         ({"a": []}, "no records"),
         (np.zeros(3), "two axes"),
+        (np.ma.array([[1.0], [2.0]], mask=[[False], [True]]), "row 2, column 'a1': .* missing"),
+        ({"a": [1, -1e300]}, r"row 2, column 'a': the entry is beyond 2\*\*500"),
+        ({"a": [1e-320, 2e-320]}, r"column 'a' differ by less than 2\*\*-500"),
         (pl.DataFrame({"a": ["1,5"]}), "row 1, column 'a'"),
     ],
 )
@@ -101,6 +104,14 @@ def test_constant_attributes_are_refused_or_count_for_nothing():
     loss = Partition.of(records, np.arange(10) // 5, 5, "by hand").information_loss
     alone = Partition.of(records.only(["b"]), np.arange(10) // 5, 5, "by hand")
     assert loss == pytest.approx(alone.information_loss)
+
+
+def test_numbers_that_differ_beyond_floats_are_not_called_constant():
+    for column in ([10**30 + i for i in range(4)], ["0.10000000000000000001", "0.1"] * 2):
+        with pytest.raises(InputError, match="differs only beyond the 16 digits"):
+            scaled(read_records({"a": column, "b": [1, 2, 3, 4]}), "standardise")
+    with pytest.raises(InputError, match="is constant"):
+        scaled(read_records({"a": ["1.0", "1"], "b": [1, 2]}), "standardise")
 
 
 @given(

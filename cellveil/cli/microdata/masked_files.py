@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,13 +44,19 @@ def check(
     import microagg
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names, text_file
+    from csp.calls import whole_number
     from csp.exact import read_fraction
 
     check_outputs({"--summary": summary}, [data])
     secret = split_names(confidential, "--confidential") if confidential else ()
+    for name, least in (("-k", k), ("-p", p)):
+        if least is not None:
+            whole_number(name, least)
     if not secret and (p is not None or close is not None):
         refuse("-p and -t are for confidential columns; name them with --confidential")
     wanted = None if close is None else read_fraction(close)
+    if wanted is not None and not 0 <= wanted <= 1:
+        refuse(f"-t must be from 0 to 1, not {close}")
     found = microagg.checks.anonymity(
         text_file(data, sep, decimal, encoding, na),
         split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None,
@@ -63,19 +70,21 @@ def check(
     if wanted is not None:
         asked[f"{close}-close"] = found.t is not None and found.t <= wanted
     facts = found.summary() | {"asked": asked}
-    words = _check_words(found, asked)
+    words = _check_words(found, k, asked)
     finish(facts, words, safe=all(asked.values()), speak=tell, summary=summary)
 
 
-def _check_words(found: Anonymity, asked: dict[str, bool]) -> list[str]:
+def _check_words(found: Anonymity, k: int | None, asked: dict[str, bool]) -> list[str]:
     lines = [
         f"{len(found.classes)} records in {len(found.sizes)} classes of equal "
         f"{', '.join(found.quasi_identifiers)}; the smallest has {found.k}."
     ]
-    if found.k == 1:
-        rows = ", ".join(str(row + 1) for row in found.worst[:5].tolist())
-        more = ", ..." if len(found.worst) > 5 else ""
-        lines.append(f"Alone in their class: {len(found.worst)} (row {rows}{more}).")
+    few = found.below(max(k or 2, 2))
+    if len(few):
+        rows = ", ".join(str(row + 1) for row in few[:5].tolist())
+        more = ", ..." if len(few) > 5 else ""
+        where = "Alone in their class" if (k or 2) <= 2 else f"In classes of fewer than {k}"
+        lines.append(f"{where}: {len(few)} (row{'s' if len(few) > 1 else ''} {rows}{more}).")
     for part in found.confidential:
         distance = "" if part.t is None else f"; distance from the file up to {float(part.t):.4g}"
         lines.append(f"{part.name}: at least {part.p} values in every class{distance}.")
@@ -102,8 +111,9 @@ def attack(
     """Attack a masked file: values that a class discloses, links of persons to records, ranks.
 
     Homogeneity takes the masked file and its confidential columns. With --original, persons are
-    linked to masked records by the quasi-identifiers, and original values are looked for among
-    the ranks around masked ones. Exit codes: 0 nothing is certain, 1 some value or link is, 2 bad
+    linked to masked records by the quasi-identifiers (all that both files have and that is not
+    confidential, by default), and original values are looked for among the ranks around masked
+    ones. Exit codes: 0 nothing is certain, 1 some value or link is, 2 bad
     input.
     """
     import microagg
@@ -115,11 +125,11 @@ def attack(
         refuse("name --confidential columns, or the --original file: there is nothing to attack")
     masked: Any = text_file(data, sep, decimal, encoding, na)
     known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
+    secret = split_names(confidential, "--confidential") if confidential else ()
     facts: dict[str, Any] = {}
     certain = 0
     lines = []
-    if confidential is not None:
-        secret = split_names(confidential, "--confidential")
+    if secret:
         told = facts["homogeneity"] = microagg.intruders.homogeneity(
             masked, known, secret, width=width
         ).summary()
@@ -133,6 +143,7 @@ def attack(
         ]
     if original is not None:
         before: Any = text_file(original, sep, decimal, encoding, na)
+        known = known or _shared(before, masked, secret)
         linked = facts["linkage"] = microagg.intruders.link_records(
             before, masked, attributes=known
         ).summary()
@@ -149,3 +160,14 @@ def attack(
             "ranks around their masked value."
         )
     finish(facts, lines, safe=not certain, speak=tell, summary=summary)
+
+
+def _shared(before: Any, masked: Any, secret: Collection[str]) -> tuple[str, ...]:
+    """Columns of both files that are not confidential, in the order of the original."""
+    from csp.tables.columns import column_names
+
+    left = set(column_names(masked)) - set(secret)
+    found = tuple(name for name in column_names(before) if name in left)
+    if not found:
+        refuse("the files have no column in common that is not confidential; name them alike")
+    return found

@@ -225,8 +225,8 @@ def _range_words(found: Generalised) -> list[str]:
     left = found.residual
     if left is not None and (left.sums or left.values):
         lines.append(
-            f"All the same the aggregate tells the sum of what the ranges hide of {left.sums} "
-            f"records, and the value itself of {left.values} (see 'microdata attack')."
+            "All the same, who knows the aggregate learns the sum of what the ranges hide of "
+            f"{left.sums} records, and the value itself of {left.values}: k^f-anonymity allows it."
         )
     return lines
 

@@ -24,6 +24,7 @@ from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp import (
+    Hierarchy,
     InputError,
     Mechanism,
     MinFrequency,
@@ -552,3 +553,20 @@ def test_proofs_cut_short_leave_cells_undecided(monkeypatch: pytest.MonkeyPatch)
     assert whole.doubtful == 0
     assert (search.seen <= whole.seen).all()
     assert search.doubtful > 0 or (search.seen == whole.seen).all()
+
+
+def test_hulls_of_what_is_no_network_are_refused_in_words_of_the_attack() -> None:
+    rows = Hierarchy.from_dict({"A": ["a", "b"], "B": ["c", "d"]})
+    columns = Hierarchy.from_dict({"X": ["x", "y"], "Z": ["z"]})
+    counts = zip(
+        itertools.product("abcd", "xyz"), [1, 5, 6, 4, 2, 7, 3, 5, 6, 7, 4, 5], strict=True
+    )
+    people = [pair for pair, n in counts for _ in range(n)]
+    data = {"r": [r for r, _ in people], "c": [c for _, c in people]}
+    table = Table.from_microdata(data, ["r", "c"], hierarchies={"r": rows, "c": columns})
+    mechanism = Mechanism(MinFrequency(3), width=2)
+    release = mechanism.protect(table).release
+    for method in ("hull", "values"):
+        with pytest.raises(InputError, match=r"needs a network of up to 64 cells .* method='auto'"):
+            matching(release, mechanism, method=method)
+    assert matching(release, mechanism, time_limit=5).method != "hull"
