@@ -236,13 +236,27 @@ def _frame_of(data: Any) -> Any:
     import narwhals as nw
 
     try:
-        return nw.from_native(data)
+        return nw.from_native(_with_whole_decimals(data))
     except TypeError as error:
         msg = (
             f"data of type {type(data).__name__} is not understood; give a pandas, polars or "
             "pyarrow frame, a mapping of columns, or the path of a .csv or .parquet file"
         )
         raise InputError(msg) from error
+
+
+def _with_whole_decimals(data: Any) -> Any:
+    """Arrow table whose decimals of hundreds are decimals of ones: narwhals knows no others."""
+    if library_of(data) != "pyarrow" or not hasattr(data, "cast"):
+        return data
+    import pyarrow as pa
+
+    schema = data.schema
+    for i, field in enumerate(schema):
+        if pa.types.is_decimal(field.type) and field.type.scale < 0:
+            kind = pa.decimal256(field.type.precision - field.type.scale, 0)
+            schema = schema.set(i, field.with_type(kind))
+    return data if schema is data.schema else data.cast(schema)
 
 
 @contextmanager

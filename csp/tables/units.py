@@ -46,12 +46,15 @@ class NotUnits(InputError):
         Position of the number in the flat input, from 0.
     reason : str
         What is wrong with it and what to do, without its value.
+    in_weight : str
+        The same where the number is a sampling weight, whose decimals nobody states.
     """
 
-    def __init__(self, index: int, reason: str) -> None:
+    def __init__(self, index: int, reason: str, *, in_weight: str = "") -> None:
         super().__init__(f"position {index + 1}: {reason}")
         self.index = index
         self.reason = reason
+        self.in_weight = in_weight or reason
 
 
 def column_units(
@@ -59,6 +62,8 @@ def column_units(
     name: str,
     decimals: int | None = None,
     rows: NDArray[np.int64] | None = None,
+    *,
+    weights: bool = False,
 ) -> tuple[NDArray[np.int64], int]:
     """Units of a column of data, and their scale; see `to_units`.
 
@@ -69,6 +74,8 @@ def column_units(
     decimals : int, optional
     rows : (n,) int64, optional
         Row of each entry, from 0, where these are some of the rows only.
+    weights : bool
+        Whether these are sampling weights.
 
     Raises
     ------
@@ -79,7 +86,8 @@ def column_units(
         return to_units(column, decimals)
     except NotUnits as error:
         row = error.index if rows is None else int(rows[error.index])
-        msg = f"row {row + 1}, column {name!r}: {error.reason}"
+        reason = error.in_weight if weights else error.reason
+        msg = f"row {row + 1}, column {name!r}: {reason}"
         raise InputError(msg) from error
 
 
@@ -240,7 +248,11 @@ def _parse(text: str, index: int, decimals: int | None) -> tuple[int, int]:
                 f"({argument('decimals', 2)}), which takes the error of computing off; otherwise "
                 "round the data"
             )
-        raise NotUnits(index, f"the number has more than {limit} decimal places; {fix}")
+        what = f"has more than {limit} decimal places"
+        raise NotUnits(
+            index, f"the number {what}; {fix}",
+            in_weight=f"the weight {what}; round the weights, to 6 places for instance",
+        )  # fmt: skip
     if abs(digits) > MAX_VALUE:
         raise _too_large(index, places)
     return digits, places

@@ -436,7 +436,7 @@ BAD = {
     "unknown method": (SURVEY, [*VALUE, "--method", "magic"], "'magic'"),
     "unknown cost": (SURVEY, [*VALUE, "--cost", "weight"], "weight"),
     "gap out of range": (SURVEY, [*VALUE, "--gap", "2"], "gap"),
-    "time limit": (SURVEY, [*VALUE, "--time-limit", "-1"], "time_limit"),
+    "time limit": (SURVEY, [*VALUE, "--time-limit", "-1"], "--time-limit must be"),
     "hierarchy without file": (SURVEY, [*VALUE, "--hierarchy", "region"], "COLUMN=FILE"),
     "hierarchy of another column": (SURVEY, [*VALUE, "--hierarchy", "x=region.hrc"], "'x'"),
     "hierarchy twice": (SURVEY, [*VALUE, *HRC, *HRC], "twice"),

@@ -81,7 +81,7 @@ def aggregated(
         wanted.check(trees)
         tally = Tally(wanted, trees, source.pairs)
         amounts = Units(source, wanted.value, wanted.decimals)
-        weights = Units(source, wanted.weight, None)
+        weights = Units(source, wanted.weight, None, weights=True)
         say(Stage("sorting records"))
         source.keep(wanted, places, [len(tree.codes) for tree in trees], n)
         owners = 0

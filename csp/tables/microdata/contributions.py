@@ -169,7 +169,7 @@ def records_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> tuple[Rec
         raise negative_value(int(np.argmax(amount < 0)) + 1, wanted.value)
     weight, weight_scale = np.ones(n, np.int64), 0
     if wanted.weight is not None:
-        weight, weight_scale = column_units(columns[wanted.weight], wanted.weight)
+        weight, weight_scale = column_units(columns[wanted.weight], wanted.weight, weights=True)
         if (weight <= 0).any():
             raise weight_not_positive(int(np.argmax(weight <= 0)) + 1, wanted.weight)
     owner = None

@@ -304,10 +304,15 @@ class Units:
     name : str or None
         None stands for ones.
     decimals : int or None
+    weights : bool
+        Whether these are sampling weights.
     """
 
-    def __init__(self, source: Source, name: str | None, decimals: int | None) -> None:
+    def __init__(
+        self, source: Source, name: str | None, decimals: int | None, *, weights: bool = False
+    ) -> None:
         self._source, self._name, self._decimals = source, name, decimals
+        self._weights = weights
         self.scale = 0 if name is None else self._places(name) if decimals is None else decimals
 
     def of(self, column: NDArray[Any] | None, n: int) -> NDArray[np.int64]:
@@ -326,8 +331,7 @@ class Units:
                 units, _ = to_units(column, self.scale)
         except NotUnits as error:
             row = self.row(column[error.index])
-            msg = f"row {row}, column {self._name!r}: {error.reason}"
-            raise InputError(msg) from error
+            raise self._refused(row, error) from error
         return units
 
     def row(self, entry: Any) -> int:
@@ -370,5 +374,8 @@ class Units:
                 to_units(entries, None)
             except NotUnits as error:
                 found, row = error, int(rows[error.index])
-        msg = f"row {row}, column {self._name!r}: {found.reason}"
-        raise InputError(msg) from found
+        raise self._refused(row, found) from found
+
+    def _refused(self, row: int, error: NotUnits) -> InputError:
+        reason = error.in_weight if self._weights else error.reason
+        return InputError(f"row {row}, column {self._name!r}: {reason}")

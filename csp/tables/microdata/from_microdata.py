@@ -158,6 +158,12 @@ def tabulate(
             f"{argument('contributor')} out"
         )
         raise InputError(msg)
+    if value is not None and value in names:
+        msg = (
+            f"the value {value!r} is a dimension too, so the codes of cells would be values of "
+            f"records; leave it out of {argument('by')}, or band it first"
+        )
+        raise InputError(msg)
     wanted = Wanted(
         names, value, contributor, weight, hierarchies, roots, negative, keep, decimals, missing,
         empty,

@@ -289,6 +289,14 @@ def test_truth_values_count_as_one():
         assert Table.from_microdata(data, ["g"], "v").values.tolist() == [2, 0, 2]
 
 
+def test_decimals_of_hundreds_are_read():
+    hundreds = pa.array([Decimal(300), None, Decimal(-700)], pa.decimal128(4, -2))
+    data = pa.table({"g": ["a", "b", "a"], "v": hundreds.fill_null(Decimal(0))})
+    assert Table.from_microdata(data, ["g"], "v", negative="abs").values.tolist() == [-400, 0, -400]
+    with pytest.raises(InputError, match="row 2, column 'v'.*missing"):
+        Table.from_microdata(pa.table({"g": ["a", "b", "a"], "v": hundreds}), ["g"], "v")
+
+
 def test_a_closed_relation_is_refused():
     connection = duckdb.connect()
     relation = connection.sql("SELECT 'a' AS g")
@@ -373,6 +381,12 @@ def bad(**changes):
         (bad(g=["a", "Total", "b"]), {}, ["'Total'", "another name"]),
         (bad(f=["x", None, "y"]), {"contributor": "f"}, ["row 2", "'f'", "missing"]),
         (bad(w=[1, 0, 2]), {"weight": "w"}, ["row 2", "'w'", "positive"]),
+        (bad(w=[1, 1 / 3, 2]), {"weight": "w"}, ["row 2", "'w'", "round the weights"]),
+        (
+            bad(w=["1", "0.3333333333", "2"]),
+            {"weight": "w", "decimals": 2},
+            ["row 2", "'w'", "the weight has more than 9 decimal places; round the weights"],
+        ),
         (bad(w=[1, None, 2]), {"weight": "w"}, ["row 2", "'w'", "missing"]),
         (bad(w=[1, 2, 2]), {"weight": "w", "contributor": "f"}, ["rows 1 and 2", "'f'", "'w'"]),
         (bad(), {"weight": "ww"}, ["'ww'", "'w'"]),
@@ -409,10 +423,30 @@ def test_refusals_name_row_and_column_but_no_value(data, options, words):
     assert "77" not in str(caught.value)
 
 
-@pytest.mark.parametrize("by", [[], ["g", "g"], ["gg"], [0]])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "relation"])
+def test_a_weight_in_a_file_is_refused_in_the_same_words(tmp_path, kind):
+    frame = pd.DataFrame(bad(w=[1, 1 / 3, 2]))
+    path = tmp_path / f"a.{kind}"
+    if kind == "relation":
+        data = duckdb.from_df(frame)
+    else:
+        data = path
+        frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+    with pytest.raises(InputError, match="row 2, column 'w': the weight .*; round the weights"):
+        Table.from_microdata(data, ["g"], "v", weight="w", memory="1GB")
+
+
+@pytest.mark.parametrize("by", [[], ["g", "g"], ["gg"], [0], ["g", "v"]])
 def test_dimensions_are_checked(by):
     with pytest.raises(InputError):
         Table.from_microdata(bad(), by, "v")
+
+
+def test_codes_are_no_values():
+    with pytest.raises(InputError, match="the value 'v' is a dimension too"):
+        Table.from_microdata(bad(), ["g", "v"], "v")
+    # Counts by a number are what they look like.
+    assert Table.from_microdata(bad(), ["g", "v"]).n_cells == 12
 
 
 def test_files_that_cannot_be_read(tmp_path):
