@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from csp.tables.table import Table
 
 __all__ = [
     "is_jj",
+    "read_hierarchies",
     "read_known",
     "read_pattern",
     "read_rules",
@@ -193,17 +195,26 @@ def _totals(source: Source) -> str | dict[str, str] | None:
     return found or None
 
 
+def read_hierarchies(
+    given: Sequence[str], roots: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, dict[Path, Hierarchy]]:
+    """Hierarchies of each column, one or several, from ``COLUMN=FILE``; roots name their totals."""
+    found: dict[str, dict[Path, Hierarchy]] = {}
+    for i, text in enumerate(given):
+        name, equals, path = (part.strip() for part in text.partition("="))
+        if not equals or not name or not path:
+            refuse(f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc")
+        if text in given[:i]:
+            refuse(f"--hierarchy names {text!r} twice; leave one out, or give another file")
+        tree = Hierarchy.from_hrc(Path(path), total=roots.get(name, DEFAULT))
+        found.setdefault(name, {})[Path(path)] = tree
+    return found
+
+
 def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, list[Hierarchy]]:
     """Return the hierarchies of each column, one or several."""
-    found: dict[str, list[Hierarchy]] = {}
-    for i, text in enumerate(source.hierarchy):
-        name, equals, path = text.partition("=")
-        if not equals or not name.strip() or not path.strip():
-            refuse(f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc")
-        if text in source.hierarchy[:i]:
-            refuse(f"--hierarchy names {text!r} twice; leave one out, or give another file")
-        tree = Hierarchy.from_hrc(Path(path.strip()), total=roots.get(name.strip(), DEFAULT))
-        found.setdefault(name.strip(), []).append(tree)
+    read = read_hierarchies(source.hierarchy, roots)
+    found = {name: list(trees.values()) for name, trees in read.items()}
     several = [name for name, trees in found.items() if len(trees) > 1]
     if several and (source.aggregated or source.tab):
         refuse(

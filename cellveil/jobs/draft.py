@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ def draft(
     hierarchies: Mapping[str, Path],
 ) -> str:
     """Text of a job that will stand in `folder`; `options` are further keys of [data]."""
+    bare = " without the hierarchies that were found" if found.hierarchies else ""
     given = {key: value for key, value in options.items() if value is not None}
     notes = [
-        f"{' x '.join(table.by)}: {table.cells:,} cells without hierarchies, "
+        f"{' x '.join(table.by)}: {table.cells:,} cells{bare}, "
         f"{table.sensitive[rules]:,} of them marked"
         for table in found.tables
     ]
@@ -66,10 +68,12 @@ def _value(given: Any) -> str:
 
 
 def _seen(path: Path, folder: Path) -> str:
-    try:
-        return path.resolve().relative_to(folder.resolve()).as_posix()
-    except ValueError:
-        return path.resolve().as_posix()
+    """Path as seen from a folder, so that both can move together; whole where they share none."""
+    path, folder = path.resolve(), folder.resolve()
+    shared = [one for one in (*folder.parents, folder) if one in path.parents]
+    if all(one == Path(one.anchor) for one in shared):
+        return path.as_posix()
+    return Path(os.path.relpath(path, folder)).as_posix()
 
 
 def _text(words: str) -> str:

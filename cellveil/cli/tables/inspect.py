@@ -21,6 +21,7 @@ from cellveil.render.screen import printable
 if TYPE_CHECKING:
     from csp.formats.files import Together
     from csp.rules.inspection import Inspection
+    from csp.tables.hierarchies.hierarchy import Hierarchy
 
 __all__ = ["inspect"]
 
@@ -34,6 +35,9 @@ def inspect(
     value: options.Value = None,
     contributor: options.Contributor = None,
     weight: options.Weight = None,
+    hierarchy: Annotated[
+        list[str] | None, option("Hierarchy of a column (.hrc); once for each.", "COLUMN=FILE")
+    ] = None,
     sheet: options.Sheet = None,
     rules: Annotated[
         list[str] | None, option("Rules to try, in tau-ARGUS's words; once for each.", "RULES")
@@ -49,20 +53,23 @@ def inspect(
     Counts only, no value. The job that --job writes has the first of the rules.
     """
     from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import split_names
+    from cellveil.io.inputs import read_hierarchies, split_names
     from cellveil.io.sheets import records_of
     from csp.rules.inspection import inspect as look
 
-    check_outputs({"--summary": summary}, [data, job])
+    read = [Path(text.partition("=")[2].strip()) for text in hierarchy or ()]
+    check_outputs({"--summary": summary}, [data, job, *read])
     wanted = [split_names(text, "--by") for text in by]
+    given = _single(read_hierarchies(hierarchy or ()), {name for one in wanted for name in one})
     if job is not None and job.suffix != ".toml":
         refuse(f"--job {str(job)!r} must end with .toml")
     if job is not None and job.exists():
         refuse(f"{str(job)!r} is there already; choose another name, or delete it")
     records = records_of(data, (value, weight), sheet)
     found = look(
-        records, wanted, value, contributor=contributor, weight=weight, rules=rules or None
-    )
+        records, wanted, value, contributor=contributor, weight=weight, rules=rules or None,
+        hierarchies={name: tree for name, (_, tree) in given.items()},
+    )  # fmt: skip
     facts = asdict(found)
     texts: dict[Path, str] = {}
     if job is not None:
@@ -71,7 +78,9 @@ def inspect(
             keys["negative"] = "abs"
         if any("missing=" in words for words in found.problems):
             keys["missing"] = "unknown"
-        texts = _job_texts(job, data, records, found, keys)
+        texts = _job_texts(
+            job, data, records, found, keys, {n: path for n, (path, _) in given.items()}
+        )
 
     def write(files: Together) -> list[Path]:
         for path, text in texts.items():
@@ -89,10 +98,23 @@ def inspect(
     )
 
 
+def _single(
+    read: dict[str, dict[Path, Hierarchy]], dimensions: set[str]
+) -> dict[str, tuple[Path, Hierarchy]]:
+    """Return the hierarchy of each column, and its file."""
+    for name, trees in read.items():
+        if name not in dimensions:
+            refuse(f"--hierarchy names {name!r}, which is not a dimension of --by; leave it out")
+        if len(trees) > 1:
+            refuse(f"--hierarchy names {name!r} twice; look at the tables of each on its own")
+    return {name: next(iter(trees.items())) for name, trees in read.items()}
+
+
 def _job_texts(
-    job: Path, data: Path, records: Any, found: Inspection, options: dict[str, Any]
-) -> dict[Path, str]:
-    """Text of each file of the job: its hierarchies, then the job itself."""
+    job: Path, data: Path, records: Any, found: Inspection, options: dict[str, Any],
+    given: dict[str, Path],
+) -> dict[Path, str]:  # fmt: skip
+    """Text of each file of the job: hierarchies that were not `given`, then the job itself."""
     from cellveil.jobs.draft import draft
     from csp.tables.hierarchies.hierarchy import Hierarchy
 
@@ -102,7 +124,9 @@ def _job_texts(
     if taken:
         refuse(f"{str(taken[0])!r} is there already; move it, or put the job into another folder")
     first = next(iter(found.tables[0].sensitive))
-    text = draft(found, data, folder=job.parent, rules=first, options=options, hierarchies=places)
+    text = draft(
+        found, data, folder=job.parent, rules=first, options=options, hierarchies=given | places
+    )
     return {places[name]: tree.to_hrc() for name, tree in trees.items()} | {job: text}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 from cellveil.cli.app import app
 from cellveil.jobs.job import read_job
-from csp import Hierarchy
+from csp import Hierarchy, Table
 
 
 @pytest.fixture
@@ -45,6 +46,42 @@ def test_the_job_runs_as_it_stands(data: Path) -> None:
     assert read.rules["sensitive"] == "P(15,1)"
     assert "audited safe" in run("run", job)
     assert (data.parent / "published" / "town-sector.csv").exists()
+
+
+def test_hierarchies_there_are_go_into_the_facts_and_into_the_job(data: Path) -> None:
+    tree = Hierarchy.from_columns(data, ["wide land", "town"])
+    (data.parent / "towns.hrc").write_text(tree.to_hrc())
+    folder = data.parent / "jobs"
+    folder.mkdir()
+    job, facts = folder / "job.toml", folder / "facts.json"
+    said = run("inspect", data, "--by", "town,sector", "--value", "pay", "--hierarchy",
+               f"town={data.parent / 'towns.hrc'}", "--job", job, "--summary", facts)  # fmt: skip
+    assert "can have a hierarchy" not in said
+    table = Table.from_microdata(data, ["town", "sector"], "pay", hierarchies={"town": tree})
+    assert json.loads(facts.read_text())["tables"][0]["cells"] == table.n_cells == 28
+    told = tomllib.loads(job.read_text())
+    # Seen from the job, so that the whole folder can move.
+    assert told["data"]["file"] == "../survey.csv"
+    assert told["hierarchies"] == {"town": "../towns.hrc"}
+    assert job.read_text().startswith("# town x sector: 28 cells, ")
+    (moved := data.parent / "moved").mkdir()
+    for path in (data, data.parent / "towns.hrc", folder):
+        path.rename(moved / path.name)
+    assert "audited safe" in run("run", moved / "jobs" / "job.toml")
+
+
+def test_a_hierarchy_is_one_of_a_dimension(data: Path) -> None:
+    (data.parent / "t.hrc").write_text("a\nb\nc\nd\n")
+    (data.parent / "u.hrc").write_text("a\nb\nc\nd\n")
+    both = [f"town={data.parent / name}.hrc" for name in "tu"]
+    for words, message in {
+        ("--by", "sector", "--hierarchy", both[0]): "'town', which is not a dimension",
+        ("--by", "town", "--hierarchy", both[0], "--hierarchy", both[1]): "'town' twice",
+        ("--by", "town", "--hierarchy", "town"): "is not COLUMN=FILE",
+    }.items():
+        found = CliRunner().invoke(app, ["inspect", str(data), *words])
+        assert found.exit_code == 2
+        assert message in found.output
 
 
 def test_names_of_columns_stay_within_a_comment(data: Path) -> None:

@@ -293,7 +293,7 @@ def test_decimals_of_hundreds_are_read():
     hundreds = pa.array([Decimal(300), None, Decimal(-700)], pa.decimal128(4, -2))
     data = pa.table({"g": ["a", "b", "a"], "v": hundreds.fill_null(Decimal(0))})
     assert Table.from_microdata(data, ["g"], "v", negative="abs").values.tolist() == [-400, 0, -400]
-    with pytest.raises(InputError, match="row 2, column 'v'.*missing"):
+    with pytest.raises(InputError, match=r"row 2, column 'v'.*missing"):
         Table.from_microdata(pa.table({"g": ["a", "b", "a"], "v": hundreds}), ["g"], "v")
 
 
@@ -432,7 +432,7 @@ def test_a_weight_in_a_file_is_refused_in_the_same_words(tmp_path, kind):
     else:
         data = path
         frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
-    with pytest.raises(InputError, match="row 2, column 'w': the weight .*; round the weights"):
+    with pytest.raises(InputError, match=r"row 2, column 'w': the weight .*; round the weights"):
         Table.from_microdata(data, ["g"], "v", weight="w", memory="1GB")
 
 
