@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.calls import check_known, whole_number
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED, Number, exact
 from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.units import NotUnits, to_units
@@ -203,7 +203,9 @@ def read_records(
     except InputError as error:
         if attributes is not None:
             raise
-        msg = f"{error.template}; or name the numerical attributes to use"
+        msg = (
+            f"{error.template}; or name the numerical attributes to use ({argument('attributes')})"
+        )
         raise InputError(msg) from None
     return records
 

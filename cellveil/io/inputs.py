@@ -16,6 +16,7 @@ from cellveil.front import refuse
 from cellveil.io.sheets import is_workbook, read_sheet
 from cellveil.io.source import Source
 from cellveil.render.screen import say
+from csp.errors import InputError
 from csp.formats.apriori import Statement, read_apriori
 from csp.formats.layout import Metadata, read_metadata
 from csp.formats.parquet import is_parquet
@@ -36,6 +37,7 @@ from csp.tables.patterns import STATUS, as_pattern
 from csp.tables.table import Table
 
 __all__ = [
+    "by_column",
     "is_jj",
     "read_hierarchies",
     "read_known",
@@ -230,6 +232,25 @@ def split_names(text: str, option: str) -> tuple[str, ...]:
     if "" in names:
         refuse(f"{option} {text!r} has an empty name; write it like Size,Region")
     return names
+
+
+def by_column(
+    given: list[str] | None, option: str, read: Callable[[str], Any]
+) -> dict[str, Any] | None:
+    """Numbers by column, from ``COLUMN=NUMBER``; None where nothing is given."""
+    if not given:
+        return None
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, number = text.rpartition("=")
+        if not equals or not name or not number or name in found:
+            refuse(f"{option} takes COLUMN=NUMBER, each column once, not {text!r}")
+        try:
+            found[name] = read(number)
+        except InputError as error:
+            msg = f"{option} {name}: {error}"
+            raise InputError(msg) from None
+    return found
 
 
 def read_rules(

@@ -108,6 +108,25 @@ def test_what_is_written_complies(data, tmp_path, method):
                 assert 100 * sum(values[2:]) >= 10 * values[0]
 
 
+@pytest.mark.parametrize("method", ["suppress", "grow", "merge", "drop", "optimise"])
+def test_clusters_are_capped_and_have_different_values(tmp_path, method):
+    path, out = tmp_path / "firms.csv", tmp_path / "masked.csv"
+    pay, firms = [10, 11, 12, 13, 20, 22, 25, 90, 14, 16, 17], "aabbcabcacb"
+    rows = [f"{p},{30 + i},{f}" for i, (p, f) in enumerate(zip(pay, firms, strict=True))]
+    path.write_text("\n".join(["pay,age,firm", *rows]) + "\n")
+    words = (path, "-k", 3, "--rules", "P(20)", "--comply", method, "--most", 5)
+    result = run(*words, "--diverse", "firm=2", "--keep", "firm", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert re.search("At least [23] different values of 'firm' in every cluster", result.output)
+    clusters: dict[tuple[str, str], list[str]] = {}
+    for row in read(out):
+        clusters.setdefault((row["pay"], row["age"]), []).append(row["firm"])
+    assert all(3 <= len(values) <= 5 and len(set(values)) >= 2 for values in clusters.values())
+    # A column that only has to differ is not published.
+    assert run(*words, "--diverse", "firm=2", "-o", out).exit_code == 0
+    assert list(read(out)[0]) == ["pay", "age"]
+
+
 def test_suppressed_means_show_nowhere(data, tmp_path):
     out, facts = tmp_path / "masked.csv", tmp_path / "facts.json"
     result = run(
@@ -157,6 +176,25 @@ def test_kept_values_that_follow_from_their_cluster_are_counted(tmp_path):
         (["-k", "3", "-o", "masked.txt"], "must end with"),
         (["-k", "3", "--cost", "value"], "is for --comply suppress"),
         (["-k", "3", "--rules", "P(9)", "--comply", "grow", "--clusters", "vmdav"], "its own"),
+        (["-k", "3", "--most", "5"], "--most is for --comply"),
+        (["-k", "3", "--rules", "P(9)", "--comply", "merge", "--most", "2"], "--most must be"),
+        (["-k", "3", "--rules", "P(9)", "--comply", "merge", "--diverse", "name=1"], "at least 2"),
+        (["-k", "3", "--rules", "P(9)", "--comply", "merge", "--diverse", "name"], "COLUMN=NUMBER"),
+        (
+            [
+                "-k",
+                "3",
+                "--rules",
+                "P(9)",
+                "--comply",
+                "drop",
+                "--most",
+                "5",
+                "--clusters",
+                "vmdav",
+            ],
+            "--most makes clusters of its own",
+        ),
         (["-k", "3", "--time-limit", "0"], "positive number of seconds"),
         (["-k", "1"], "-k must be at least 2, not 1: a cluster of 1 publishes"),
         (["-k", "3", "--keep", "name", "--rules", "P(10)"], "12 of 12 records have a value"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -149,15 +148,15 @@ def anonymise(
     """
     import microagg
     from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import split_names, text_file
+    from cellveil.io.inputs import by_column, split_names, text_file
     from csp.exact import read_fraction, read_whole
 
     check_outputs({"-o": output, "--summary": summary}, [data])
     found = microagg.aggregate_anonymise(
         text_file(data, sep, decimal, encoding, na), k, list(known or ["sum"]), within,
         attributes=split_names(attributes, "--attributes") if attributes else None,
-        importance=_by_column(importance, "--importance", read_fraction),
-        diverse=_by_column(diverse, "--diverse", read_whole), time_limit=time_limit,
+        importance=by_column(importance, "--importance", read_fraction),
+        diverse=by_column(diverse, "--diverse", read_whole), time_limit=time_limit,
     )  # fmt: skip
     _published(found.to_columns(form), found.summary(), _range_words(found), output, summary)
 
@@ -172,26 +171,6 @@ def _published(
         facts, words, safe=True, columns=columns, show=lambda: write_csv(sys.stdout, columns),
         output=output, summary=summary,
     )  # fmt: skip
-
-
-def _by_column(
-    given: list[str] | None, option: str, read: Callable[[str], Any]
-) -> dict[str, Any] | None:
-    from csp.errors import InputError
-
-    if not given:
-        return None
-    found: dict[str, Any] = {}
-    for text in given:
-        name, equals, number = text.rpartition("=")
-        if not equals or not name or not number or name in found:
-            refuse(f"{option} takes COLUMN=NUMBER, each column once, not {text!r}")
-        try:
-            found[name] = read(number)
-        except InputError as error:
-            msg = f"{option} {name}: {error}"
-            raise InputError(msg) from None
-    return found
 
 
 def _swap_words(found: Swapped) -> list[str]:

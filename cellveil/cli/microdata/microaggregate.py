@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -44,6 +44,16 @@ def microaggregate(
     comply: Annotated[
         Literal["suppress", "grow", "merge", "drop", "optimise"] | None,
         option("What is done about sensitive cells.", default="only judged"),
+    ] = None,
+    most: Annotated[
+        int | None, option("With --comply: largest size of a cluster.", "NUMBER", default="any")
+    ] = None,
+    diverse: Annotated[
+        list[str] | None,
+        option(
+            "With --comply: different values of a column in every cluster; once for each.",
+            "COLUMN=NUMBER",
+        ),
     ] = None,
     clusters: Annotated[
         Literal["mdav", "vmdav", "mondrian"], option("How clusters are made.")
@@ -95,8 +105,9 @@ def microaggregate(
     """
     import microagg
     from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import split_names, text_file
+    from cellveil.io.inputs import by_column, split_names, text_file
     from csp.clock import Clock
+    from csp.exact import read_whole
     from csp.rules import parse_rules
     from microagg.records import read_records
 
@@ -113,13 +124,18 @@ def microaggregate(
     unused = [name for name, value in given.items() if value and comply != "suppress"]
     if unused:
         refuse(f"{unused[0]} is for --comply suppress; leave it out")
-    if comply == "grow" and clusters != "mdav":
-        refuse("--comply grow makes its own clusters; leave --clusters out")
+    asked = [name for name, value in {"--most": most, "--diverse": diverse}.items() if value]
+    if asked and comply is None:
+        refuse(f"{asked[0]} is for --comply; leave it out, or say how clusters are to comply")
+    own = "--comply grow" if comply == "grow" else asked[0] if asked else None
+    if own and clusters != "mdav":
+        refuse(f"{own} makes clusters of its own; leave --clusters out")
     check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
     masked = split_names(attributes, "--attributes") if attributes else None
     kept = split_names(keep, "--keep") if keep else ()
     file = text_file(data, sep, decimal, encoding, na)
-    names = _names(file, masked, kept)
+    varied = by_column(diverse, "--diverse", read_whole) or {}
+    names = _names(file, masked, kept, varied)
     rule = None if rules is None else parse_rules(rules)
     records = read_records(file, names, decimals=decimals)
     if records.note:
@@ -131,7 +147,7 @@ def microaggregate(
         say(line)
     clock = Clock.of(time_limit)
     scaling = {"scale": scale, "constant": constant}
-    start = None if comply == "grow" else _clustered(records, k, clusters, clock, scaling)
+    start = None if own else _clustered(records, k, clusters, clock, scaling)
     result: Partition | Compliant
     rows: Sequence[int] | None = None
     if comply is None:
@@ -147,7 +163,11 @@ def microaggregate(
         if comply == "suppress":
             ask |= {"identities": None if no_identities else identity or "detect"}
             ask |= {"cost": cost or "unit"}
-        result = found = _compliant(records, k, rule, comply, clock, ask)
+        if asked:
+            ask |= {"most": most, "diverse": varied, "attributes": records.names}
+            ask |= {"decimals": decimals}
+        source: Any = file if varied else records
+        result = found = _compliant(source, k, rule, comply, clock, ask)
         facts, lines, safe = found.summary(), sentences.compliant_words(found), True
         rows = found.rows.tolist() if found.dropped else None
     columns = {name: column.tolist() for name, column in result.to_columns().items()}
@@ -194,7 +214,7 @@ def _clustered(
 
 
 def _compliant(
-    records: Records, k: int, rule: Any, method: str, clock: Clock, ask: dict[str, Any]
+    data: Any, k: int, rule: Any, method: str, clock: Clock, ask: dict[str, Any]
 ) -> Compliant:
     """Cluster so that the rule is obeyed."""
     import microagg
@@ -204,7 +224,7 @@ def _compliant(
         watched = meter if method == "suppress" else lambda words, share: meter.phase(words)
         try:
             return microagg.comply(
-                records, k, rule, method=method, time_limit=clock.seconds, progress=watched, **ask
+                data, k, rule, method=method, time_limit=clock.seconds, progress=watched, **ask
             )
         except Unprotectable as error:
             if method != "suppress" or not error.cell:
@@ -219,9 +239,9 @@ def _compliant(
 
 
 def _names(
-    data: TextFile, masked: tuple[str, ...] | None, kept: tuple[str, ...]
+    data: TextFile, masked: tuple[str, ...] | None, kept: tuple[str, ...], varied: Collection[str]
 ) -> tuple[str, ...] | None:
-    """Columns to microaggregate; those to be kept are not among them."""
+    """Columns to microaggregate; those kept, or varied only, are not among them by default."""
     from csp.tables.columns import column_names
 
     known = column_names(data)
@@ -229,7 +249,8 @@ def _names(
         if name not in known:
             refuse(f"--keep: there is no column {name!r}; there are {', '.join(known[:10])}")
     if masked is None:
-        return tuple(name for name in known if name not in kept) if kept else None
+        apart = {*kept, *varied}
+        return tuple(name for name in known if name not in apart) if apart else None
     both = [name for name in kept if name in masked]
     if both:
         refuse(f"column {both[0]!r} is in --attributes and in --keep; choose one")

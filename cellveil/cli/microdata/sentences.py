@@ -134,6 +134,8 @@ def compliant_words(found: Compliant) -> list[str]:
         )
     if found.dropped:
         lines.append(f"{len(found.dropped)} records left out.")
+    for name, _, fewest in found.diverse:
+        lines.append(f"At least {fewest} different values of {name!r} in every cluster.")
     if found.bound is not None:
         lines.append(
             f"No compliant clusters lose less than {found.bound:.4f} %."
