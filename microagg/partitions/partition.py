@@ -41,6 +41,9 @@ class MaskedFile(Frozen, ABC):
     def to_frame(self, library: str | None = None) -> Any:
         """Masked file in the caller's kind of frame, missing where a cell is suppressed.
 
+        The index of a pandas frame does not come back, since it may tell the records apart. Rows
+        keep their order: unless records were dropped, ``frame.set_axis(data.index)`` restores it.
+
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}, optional
