@@ -15,7 +15,7 @@ from csp.formats.files import Together
 from csp.protection import Protected
 from csp.rules.base import is_count_table
 
-__all__ = ["FORMATS", "check_form", "form_of", "timeless", "write_result"]
+__all__ = ["FOREIGN", "FORMATS", "check_form", "form_of", "timeless", "write_result"]
 
 FORMATS = {
     "csv": ".csv",
@@ -29,7 +29,9 @@ FORMATS = {
 }
 """Suffix of each form of a published table."""
 
-_FOREIGN = ("argus", "apriori", "sdctable", "sdmx")
+FOREIGN = ("argus", "apriori", "sdctable", "sdmx")
+"""Forms of other programs, which have no place for intervals."""
+
 _SBS = {"s": "V", "z": "V", "x": "D", "u": "B"}
 _STRUCTURE = re.compile(r"[\w.]+:[\w@$-]+\([0-9.+*~]+\)", re.ASCII)
 
@@ -47,7 +49,7 @@ def check_form(
     """Refuse, before any work, what a form cannot hold of dimensions, intervals and SDMX."""
     if form == "xlsx":
         check_excel()
-    if intervals and form in _FOREIGN:
+    if intervals and form in FOREIGN:
         refuse(f"a file {FORMATS[form]} has no place for intervals; leave --intervals out")
     taken = {
         "sdmx": ("STRUCTURE", "STRUCTURE_ID", "ACTION", "OBS_VALUE", "OBS_STATUS", "CONF_STATUS"),

@@ -15,7 +15,7 @@ import cellveil
 from cellveil.front import explained
 from cellveil.io.files import check_outputs, hashes_of, result_columns, write_json
 from cellveil.io.inputs import read_known, read_table
-from cellveil.io.results import FORMATS, check_form, timeless, write_result
+from cellveil.io.results import FOREIGN, FORMATS, check_form, timeless, write_result
 from cellveil.jobs.job import Job, naming
 from cellveil.report.facts import attacked, report_facts
 from cellveil.report.page import report_page
@@ -87,8 +87,9 @@ def run_job(
         for form in forms:
             with naming(job.path.name, wanted.name):
                 check_form(
-                    form, wanted.source.by, intervals=intervals, structure=output.get("structure")
-                )
+                    form, wanted.source.by, structure=output.get("structure"),
+                    intervals=intervals and set(forms) <= set(FOREIGN),
+                )  # fmt: skip
     places = _places(job, forms)
     solved = []
     for group in job.groups:
@@ -126,12 +127,16 @@ def run_job(
         written: list[Path] = []
         for group, tables, protected, found in solved:
             mine = []
-            columns = result_columns(protected, reveal=reveal, intervals=intervals)
+            columns = {
+                shown: result_columns(protected, reveal=reveal, intervals=shown)
+                for shown in {intervals and form not in FOREIGN for form in forms}
+            }
             for one, table in zip(group, tables, strict=True):
                 for form in forms:
                     path = places[one.name + FORMATS[form]]
+                    held = columns[intervals and form not in FOREIGN]
                     write_result(
-                        path, protected, _part(protected.table, table, columns), form=form,
+                        path, protected, _part(protected.table, table, held), form=form,
                         reveal=reveal, structure=output.get("structure"), part=len(group) > 1,
                         files=files,
                     )  # fmt: skip

@@ -135,6 +135,15 @@ def test_commands_and_jobs_write_several_forms(
         '[output]\nformat = ["csv", "xlsx", "argus", "apriori", "sdctable", "sdmx"]\n'
     )
     call("run", "job.toml")
+    plain = {path.name: path.read_bytes() for path in (tmp_path / "published").iterdir()}
+    # Intervals go where there is room, and change nothing elsewhere.
+    with (tmp_path / "job.toml").open("a") as file:
+        file.write('intervals = true\nfolder = "with"\n')
+    call("run", "job.toml")
+    for suffix in (".sbs", ".hst", ".sdctable.csv", ".sdmx.csv"):
+        assert (tmp_path / "with" / f"t{suffix}").read_bytes() == plain[f"t{suffix}"]
+    head = (tmp_path / "with" / "t.csv").read_text().splitlines()[0]
+    assert head == plain["t.csv"].decode().splitlines()[0] + ",lower,upper"
     made = {path.name for path in (tmp_path / "published").iterdir()}
     suffixes = [".csv", ".xlsx", ".sbs", ".hst", ".sdctable.csv", ".sdmx.csv"]
     assert made == {"job.result.json", *(f"t{suffix}" for suffix in suffixes)}
