@@ -95,7 +95,7 @@ SECTIONS: dict[str, tuple[Key, ...]] = {
         Key("folder", "text", "where results go", '"published"'),
         Key("format", "texts", "of tables, one or several", '["csv", "sdmx"]', tuple(FORMATS)),
         Key("structure", "text", "dataflow of SDMX, AGENCY:ID(VERSION)", '"ESTAT:NAMA(1.0)"'),
-        Key("intervals", "flag", "add what can be inferred of each cell, in formats with room", "false"),
+        Key("intervals", "flag", "add what can be inferred, in formats with room", "false"),
         Key("report", "flag", "an HTML page to read", "true"),
         Key("attacks", "flag", "run every attack that applies, for the report", "false"),
         Key("reveal", "flag", "show suppressed values: for internal use only", "false"),
