@@ -15,7 +15,7 @@ from csp.calls import check_known, whole_number
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED, Number, exact
 from csp.tables.columns import column_names, named_columns, read_columns
-from csp.tables.units import NotUnits, to_units
+from csp.tables.units import MOST_DECIMALS, NotUnits, to_units
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -191,6 +191,9 @@ def read_records(
     """
     if isinstance(data, Records):
         return data if attributes is None else data.only(attributes)
+    if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
+        msg = f"{argument('decimals')} must be from 0 to {MOST_DECIMALS}, not {decimals}"
+        raise InputError(msg)
     data = named_columns(data)
     names = _checked_names(column_names(data) if attributes is None else attributes)
     found = read_columns(data, names, names)

@@ -15,6 +15,7 @@ from csp.exact import MAX_DIGITS, MAX_VALUE, UNBOUNDED, read_decimal
 
 __all__ = [
     "MAX_DECIMALS",
+    "MOST_DECIMALS",
     "NotUnits",
     "column_units",
     "finer",
@@ -25,6 +26,9 @@ __all__ = [
 
 MAX_DECIMALS = 9
 """Most decimal places that are looked for when the caller names none."""
+
+MOST_DECIMALS = 15
+"""Most that a caller may name: digits of 2**53 units."""
 
 # Up to 15 significant digits a decimal and the float nearest to it determine each other, so the
 # scaled float rounds to the digits of the shortest decimal text of that float.
@@ -119,8 +123,8 @@ def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArra
         At the first number that is missing, not finite, not a number, not whole at the unit, or
         beyond 2**53 units.
     """
-    if decimals is not None and not 0 <= decimals <= 15:
-        msg = f"decimals must be from 0 to 15, not {decimals}"
+    if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
+        msg = f"decimals must be from 0 to {MOST_DECIMALS}, not {decimals}"
         raise InputError(msg)
     array = unmasked(numbers).ravel()
     if array.dtype.kind in "biu":

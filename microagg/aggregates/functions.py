@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.calls import check_known
-from csp.errors import InputError, argument
+from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, exact
 from microagg.aggregates.spreads import (
     LARGEST,
@@ -250,7 +250,7 @@ def read_tolerance(d: Any) -> Fraction:
     """Share of its size within which an aggregate is known, at least 0 and below 1."""
     share = exact(d)
     if not 0 <= share < 1:
-        msg = f"d must be at least 0 and below 1, not {d!r}"
+        msg = f"{phrase('d', '--within')} must be at least 0 and below 1, not {d!r}"
         raise InputError(msg)
     return share
 
@@ -285,10 +285,12 @@ def _read(f: Any, names: Sequence[str]) -> Aggregate:
         return _weighted(list(f))
     elif callable(f):
         return Monotone(f, name=str(getattr(f, "__name__", "function")))
-    msg = (
-        f"f = {f!r} is not understood; give 'sum', 'average', 'range', 'variance', weights (by "
-        "name or one an attribute), a function of an (m, d) array, or a list of several of these"
+    others = phrase(
+        "'sum', 'average', 'range', 'variance', weights (by name or one an attribute), a function "
+        "of an (m, d) array, or a list of several of these",
+        "sum, average, range or variance",
     )
+    msg = f"{phrase('f =', '--known')} {f!r} is not understood; give {others}"
     raise InputError(msg)
 
 

@@ -157,8 +157,7 @@ def comply(
     if method == "drop" and negative == "shift":
         msg = (
             f"dropping records would move the lowest value that {argument('negative', 'shift')} "
-            "starts from; "
-            "choose 'abs' or 'split'"
+            f"starts from; choose {argument('negative', 'abs')} or {argument('negative', 'split')}"
         )
         raise InputError(msg)
     points = scaled(records, scale, constant=constant)

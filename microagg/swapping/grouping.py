@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from csp.calls import check_choice, whole_number
-from csp.errors import InputError
+from csp.errors import InputError, phrase
 from csp.exact import exact
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.vmdav import vmdav_labels
@@ -51,7 +51,7 @@ class Grouping:
         check_choice("groups", groups, GROUPS)
         most = None if t is None else exact(t)
         if most is not None and not 0 <= most <= 1:
-            msg = f"t must be from 0 to 1, not {t!r}"
+            msg = f"{phrase('t', '--close')} must be from 0 to 1, not {t!r}"
             raise InputError(msg)
         return cls(k, groups, gamma, None if l is None else whole_number("l", l), most)
 
@@ -98,7 +98,7 @@ class Grouping:
                 found = int(code.max()) + 1
                 msg = (
                     f"{name!r} has {found} different values in the whole file, so no group has "
-                    f"{self.l}; ask for a smaller l"
+                    f"{self.l}; ask for a smaller {phrase('l', '--diverse')}"
                 )
                 raise InputError(msg)
         while (bad := np.flatnonzero(self._fails(labels, codes))).size:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from csp.calls import check_choice
-from csp.errors import InputError, argument
+from csp.errors import InputError, argument, phrase
 from csp.memory import check_memory
 from csp.tables.contributors import Contributors
 from microagg.partitions.partition import cluster_sums
@@ -39,10 +39,11 @@ def sides_of_units(units: Ints, names: Sequence[str], negative: str) -> tuple[In
         return np.maximum(units, 0), np.maximum(-units, 0)
     if (units < 0).any():
         row, column = (int(i) for i in np.argwhere(units < 0)[0])
+        others = phrase(", 'shift' or 'split'", ", shift or split")
         msg = (
             f"row {row + 1}, attribute {names[column]!r}: the value is negative "
             f"({int((units < 0).sum())} such values), and rules compare shares of a sum; choose "
-            f"{argument('negative', 'abs')}, 'shift' or 'split'"
+            f"{argument('negative', 'abs')}{others}"
         )
         raise InputError(msg)
     return (units,)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, phrase
 from csp.exact import Number, exact, number_text
 from microagg.records import Ints, Records, read_records
 
@@ -128,10 +128,11 @@ def stated_identities(
         off = identity.off(records)
         if off.any() and (least == 1 or identity.share(records) < least):
             rows = ", ".join(str(i + 1) for i in np.flatnonzero(off)[:5])
+            mend = phrase(", leave it out, or allow exceptions with share=", " or leave it out")
             more = ", ..." if off.sum() > 5 else ""
             msg = (
                 f"identity {identity} fails in {int(off.sum())} of {records.n} records (rows "
-                f"{rows}{more}); correct them, leave it out, or allow exceptions with share="
+                f"{rows}{more}); correct them{mend}"
             )
             raise InputError(msg)
     return found

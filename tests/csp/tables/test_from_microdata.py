@@ -433,7 +433,7 @@ def test_a_weight_in_a_file_is_refused_in_the_same_words(tmp_path, kind):
         data = path
         frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
     with pytest.raises(InputError, match=r"row 2, column 'w': the weight .*; round the weights"):
-        Table.from_microdata(data, ["g"], "v", weight="w", memory="1GB")
+        Table.from_microdata(data, ["g"], "v", weight="w", memory="4GB")
 
 
 @pytest.mark.parametrize("by", [[], ["g", "g"], ["gg"], [0], ["g", "v"]])
