@@ -52,12 +52,12 @@ _STEP = 0.1
 _AT_ONCE, _FEW, _FEW_NODES = 64, 4, 1000
 _MATCH, _OPEN = 0, 2
 _SMALL = 25
+"""Cells up to which a network is searched uncompiled as long as that pays: the fibre of a 4x4 table
+takes a few hundredths of a second, compiling half a minute."""
 _NO_NETWORK = (
     "the network search needs a network of up to 64 cells that may be suppressed, and rules that "
     f"look at cells one by one; use {argument('method', 'auto')}"
 )
-"""Cells up to which a network is searched uncompiled as long as that pays: the fibre of a 4x4 table
-takes a few hundredths of a second, compiling half a minute."""
 
 
 class NetworkSearch:

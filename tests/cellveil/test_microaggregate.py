@@ -176,6 +176,7 @@ def test_kept_values_that_follow_from_their_cluster_are_counted(tmp_path):
         (["-k", "3", "-o", "masked.txt"], "must end with"),
         (["-k", "3", "--cost", "value"], "is for --comply suppress"),
         (["-k", "3", "--rules", "P(9)", "--comply", "grow", "--clusters", "vmdav"], "its own"),
+        (["-k", "3", "--most", "0"], "--most is for --comply"),
         (["-k", "3", "--most", "5"], "--most is for --comply"),
         (["-k", "3", "--rules", "P(9)", "--comply", "merge", "--most", "2"], "--most must be"),
         (["-k", "3", "--rules", "P(9)", "--comply", "merge", "--diverse", "name=1"], "at least 2"),

@@ -170,6 +170,7 @@ def test_what_cannot_be_asked_is_refused(people: Path, tmp_path: Path) -> None:
          "--diverse", 99, "-o", out): "ask for a smaller --diverse",
         ("microaggregate", people, "-k", 2, "--attributes", "debt", "--decimals", -1, "-o",
          out): "--decimals must be from 0 to 15",
+        ("attack", people, "--confidential", ""): "has an empty name",
         ("attack", people): "nothing to attack",
         ("swap", people, "-k", 2, "--confidential", "debt", "--way", "rank", "--diverse", 2,
          "-o", out): "--diverse: for --way swap",

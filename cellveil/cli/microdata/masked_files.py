@@ -125,7 +125,7 @@ def attack(
         refuse("name --confidential columns, or the --original file: there is nothing to attack")
     masked: Any = text_file(data, sep, decimal, encoding, na)
     known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
-    secret = split_names(confidential, "--confidential") if confidential else ()
+    secret = () if confidential is None else split_names(confidential, "--confidential")
     facts: dict[str, Any] = {}
     certain = 0
     lines = []

@@ -124,7 +124,7 @@ def microaggregate(
     unused = [name for name, value in given.items() if value and comply != "suppress"]
     if unused:
         refuse(f"{unused[0]} is for --comply suppress; leave it out")
-    asked = [name for name, value in {"--most": most, "--diverse": diverse}.items() if value]
+    asked = ["--most"] * (most is not None) + ["--diverse"] * bool(diverse)
     if asked and comply is None:
         refuse(f"{asked[0]} is for --comply; leave it out, or say how clusters are to comply")
     own = "--comply grow" if comply == "grow" else asked[0] if asked else None
