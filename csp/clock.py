@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 
 from csp.errors import InputError, OutOfTime, phrase
 
-__all__ = ["UNLIMITED", "Clock", "leave_out", "now"]
+__all__ = ["UNLIMITED", "Backstop", "Clock", "leave_out", "now"]
 
 _left_out = 0.0
 
@@ -28,6 +28,13 @@ def leave_out(seconds: float) -> None:
     _left_out += seconds
 
 
+class Backstop(float):
+    """A time limit that nobody asked for, so that a run ends that would take days by mistake.
+
+    Whether it was met says how long the run took, as a clock beside it would.
+    """
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Clock:
     """When work has to end; the earlier clock is the smaller one.
@@ -36,6 +43,8 @@ class Clock:
     ----------
     end : float
         By `now`; infinite for no limit.
+    asked : bool
+        Whether the user asked for the limit: false for a `Backstop` and what is left of it.
 
     Examples
     --------
@@ -46,6 +55,7 @@ class Clock:
     """
 
     end: float = math.inf
+    asked: bool = field(default=True, compare=False)
 
     @classmethod
     def of(cls, time_limit: float | None) -> Clock:
@@ -63,7 +73,7 @@ class Clock:
             name = phrase("time_limit", "--time-limit")
             msg = f"{name} must be a positive number of seconds, got {time_limit!r}"
             raise InputError(msg)
-        return cls(now() + float(time_limit))
+        return cls(now() + float(time_limit), not isinstance(time_limit, Backstop))
 
     @property
     def left(self) -> float:
@@ -78,15 +88,23 @@ class Clock:
     @property
     def seconds(self) -> float | None:
         """Seconds to the end as a `time_limit`: None for no limit, never less than a hundredth."""
-        return None if self.end == math.inf else max(self.left, 0.01)
+        if self.end == math.inf:
+            return None
+        left = max(self.left, 0.01)
+        return left if self.asked else Backstop(left)
+
+    @property
+    def limits(self) -> bool:
+        """Whether there is a limit that was asked for."""
+        return self.asked and self.end < math.inf
 
     def within(self, seconds: float) -> Clock:
         """Return a clock that ends after `seconds`, and no later than this one."""
-        return Clock(min(self.end, now() + seconds))
+        return Clock(min(self.end, now() + seconds), self.asked)
 
     def part(self, share: float) -> Clock:
         """Return a clock that ends after a share of the time that is left."""
-        return Clock(now() + share * max(self.left, 0.0))
+        return Clock(now() + share * max(self.left, 0.0), self.asked)
 
     def check(self, before: str = "there was an answer") -> None:
         """Stop work that has run out of time.

@@ -64,6 +64,18 @@ class Protected:
         return self.suppression.pattern
 
     @property
+    def proved_ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lowest and highest values that any outsider can infer, each (n,).
+
+        In units of the release; NaN where the time limit came before the proof.
+        """
+        # A division that is exact where an end is whole, so that the unit of the table, which
+        # suppressed cells may have made finer, does not show.
+        unit = 10.0 ** (self.table.scale - self.release.scale)
+        low, high = (np.asarray(ends) / unit for ends in self.audit.proved)
+        return low, high
+
+    @property
     def guarantee(self) -> Guarantee | None:
         """What the defence promises; None without one."""
         return None if self.defended is None else self.defended.guarantee
@@ -129,7 +141,12 @@ class Protected:
         columns: dict[str, Any] = {
             name: Labels.of(table.labels).column(d) for d, name in enumerate(table.names)
         }
-        numbers = units_to_numbers(table.values, table.scale).tolist()
+        release = self.release
+        numbers = (
+            units_to_numbers(table.values, table.scale)
+            if reveal
+            else units_to_numbers(release.published, release.scale)
+        ).tolist()
         open_values = [
             None if gone and not reveal else v for v, gone in zip(numbers, hidden, strict=True)
         ]
@@ -142,7 +159,7 @@ class Protected:
             "published": (~hidden).tolist(),
         }
         if intervals:
-            ends = (end / 10.0**table.scale for end in self.audit.proved)
+            ends = (end / 10.0**release.scale for end in self.proved_ends)
             columns |= dict(zip(("lower", "upper"), (end.tolist() for end in ends), strict=True))
         return columns_to_frame(columns, table.frame if library is None else library)
 
@@ -237,6 +254,7 @@ def protect_table(
     if keep is not None:
         problem = problem.keeping(_earlier(keep).suppressed_in(table))
     integer = mechanism.attacker_is_integer(table)
+    _check_unit(mechanism, table, integer=integer)
     if mechanism.defence is not None:
         return _protect_with_decoys(mechanism, problem, integer=integer, **options)
     clock = Clock.of(options.pop("time_limit", None))
@@ -258,6 +276,25 @@ def protect_table(
         msg = f"the pattern fails its audit, nothing is released: {checked.violations[0].words}"
         raise CertificateError(msg)
     return Protected(table, mechanism, problem, found, checked, Release.of(table, found.pattern))
+
+
+def _check_unit(mechanism: Mechanism, table: Table, *, integer: bool) -> None:
+    """Refuse a unit that only the data state where the public must know it.
+
+    A release has the decimals of its published cells, and those of suppressed ones may be more.
+
+    Raises
+    ------
+    InputError
+    """
+    stated = table.scale if table.least_scale is None else table.least_scale
+    if stated < table.scale and (integer or mechanism.defence is not None):
+        who = "the attacker is taken to know the unit of cells" if integer else "decoys need a unit"
+        msg = (
+            f"{who}, and the data have {table.scale} decimal places that nobody stated; give "
+            f"{argument('decimals', table.scale)} where the table is made"
+        )
+        raise InputError(msg)
 
 
 def _obeyed(apriori: Sequence[Statement]) -> str:

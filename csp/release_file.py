@@ -126,6 +126,16 @@ def _write_cells(release: Release, file: TextIO) -> None:
         )
 
 
+def is_cells_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file has the columns that the cells of a release have."""
+    try:
+        with Path(path).open(encoding="utf-8", newline="") as file:
+            header = next(csv.reader(file), [])
+    except (OSError, ValueError, csv.Error):
+        return False
+    return len(header) > len(_EXTRA) and tuple(header[-len(_EXTRA) :]) == tuple(_EXTRA)
+
+
 def read_release(path: str | os.PathLike[str]) -> tuple[Release, Mechanism | None]:
     """Read a release that `write_release` wrote.
 

@@ -180,7 +180,7 @@ def draw_result(
         say(f"No map: it would have more than {MOST_ROWS} rows or columns.")
     if result.pattern.any():
         figures["intervals"] = plot_intervals(result, reveal=reveal)
-    if any(now.best is not None for now in trace):
+    if reveal and any(now.best is not None for now in trace):  # its steps are those of hidden costs
         figures["gap"] = plot_gap(trace)
     for name, figure in figures.items():
         save(figure, folder / f"{name}.svg", files)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -12,7 +12,7 @@ from cellveil.cli.answers import finish
 from cellveil.cli.options import argument, option
 from cellveil.front import SAFE, message_of, options_of, refuse
 from cellveil.render.progress import Meter
-from cellveil.render.screen import say
+from cellveil.render.screen import say, tell
 
 __all__ = ["init", "run"]
 
@@ -20,23 +20,40 @@ __all__ = ["init", "run"]
 def run(
     ctx: typer.Context,
     jobs: Annotated[
-        list[Path],
+        list[Path] | None,
         argument("Job (.toml), tau-ARGUS batch file (.arb), or a folder of jobs.", "JOB"),
-    ],
+    ] = None,
     *,
+    verify: Annotated[
+        Path | None,
+        option(
+            "Repeat the run of an internal record (.internal.json), and say whether the same "
+            "files come out; nothing is written.",
+            "RECORD",
+        ),
+    ] = None,
     summary: options.Summary = None,
 ) -> None:
     """Run jobs: read the tables, link those that share cells, protect, audit, write.
 
     Each job's files appear together when all its tables are protected. A job that fails does not
     stop the others. Beside the results, NAME.result.json holds the versions and the SHA-256 of
-    everything read and written; the same job gives the same bytes.
+    what was written; the same job gives the same bytes. NAME.internal.json beside the job, which is
+    not for publication, has the SHA-256 of what was read too, and what suppressed values decide.
+
+    With --verify the exit code is 0 if all files come out the same, and 1 if one does not.
     """
     from cellveil.io.files import check_outputs, hashes_of
     from cellveil.jobs.job import read_job
     from cellveil.jobs.run import run_job
     from csp.errors import CellveilError
 
+    if verify is not None:
+        if jobs:
+            refuse("--verify runs the job of its record; leave the jobs out")
+        _verify(verify, summary)
+    if not jobs:
+        refuse("name a job (.toml), a tau-ARGUS batch file (.arb) or a folder of jobs")
     paths = [
         found
         for path in jobs
@@ -66,18 +83,33 @@ def run(
                 failed[path] = found
                 facts[str(path)] = {"error": found[0]}
                 continue
+            written = hashes_of(file for one in done for file in one.files)
             facts[str(path)] = {
                 "tables": [{"names": list(one.names)} | one.protected.summary() for one in done],
-                "files": hashes_of(file for one in done for file in one.files),
+                "files": {path.name: sha for path, sha in written.items()},
             }
             for one in done:
                 say(f"{head}{' and '.join(one.names)}: {one.words}")
                 say(f"Wrote {', '.join(str(file) for file in one.files)}.")
+            say(f"Internal record, not for publication: {job.record}.")
     lines = [f"{path.name}: {message}" for path, (message, _) in failed.items()]
     if len(paths) > 1:
         lines.append(f"{len(paths) - len(failed)} of {len(paths)} jobs done.")
     worst = max((code for _, code in failed.values()), default=SAFE)
     finish(facts, lines, summary=summary, worst=worst)
+
+
+def _verify(record: Path, summary: Path | None) -> NoReturn:
+    """End with whether the run of a record gives the same files again."""
+    from cellveil.io.files import check_outputs
+    from cellveil.jobs.verify import verify
+
+    check_outputs({"--summary": summary}, [record])
+    with Meter("reading the record") as meter:
+        found = verify(record, phase=meter.phase, progress=meter)
+    facts = {"reproduced": found.same, "files": dict(found.outputs)}
+    facts["versions_then"] = {name: then for name, (then, _) in found.versions.items()}
+    finish(facts, found.words, safe=found.same, speak=tell, summary=summary)
 
 
 def init(

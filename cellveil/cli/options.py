@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from cellveil.front import refuse
+
+if TYPE_CHECKING:
+    from csp.clock import Clock
 
 RESULTS = (".csv", ".csv.gz", ".parquet")
 TEXTS = (".csv", ".csv.gz")
 JJ = (".jj", ".jj.gz")
 
 TIME_LIMIT = 600.0
-"""Seconds that a command takes at most by default, so that none runs without end by mistake."""
+"""Seconds that a command takes at most where nothing is said of it."""
 
 Cost = Literal["unit", "value"]
 """What suppressing a cell costs."""
 
 Negative = Literal["error", "abs", "shift", "split"]
 """How negative contributions are read."""
+
+NegativeCells = Literal["error", "abs", "shift", "split", "allow"]
+"""The same, or of tables with one row per cell, that cells may be negative."""
 
 
 def option(
@@ -118,10 +124,11 @@ Solver = Annotated[
     ),
 ]
 TimeLimit = Annotated[
-    float,
+    float | None,
     option(
         "Seconds for the whole command, then the best audited pattern is taken; inf for no limit.",
         "SECONDS",
+        default=f"{TIME_LIMIT:g}",
     ),
 ]
 SearchLimit = Annotated[
@@ -159,12 +166,27 @@ Summary = Annotated[Path | None, option("Facts about the result as JSON.", "FILE
 Reveal = Annotated[
     bool, flag("Include suppressed values in the output, for internal use only.", "--reveal")
 ]
+RevealOriginals = Annotated[
+    bool,
+    flag(
+        "Say what the original values decide, such as the information loss: for internal use only. "
+        "The masked file is the same.",
+        "--reveal",
+    ),
+]
 MaskedFile = Annotated[
     Path | None, option("Masked file: .csv, .csv.gz or .parquet.", "FILE", "--output", "-o")
 ]
 RowsFile = Annotated[
     Path | None, option("One row per cell: .csv or .parquet.", "FILE", "--output", "-o")
 ]
+
+
+def started(time_limit: float | None) -> Clock:
+    """Start the clock of a command."""
+    from csp.clock import Backstop, Clock
+
+    return Clock.of(Backstop(TIME_LIMIT) if time_limit is None else time_limit)
 
 
 def chosen_method(method: str, solver: str | None) -> str:

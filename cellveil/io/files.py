@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.front import refuse
-from csp.audits.audit import Audit
 from csp.errors import InputError
 from csp.exact import end_text, units_text
 from csp.formats.files import Together, check_writable, csv_writer, joined
@@ -99,13 +98,20 @@ def check_outputs(
 
 
 def _names(release: Path, cells: Path) -> bool:
-    """Whether a release that is there names a file of cells by its hash."""
+    """Whether a file of cells is that of a release: named by its hash, or in its form.
+
+    A run that is killed between the two renames leaves cells that no release names.
+    """
+    from csp.release_file import is_cells_file
+
     try:
         facts = json.loads(release.read_bytes())
         named = facts.get("cells_sha256") if isinstance(facts, dict) else None
-        return named == hashlib.sha256(cells.read_bytes()).hexdigest()
+        if named == hashlib.sha256(cells.read_bytes()).hexdigest():
+            return True
     except (OSError, ValueError):
-        return False
+        pass
+    return is_cells_file(cells)
 
 
 # ---- columns -------------------------------------------------------------------------------------
@@ -118,10 +124,10 @@ def result_columns(
 
     Values are decimal text, so that no digit is lost on the way into a file.
     """
-    release = protected.release
-    units = protected.table.values if reveal else release.published
+    release, table = protected.release, protected.table
+    units, scale = (table.values, table.scale) if reveal else (release.published, release.scale)
     shown = [
-        units_text(v, release.scale) if reveal or not hidden else None
+        units_text(v, scale) if reveal or not hidden else None
         for v, hidden in zip(units.tolist(), release.pattern.tolist(), strict=True)
     ]
     status = _status(protected.problem, release.pattern, reveal=reveal)
@@ -130,7 +136,7 @@ def result_columns(
     }
     columns |= {"value": shown, "status": status, "published": (~release.pattern).tolist()}
     if intervals:
-        columns |= interval_columns(protected.audit, release.scale)
+        columns |= interval_columns(protected.proved_ends, release.scale)
     return columns
 
 
@@ -144,11 +150,11 @@ def pattern_columns(
     }
 
 
-def interval_columns(audit: Audit, scale: int) -> Columns:
+def interval_columns(proved: tuple[NDArray[Any], NDArray[Any]], scale: int) -> Columns:
     """Columns lower and upper: what any outsider can infer; None where that is not proved."""
     low, high = (
         [None if np.isnan(end) else end_text(end, scale) for end in ends.tolist()]
-        for ends in audit.proved
+        for ends in proved
     )
     return {"lower": low, "upper": high}
 
@@ -210,12 +216,12 @@ def _no_formula(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
-def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
-    """SHA-256 of files, by their names."""
+def hashes_of(paths: Iterable[Path]) -> dict[Path, str]:
+    """SHA-256 of files."""
     found = {}
     for path in paths:
         with path.open("rb") as raw:
-            found[path.name] = hashlib.file_digest(raw, "sha256").hexdigest()
+            found[path] = hashlib.file_digest(raw, "sha256").hexdigest()
     return found
 
 

@@ -89,7 +89,7 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
         return Table.from_frame(
             data, by, value, count=count, top=top, hierarchies=hierarchies, total=total,
             decimals=source.decimals, absent="zero" if source.absent_zero else "error",
-            tolerance=source.tolerance,
+            tolerance=source.tolerance, negative=source.negative,
         )  # fmt: skip
     if layout is not None:
         data = (data, layout)

@@ -55,20 +55,28 @@ class Source:
         if self.aggregated:
             micro = {
                 "--contributor": self.contributor, "--weight": self.weight,
-                "--missing": self.missing, "--negative": self.negative != "error",
-                "--memory": self.memory, "--drop-empty or --keep-empty": self.empty,
+                "--missing": self.missing, "--memory": self.memory,
+                "--drop-empty or --keep-empty": self.empty,
             }  # fmt: skip
             self._refuse(
                 micro, "--aggregated data has one row per cell, not one per record; leave out"
             )
+            self._check_negative()
             if self.value is None:
                 refuse("--aggregated needs --value: the column that holds the cells")
         else:
+            if self.negative == "allow" and not self.tab:
+                refuse(
+                    "--negative allow is for tables with one row per cell; for records say how "
+                    "rules read a negative contribution: abs, shift or split"
+                )
             cells = {
                 "--count": self.count, "--top": self.top, "--absent-zero": self.absent_zero,
                 "--tolerance": self.tolerance != "0",
             }  # fmt: skip
             cells = {} if self.tab else cells
+            if self.tab:
+                self._check_negative()
             self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
             if self.value is None:
                 numbers = {
@@ -100,6 +108,14 @@ class Source:
     def tab(self) -> bool:
         """Whether it is a table of τ-ARGUS, whose layout tells what its columns are."""
         return self.rda is not None and self.data.name.lower().endswith(".tab")
+
+    def _check_negative(self) -> None:
+        """Cells are negative or not; how contributions are read is a question about records."""
+        if self.negative not in ("error", "allow"):
+            refuse(
+                f"--negative {self.negative} is for records; for a table with one row per cell say "
+                "--negative allow where cells may be negative"
+            )
 
     @staticmethod
     def _refuse(options: dict[str, Any], why: str) -> None:

@@ -15,6 +15,7 @@ from cellveil.io.inputs import read_rules, text_file
 from cellveil.io.source import Source
 from cellveil.jobs.batch import read_batch
 from cellveil.jobs.keys import DATA, checked
+from cellveil.jobs.record import record_path
 from csp.errors import InputError
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 from csp.mechanism import Mechanism
@@ -49,7 +50,8 @@ class TableJob:
 class Job:
     """What a job file asks for: sections as they were written.
 
-    Notes say what is done otherwise than a batch file says.
+    Notes say what is done otherwise than a batch file says; `record` is where the internal record
+    of a run goes.
     """
 
     path: Path
@@ -57,6 +59,7 @@ class Job:
     rules: Mapping[str, Any]
     solver: Mapping[str, Any]
     output: Mapping[str, Any]
+    record: Path
     notes: tuple[str, ...] = ()
 
     @property
@@ -121,7 +124,15 @@ def read_job(path: Path) -> Job:
             )
         with naming(where, name):
             tables.append(TableJob(name, _source(path.parent, given, one)))
-    job = Job(path, tuple(tables), given["rules"], given["solver"], given["output"], notes)
+    job = Job(
+        path,
+        tuple(tables),
+        given["rules"],
+        given["solver"],
+        given["output"],
+        record_path(path),
+        notes,
+    )
     if "by_hand" not in given["rules"]:
         with naming(f"{where}, [rules]"):
             job.mechanism(tables[0].source.by)

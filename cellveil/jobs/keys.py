@@ -48,7 +48,11 @@ DATA = (
     Key("absent_zero", "flag", "of aggregated data: cells without a row are 0", "false"),
     Key("tolerance", "number", "of aggregated data: how far margins may be off", "0"),
     Key(
-        "negative", "text", "negative contributions", '"error"', ("error", "abs", "shift", "split")
+        "negative",
+        "text",
+        "negative contributions; of aggregated data: allow",
+        '"error"',
+        ("error", "abs", "shift", "split", "allow"),
     ),
     Key("decimals", "whole", "decimal places of values", "2"),
     Key("missing", "text", "code for records that lack one", '"unknown"'),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,15 @@ from numpy.typing import NDArray
 
 import cellveil
 from cellveil.front import explained
-from cellveil.io.files import check_outputs, hashes_of, result_columns, write_json
+from cellveil.io.files import check_outputs, result_columns, write_json
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.results import FOREIGN, FORMATS, check_form, timeless, write_result
 from cellveil.jobs.job import Job, naming
+from cellveil.jobs.record import Inputs, record_facts, versions, write_record
 from cellveil.report.facts import attacked, report_facts
 from cellveil.report.page import report_page
 from cellveil.report.skeleton import write_page
-from csp.clock import Clock
+from csp.clock import Backstop, Clock
 from csp.formats.apriori import Statement
 from csp.formats.files import written_together
 from csp.protection import Protected
@@ -38,7 +38,7 @@ ATTACKERS = {
 }
 """Attackers that an audit considered, in words."""
 
-TIME_LIMIT = 600.0
+TIME_LIMIT = Backstop(600)
 """Seconds for each group of tables where the job says nothing, as for a command."""
 
 
@@ -91,12 +91,14 @@ def run_job(
                     intervals=intervals and set(forms) <= set(FOREIGN),
                 )  # fmt: skip
     places = _places(job, forms)
+    with naming(job.path.name):
+        inputs = Inputs.of(job.inputs)
     solved = []
     for group in job.groups:
         names = tuple(table.name for table in group)
         said = f"{job.path.name}, {' and '.join(names)}"
         phase(f"tabulating {', '.join(names)}")
-        clock = Clock.of(float(job.solver.get("time_limit", TIME_LIMIT)))
+        clock = Clock.of(job.solver.get("time_limit", TIME_LIMIT))
         tables, known = [], []
         for one in group:
             with naming(job.path.name, one.name):
@@ -114,14 +116,15 @@ def run_job(
         with naming(said), explained(whole, reveal=reveal):
             protected = mechanism.protect(
                 whole, apriori=stated, method=job.solver.get("method", "auto"),
-                time_limit=clock.left, gap=float(job.solver.get("gap", 0.0)), progress=progress,
+                time_limit=clock.seconds, gap=float(job.solver.get("gap", 0.0)), progress=progress,
             )  # fmt: skip
         found = None
         if output.get("attacks"):
             phase(f"attacking {', '.join(names)}")
             found = attacked(protected, clock, stated=stated)
         solved.append((group, tables, protected, found))
-    done = []
+    inputs.check()
+    done: list[Done] = []
     job.folder.mkdir(parents=True, exist_ok=True)
     with written_together() as files:
         written: list[Path] = []
@@ -144,13 +147,12 @@ def run_job(
             if output.get("report"):
                 page = places["+".join(one.name for one in group) + ".html"]
                 several = zip(group, tables, strict=True) if len(group) > 1 else ()
-                sources = [one.source for one in group]
-                read = [source.data for source in sources]
-                read += [source.apriori for source in sources if source.apriori is not None]
                 told = report_facts(
-                    protected, title=", ".join(one.name for one in group), attacks=found,
-                    inputs=dict.fromkeys([job.path, *read]), reveal=reveal,
-                )  # fmt: skip
+                    protected,
+                    title=", ".join(one.name for one in group),
+                    attacks=found,
+                    reveal=reveal,
+                )
                 parts = [(one.name, t, _rows(protected.table, t)) for one, t in several]
                 write_page(page, report_page(protected, told, parts=parts), told, files)
                 mine += [page, page.with_suffix(".json")]
@@ -158,14 +160,17 @@ def run_job(
             done.append(Done(tuple(one.name for one in group), protected, tuple(mine)))
         facts = {
             "made_by": f"cellveil {cellveil.__version__}",
-            "versions": {name: metadata.version(name) for name in ("highspy", "numpy", "pulp")},
-            "inputs": hashes_of(job.inputs),
+            "versions": versions(),
             "outputs": {path.name: files.sha256(path) for path in written},
             "tables": [
                 {"names": list(one.names)} | timeless(one.protected, reveal=reveal) for one in done
             ],
         }
         write_json(places["result"], facts, files)
+        written.append(places["result"])
+        outputs = {path.name: files.sha256(path) for path in written}
+        inner = [{"names": list(one.names)} | one.protected.summary(reveal=True) for one in done]
+        write_record(job.record, record_facts(job.path, inputs, outputs, inner), files)
     return tuple(done)
 
 
@@ -184,8 +189,10 @@ def _places(job: Job, forms: Sequence[str]) -> dict[str, Path]:
                 kinds[f"report {name}{suffix}"] = (suffix,)
     places["result"] = job.folder / f"{job.path.stem}.result.json"
     outputs["result"], kinds["result"] = places["result"], (".json",)
-    if job.folder.exists():
-        check_outputs(outputs, list(job.inputs), kinds)
+    if not job.folder.exists():
+        outputs, kinds = {}, {}
+    outputs["the internal record"] = job.record
+    check_outputs(outputs, list(job.inputs), kinds)
     return places
 
 

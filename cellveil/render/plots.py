@@ -101,7 +101,7 @@ def plot_intervals(
         if np.isposinf(high[i]):
             axes.plot(right, row, marker=">", color=BLUE, markersize=6, clip_on=False)
     if inside is not None:
-        _needed(axes, inside, cells[kept], release.scale)
+        _needed(axes, inside, cells[kept], inside.table.scale)
     axes.set_yticks(range(len(kept)), [", ".join(release.labels[c]) for c in cells[kept].tolist()])
     axes.set_ylim(len(kept) - 0.4, -0.6)
     axes.set_xlim(floor, edge)
@@ -223,6 +223,6 @@ def _ends(result: Protected | Release, release: Release) -> tuple[Any, Any]:
     from csp.release.completion import complete
 
     if isinstance(result, Protected):
-        return result.audit.proved
+        return result.proved_ends
     low, high = intervals(complete(release), release.pattern)
     return low, high

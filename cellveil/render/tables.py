@@ -97,13 +97,13 @@ def _stacked(layout: CrossTable, grids: Sequence[Grid]) -> Group | Grid:
 
 def intervals_grid(protected: Protected) -> Grid:
     """Lay out what any outsider can infer of each suppressed cell."""
-    table, audit = protected.table, protected.audit
+    table, scale = protected.table, protected.release.scale
     grid = _plain(table)
     grid.add_column("at least", justify="right", no_wrap=True)
     grid.add_column("at most", justify="right", no_wrap=True)
-    low, high = audit.proved
+    low, high = protected.proved_ends
     for i in np.flatnonzero(protected.pattern).tolist():
-        ends = (_end(float(low[i]), table.scale), _end(float(high[i]), table.scale))
+        ends = (_end(float(low[i]), scale), _end(float(high[i]), scale))
         grid.add_row(*map(_plainly, table.labels[i]), *map(Text, ends))
     return grid
 
@@ -203,7 +203,15 @@ def sizes(problem: Problem, pattern: NDArray[np.bool_], *, reveal: bool = False)
 
 
 def quality(run: Suppression, cost: str, *, reveal: bool = False) -> str:
-    """How good a pattern is, and why the search ended."""
+    """How good a pattern is, and why the search ended.
+
+    Of a limited run one thing is said, whatever became of it, unless with `reveal`.
+    """
+    if run.limited and not reveal:
+        return (
+            "How near this is to the cheapest safe pattern is not stated, since the search could "
+            "end before a proof (--reveal tells)."
+        )
     ended = {
         "time": "The time limit ended the search. ",
         "interrupt": "Interrupted: this is the best audited pattern so far. ",
@@ -213,12 +221,11 @@ def quality(run: Suppression, cost: str, *, reveal: bool = False) -> str:
     if run.proven:
         tie = "" if run.canonical else " (equally cheap patterns were not compared)"
         return f"{ended}Proven optimum: no safe pattern costs less, where {cost}{tie}."
-    gap = run.gap if reveal else run.gap_at_most
-    if gap == 1:
+    if not reveal:
         return f"{ended}Not proved optimal."
     return (
         f"{ended}Not proved optimal: the cheapest safe pattern costs at most "
-        f"{100 * gap:.4g} % less, where {cost}."
+        f"{100 * run.gap:.4g} % less, where {cost}."
     )
 
 

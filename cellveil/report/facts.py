@@ -42,18 +42,17 @@ def report_facts(
     *,
     title: str = "",
     attacks: AttackReport | None = None,
-    inputs: Iterable[Path] = (),
     reveal: bool = False,
 ) -> dict[str, Any]:
     """Facts of a report on a protected table, ready for JSON.
 
-    `title` names the dimensions by default, `attacks` are on the release, `inputs` the files that
-    the table was made of. `reveal` adds values, required levels, and which cells are primary.
+    `title` names the dimensions by default, `attacks` are on the release. `reveal` adds values,
+    required levels, and which cells are primary.
     """
     defended, cost = protected.guarantee is not None, cost_words(protected.mechanism.cost)
     size = sizes(protected.problem, protected.pattern, reveal=reveal)
     title = title or f"Table by {' x '.join(protected.table.names)}"
-    return _shared(protected.release, title, attacks, inputs, reveal=reveal) | {
+    return _shared(protected.release, title, attacks, reveal=reveal) | {
         "size": size.replace(" (--reveal counts the sensitive ones)", ""),
         "quality": "" if defended else quality(protected.suppression, cost),
         "guarantee": list(promises(protected, options=False)),
@@ -75,9 +74,10 @@ def release_facts(
 ) -> dict[str, Any]:
     """Facts of the report on a release, ready for JSON: from public knowledge only.
 
-    `mechanism` is as the release tells it, and says whether cells are known to be whole units.
-    Ends of intervals that are not proved after `time_limit` seconds are left out. `reveal` adds the
-    values of cells that are known exactly, and what else attacks tell of values.
+    `inputs` are the files of the release. `mechanism` is as the release tells it, and says whether
+    cells are known to be whole units. Ends of intervals that are not proved after `time_limit`
+    seconds are left out. `reveal` adds the values of cells that are known exactly, and what else
+    attacks tell of values.
 
     Raises
     ------
@@ -99,7 +99,8 @@ def release_facts(
             for i in np.flatnonzero(release.pattern).tolist()
         ]
     by = " x ".join(release.names)
-    return _shared(release, title or f"Release by {by}", attacks, inputs, reveal=reveal) | {
+    return _shared(release, title or f"Release by {by}", attacks, reveal=reveal) | {
+        "inputs": {path.name: sha for path, sha in hashes_of(inputs).items()},
         "size": f"{n} cells by {by}: {n - hidden} published, {hidden} suppressed. This page is "
         "made of the release alone.",
         "mechanism": {} if mechanism is None else mechanism.to_dict(),
@@ -111,7 +112,6 @@ def _shared(
     release: Release,
     title: str,
     attacks: AttackReport | None,
-    inputs: Iterable[Path],
     *,
     reveal: bool,
 ) -> dict[str, Any]:
@@ -122,7 +122,6 @@ def _shared(
         "reveals_suppressed_values": reveal,
         "attacks": {} if attacks is None else attacks.summary(reveal=reveal),
         "explanations": _explanations(release, attacks, reveal=reveal),
-        "inputs": hashes_of(inputs),
     }
 
 
@@ -161,11 +160,12 @@ def _explanations(
 def _cells(protected: Protected, *, reveal: bool) -> list[dict[str, Any]]:
     """Suppressed cells with what anyone can infer; ends that are not proved are null."""
     table, problem = protected.table, protected.problem
-    low, high = protected.audit.proved
+    scale = protected.release.scale
+    low, high = protected.proved_ends
     found = []
     for i in np.flatnonzero(protected.pattern).tolist():
         cell: dict[str, Any] = {"cell": dict(zip(table.names, table.labels[i], strict=True))}
-        cell |= _interval(float(low[i]), float(high[i]), table.scale, reveal=reveal)
+        cell |= _interval(float(low[i]), float(high[i]), scale, reveal=reveal)
         if reveal:
             value = int(table.values[i])
             cell["value"] = units_text(value, table.scale)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import cellveil
-from cellveil.io.files import hashes_of
 from cellveil.report.skeleton import WIDTH, bar, box, grid, listed, origin, section, whole_page
 from csp.clock import Clock
 from csp.rules import Rule
@@ -33,58 +32,58 @@ def microdata_facts(
     rule: Rule | None,
     negative: str,
     clock: Clock,
-    inputs: Sequence[Path] = (),
+    *,
+    reveal: bool = False,
 ) -> dict[str, Any]:
     """Facts of the report, ready for JSON; no value of a record, and nothing of hidden means.
 
-    The curve over k ends early where `clock` does.
-
-    How many means were sensitive is told only where none is suppressed: otherwise it would mark
-    those that are.
+    With `reveal` they hold what the original values decide: the loss, the sensitive means before,
+    and a curve over k, which ends early where `clock` does.
     """
     compliant = result if isinstance(result, Compliant) else None
     partition = result if isinstance(result, Partition) else result.partition
     hidden = None if compliant is None or not compliant.hidden.any() else compliant.hidden
-    kept = records if compliant is None else _rows(records, compliant.rows)
     sizes, counts = np.unique(partition.sizes, return_counts=True)
-    places = 1 if hidden is not None else 4
-    losses = {
-        name: round(
-            information_loss(
-                kept.only([name]), partition.labels, None if hidden is None else hidden[:, [j]]
-            ),
-            places,
-        )
-        for j, name in enumerate(partition.names)
-    }
     facts: dict[str, Any] = {
         "made_by": f"cellveil {cellveil.__version__}",
+        "reveals_original_values": reveal,
         "records": len(partition.labels),
         "left_out": 0 if compliant is None else len(compliant.dropped),
         "k": partition.k,
         "method": partition.method if compliant is None else compliant.method,
         "rule": None if rule is None else str(rule),
         "clusters": dict(zip(map(str, sizes.tolist()), counts.tolist(), strict=True)),
-        "information_loss": round(information_loss(kept, partition.labels, hidden), places),
-        "loss_by_attribute": losses,
         "means": int(partition.sizes.size * len(partition.names)),
         "suppressed_means": 0 if hidden is None else int(hidden.sum()),
-        "inputs": hashes_of(inputs),
     }
+    kept = records if compliant is None else _rows(records, compliant.rows)
     if rule is not None and hidden is None:
         found = disclosure(kept, partition, rule, negative=negative)
         after = found.sensitive.sum(axis=0).tolist()
         facts["sensitive_means"] = dict(zip(partition.names, after, strict=True))
+    if reveal:
+        facts |= _losses_of(kept, partition, hidden)
         if compliant is not None:
             facts["sensitive_before"] = compliant.start_unsafe
-        facts["curve"] = []
-        if 4 <= records.n <= CURVE:
+        if rule is not None and 4 <= records.n <= CURVE:
             curve = k_curve(records, rule, negative=negative, time_limit=clock.seconds)
-            facts["curve"] = [
-                asdict(replace(point, information_loss=round(point.information_loss, 4)))
-                for point in curve
-            ]
+            facts["curve"] = [asdict(point) for point in curve]
     return facts
+
+
+def _losses_of(
+    records: Records, partition: Partition, hidden: NDArray[np.bool_] | None
+) -> dict[str, Any]:
+    """Information loss of the file and of each attribute, in percent."""
+    return {
+        "information_loss": information_loss(records, partition.labels, hidden),
+        "loss_by_attribute": {
+            name: information_loss(
+                records.only([name]), partition.labels, None if hidden is None else hidden[:, [j]]
+            )
+            for j, name in enumerate(partition.names)
+        },
+    }
 
 
 def _rows(records: Records, rows: Any) -> Records:
@@ -95,20 +94,23 @@ def _rows(records: Records, rows: Any) -> Records:
 
 def microdata_page(facts: Mapping[str, Any]) -> str:
     """Page of these facts."""
+    internal = bool(facts["reveals_original_values"])
     most = max(map(int, facts["clusters"]))
     lead = (
         f"{facts['records']:,} records in {sum(facts['clusters'].values()):,} clusters of "
-        f"{min(map(int, facts['clusters']))} to {most}; information loss "
-        f"{facts['information_loss']} %."
+        f"{min(map(int, facts['clusters']))} to {most}"
+        + (f"; information loss {facts['information_loss']:.4f} %." if internal else ".")
     )
     sections = [*_losses(facts), *_means(facts), *_sizes(facts), *_larger(facts), *_made(facts)]
-    return whole_page("Microaggregated file", lead, sections)
+    return whole_page("Microaggregated file", lead, sections, internal=internal)
 
 
 def _losses(facts: Mapping[str, Any]) -> Iterator[str]:
-    losses: dict[str, float] = facts["loss_by_attribute"]
+    losses: dict[str, float] = facts.get("loss_by_attribute", {})
+    if not losses:
+        return
     counted = " Suppressed means count." if facts["suppressed_means"] else ""
-    rows = [(name, f"{loss:g}", loss / 100) for name, loss in losses.items()]
+    rows = [(name, f"{loss:.4f}", loss / 100) for name, loss in losses.items()]
     yield from section(
         "What each attribute loses",
         '<p class="lead">Share of its variance that the means do not keep, in percent.'
@@ -162,7 +164,7 @@ def _larger(facts: Mapping[str, Any]) -> Iterator[str]:
             str(one["k"]),
             f"{one['sensitive_means']:,}",
             one["sensitive_means"] / one["means"],
-            f"{one['information_loss']:g}",
+            f"{one['information_loss']:.4g}",
         )
         for one in curve
     ]

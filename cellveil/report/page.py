@@ -54,9 +54,9 @@ def report_page(
 ) -> str:
     """Page of a protected table, or of a release from public knowledge only.
 
-    Its facts, from `report_facts` or `release_facts`, say whether suppressed values are shown. What
-    was reported while the pattern was looked for (`trace`) is drawn on the page only: it has times,
-    and the facts are the same whenever they are made. Linked tables (`parts`) are shown one by one.
+    Its facts, from `report_facts` or `release_facts`, say whether suppressed values are shown, and
+    so whether what was reported while the pattern was looked for (`trace`) is drawn: its steps are
+    functions of suppressed values. Linked tables (`parts`) are shown one by one.
     """
     internal = facts["reveals_suppressed_values"]
     inside = shown if internal and isinstance(shown, Protected) else None
@@ -67,7 +67,7 @@ def report_page(
         sections += [
             *section("What is proved", proved),
             *_attacked(facts),
-            *_found(facts, trace),
+            *_found(facts, trace if internal else ()),
             *_made(facts),
         ]
     else:
@@ -84,11 +84,13 @@ def _published(release: Release, inside: Protected | None, parts: Sequence[Part]
     `inside` is what is shown beyond the release: suppressed values, primary and secondary cells.
     """
     primary = None if inside is None else inside.problem.primary
+    if inside is not None:
+        release = Release.of(inside.table, release.pattern, scale=inside.table.scale)
     values = release.published if inside is None else inside.table.values
     shown = [("", release, values, primary)]
     if parts:
         shown = [
-            (name, Release.of(table, release.pattern[rows]), table.values,
+            (name, Release.of(table, release.pattern[rows], scale=release.scale), table.values,
              None if primary is None else primary[rows])
             for name, table, rows in parts
         ]  # fmt: skip

@@ -17,8 +17,8 @@ from csp.formats.files import Together, joined
 __all__ = ["bar", "box", "grid", "listed", "origin", "section", "whole_page", "write_page"]
 
 INTERNAL = (
-    "Internal. This page shows suppressed values and which cells are sensitive. It must not leave "
-    "the office."
+    "Internal. This page shows what is not published: suppressed values and sensitive cells, or "
+    "what the original records decide. It must not leave the office."
 )
 
 WIDTH = 220
@@ -98,7 +98,7 @@ def listed(told: Mapping[str, Any]) -> Iterator[str]:
 
 def origin(facts: Mapping[str, Any]) -> dict[str, str]:
     """Say which program made a page, of which files."""
-    hashes = {f"SHA-256 of {name}": value for name, value in facts["inputs"].items()}
+    hashes = {f"SHA-256 of {name}": value for name, value in facts.get("inputs", {}).items()}
     return {"made by": facts["made_by"], **hashes}
 
 

@@ -105,7 +105,7 @@ class Together:
         self._whole: list[_Draft] = []
 
     @contextmanager
-    def writer(self, path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    def writer(self, path: str | os.PathLike[str], *, private: bool = False) -> Iterator[TextIO]:
         """Open a text file.
 
         Parameters
@@ -113,6 +113,8 @@ class Together:
         path : path-like
             UTF-8 with plain line feeds; gzipped (without a time stamp, so that the same text
             gives the same bytes) if the name ends with .gz.
+        private : bool
+            Only its owner may read it, whatever the umask and the file that was there.
 
         Yields
         ------
@@ -123,14 +125,14 @@ class Together:
         InputError
             As for `written_together`.
         """
-        with self.path(path) as draft, draft.open("r+b") as raw:
+        with self.path(path, private=private) as draft, draft.open("r+b") as raw:
             gz = Path(os.path.realpath(path)).suffix == ".gz"
             packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if gz else raw
             with packed, io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
                 yield text
 
     @contextmanager
-    def path(self, path: str | os.PathLike[str]) -> Iterator[Path]:
+    def path(self, path: str | os.PathLike[str], *, private: bool = False) -> Iterator[Path]:
         """Name of a draft, for libraries that write a file by its name.
 
         Yields
@@ -144,7 +146,7 @@ class Together:
             As for `written_together`.
         """
         with _explained(path):
-            draft = _Draft.new(path)
+            draft = _Draft.new(path, private=private)
             self._drafts.append(draft)
         with _explained(path, draft):
             yield draft.name
@@ -210,7 +212,7 @@ class _Draft:
     name : Path
         The draft.
     mode : int or None
-        Permissions of the file that is replaced.
+        Permissions of the file; None for those that the umask gives.
     lock : int or None
         Descriptor that holds the lock by which others see that this run is alive.
     """
@@ -222,9 +224,11 @@ class _Draft:
     lock: int | None = None
 
     @classmethod
-    def new(cls, path: str | os.PathLike[str]) -> _Draft:
+    def new(cls, path: str | os.PathLike[str], *, private: bool = False) -> _Draft:
         target = Path(os.path.realpath(path))
         mode = _mode(target, path)
+        if private:
+            mode = 0o600
         _remove_stale(target.parent)
         name = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)

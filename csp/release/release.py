@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
+from csp.exact import UNBOUNDED
 from csp.tables.codes import Labels, cell_name
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
@@ -37,6 +38,7 @@ class Release:
     labels : sequence of tuple of str
         Kept as `csp.tables.codes.Labels`, like those of a table.
     scale : int
+        Decimal places of the unit: those that were stated, or that published cells and bounds need.
     names, roots : tuple of str
         Dimensions and the codes of their totals.
     structural : (n,) bool or None
@@ -58,14 +60,22 @@ class Release:
         object.__setattr__(self, "labels", Labels.of(self.labels))
 
     @classmethod
-    def of(cls, table: Table, pattern: ArrayLike) -> Release:
-        """Release of a table under a pattern; holds no suppressed value."""
+    def of(cls, table: Table, pattern: ArrayLike, *, scale: int | None = None) -> Release:
+        """Release of a table under a pattern; holds no suppressed value.
+
+        Its scale is `scale`, or the least at which every published value and every bound is whole
+        and which is no less than the decimals that were stated.
+        """
         flags = as_pattern(table, pattern)
-        published = np.where(flags, 0, table.values)
-        published.flags.writeable = False
+        arrays = [np.where(flags, 0, table.values), table.lower, table.upper]
+        if scale is None:
+            scale = _least_scale(table, arrays)
+        if scale < table.scale:
+            arrays = [_coarser(array, 10 ** (table.scale - scale)) for array in arrays]
+        arrays[0].flags.writeable = False
         return cls(
-            published, flags, table.relations, table.lower, table.upper, table.labels,
-            table.scale, table.names, table.roots, table.structural,
+            arrays[0], flags, table.relations, arrays[1], arrays[2], table.labels,
+            scale, table.names, table.roots, table.structural,
         )  # fmt: skip
 
     def table(self, values: ArrayLike) -> Table:
@@ -151,3 +161,20 @@ class Release:
 
         text = cell_texts(self.published, self.pattern, self.structural, self.scale)
         return notebook_table(self, text, [repr(self)])
+
+
+def _least_scale(table: Table, arrays: Sequence[NDArray[np.int64]]) -> int:
+    """Fewest decimal places, from those stated on, at which all of these are whole."""
+    scale = table.scale
+    least = scale if table.least_scale is None else min(table.least_scale, scale)
+    while scale > least and not any(
+        (array[np.abs(array) < UNBOUNDED] % 10 ** (table.scale - scale + 1)).any()
+        for array in arrays
+    ):
+        scale -= 1
+    return scale
+
+
+def _coarser(array: NDArray[np.int64], factor: int) -> NDArray[np.int64]:
+    """Values and bounds that are whole in a unit `factor` times as large; no bound stays none."""
+    return np.where(np.abs(array) < UNBOUNDED, array // factor, array)

@@ -118,7 +118,11 @@ def suppress(
     solve = partial(_solve, method=method, gap=gap, integer=integer, seed=seed, progress=progress)
     clock = Clock.of(time_limit)
     found = in_label_order(problem, solve, clock, integer=integer, method=method)
-    return found if check is None else _compared(problem, found, check, clock, integer=integer)
+    if check is not None:
+        found = _compared(problem, found, check, clock, integer=integer)
+    # How near a pattern comes to the optimum depends on suppressed values wherever a run may stop
+    # before the proof.
+    return replace(found, limited=gap > 0 or clock.limits or found.method == "large")
 
 
 def in_label_order(

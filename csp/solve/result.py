@@ -14,11 +14,14 @@ from csp.problem.problem import Problem
 
 __all__ = ["Progress", "ProgressCallback", "Suppression", "cost_of"]
 
-# Gaps are told in steps. An unproven gap within 1/k says that at least k units of cost, and so
-# perhaps k secondary cells, are in the pattern; it is told only where that is at most a tenth of
-# the suppressed cells.
+# Gaps are told in steps while a run lasts. An unproven gap within 1/k says that at least k units of
+# cost, and so perhaps k secondary cells, are in the pattern; it is told only where that is at most
+# a tenth of the suppressed cells.
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
 _CELLS_FOR_A_STEP = 10
+
+NOT_STATED = "optimality not stated"
+"""Said of every limited run, whatever became of it."""
 
 
 def _told(gap: float, hidden: int) -> float:
@@ -73,7 +76,11 @@ class Progress:
 
     @property
     def gap_at_most(self) -> float:
-        """Gap rounded up to one of few steps; see `Suppression.gap_at_most`."""
+        """Gap rounded up to one of few steps, for whoever runs it.
+
+        0, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5 or 1. In a pattern of few cells even a step would say
+        how many of them are secondary at least; there it is 1.
+        """
         return 1.0 if self.best is None else _told(self.gap, self.suppressed or 0)
 
     @property
@@ -114,6 +121,10 @@ class Suppression:
         What went wrong on the way, such as why a solver gave up; no amounts.
     audit : Audit or None
         The audit that passed the pattern: primary cells only, followed as far as their levels.
+    limited : bool
+        Whether a gap or a time limit was asked for, or the method may end without a proof. How
+        near the pattern is to the optimum then depends on suppressed values that the pattern does
+        not disclose, and is not for publication.
     """
 
     pattern: NDArray[np.bool_]
@@ -127,6 +138,7 @@ class Suppression:
     phases: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     audit: Audit | None = None
+    limited: bool = False
 
     def __repr__(self) -> str:
         # The cost may be a sum of suppressed values: it stays out of what is printed.
@@ -155,18 +167,11 @@ class Suppression:
         return 0.0 if self.proven else (self.cost - self.bound) / self.cost
 
     @property
-    def gap_at_most(self) -> float:
-        """Gap rounded up to one of few steps, which disclose neither cost nor counts.
-
-        0 if proven, otherwise 0.01, 0.02, 0.05, 0.1, 0.25, 0.5 or 1. In a pattern of few cells
-        even a step would say how many of them are secondary at least; there it is 1.
-        """
-        return 0.0 if self.proven else _told(self.gap or _STEPS[0], int(self.pattern.sum()))
-
-    @property
     def quality(self) -> str:
         """How good the pattern is, in words that may be published."""
-        return _quality(self.gap_at_most)
+        if self.limited:
+            return NOT_STATED
+        return "proven optimum" if self.proven else "not proved optimal"
 
     def facts(self, problem: Problem, *, reveal: bool = False) -> dict[str, Any]:
         """Facts about the pattern of a problem as plain data, ready for JSON.
@@ -177,6 +182,7 @@ class Suppression:
         reveal : bool
             Add what depends on suppressed values: cost and bound may be sums of them, the gap is a
             fraction of the two, and where no cell is secondary the counts mark all as sensitive.
+            Of a `limited` run, what became of it is None without it.
         """
         facts: dict[str, Any] = {
             "cells": problem.table.n_cells,
@@ -186,10 +192,11 @@ class Suppression:
             "method": self.method,
             "proven": self.proven,
             "canonical": self.canonical,
-            "gap_at_most": self.gap_at_most,
             "stopped": self.stopped,
             "seconds": round(self.seconds, 3),
         }
+        if self.limited and not reveal:
+            facts |= dict.fromkeys(("proven", "canonical", "stopped"))
         if reveal:
             facts |= {
                 "primary": int(problem.primary.sum()),

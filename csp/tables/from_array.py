@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from csp.calls import check_known
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, UNBOUNDED, most_text
+from csp.tables.codes import cell_name
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import unnoticed_totals
-from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up
+from csp.tables.margins import check_size, cube_labels, cube_relations, least_values, sum_up
 from csp.tables.units import NotUnits, to_units, unmasked
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def table_from_array(
     names: Sequence[str] | None = None,
     codes: Sequence[Sequence[str]] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    negative: str = "error",
 ) -> Table:
     """Make a `csp.Table`, which is above the ways to fill it; see `csp.Table.from_array`."""
     try:
@@ -64,13 +66,13 @@ def table_from_array(
             raise InputError(msg)
         units = sum_up(cube, trees)
     values = units.ravel()
-    lower = -UNBOUNDED if (values < 0).any() else 0
+    labels = cube_labels(trees)
     return make(
         values=values,
         relations=cube_relations(trees),
-        lower=np.full(len(values), lower, np.int64),
+        lower=least_values(values, negative, lambda cell: cell_name(axes, labels[cell])),
         upper=np.full(len(values), UNBOUNDED, np.int64),
-        labels=cube_labels(trees),
+        labels=labels,
         scale=scale,
         contributors=contributors,
         names=axes,

@@ -19,7 +19,14 @@ from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.coding import positions_of
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
-from csp.tables.margins import check_size, cube_labels, cube_relations, sum_up, totals_of
+from csp.tables.margins import (
+    check_size,
+    cube_labels,
+    cube_relations,
+    least_values,
+    sum_up,
+    totals_of,
+)
 from csp.tables.units import column_units
 
 if TYPE_CHECKING:
@@ -46,6 +53,7 @@ def table_from_frame(
     decimals: int | None = None,
     lower: str | None = None,
     upper: str | None = None,
+    negative: str = "error",
 ) -> Table:
     """Table of an aggregated frame, one row per cell.
 
@@ -83,7 +91,10 @@ def table_from_frame(
         Decimal places of the values; None finds the smallest number of places, at most 9.
     lower, upper : str, optional
         Columns of what any outsider knows of each cell; a missing entry means no bound. Without
-        them the lower bound is 0 (none, if any value is negative) and there is no upper bound.
+        them the lower bound is 0 (none with ``negative="allow"``) and there is no upper bound.
+    negative : {"error", "allow"}
+        Whether cells may be negative, which the public then knows. It is stated and never found in
+        the data: a bound that is missing would say that some suppressed cell is negative.
 
     Returns
     -------
@@ -151,23 +162,29 @@ def table_from_frame(
     notes: tuple[str, ...] = ()
     if complete and exact(tolerance) > 0:
         values, notes = _added_up(values, present, trees, exact(tolerance), scale)
+    if counts:
+        _check_counts(values, scale, cells)
+    people = None if counts else _contributors(found, count, top, units, cells, values)
     table = make(
         values=values,
         relations=cube_relations(trees),
-        lower=_bounds(found, lower, cells, values, scale, -1),
-        upper=_bounds(found, upper, cells, values, scale, +1),
+        lower=least_values(values, negative, shown)
+        if lower is None
+        else _bounds(found, lower, cells, values, scale, -1),
+        upper=np.full(len(values), UNBOUNDED)
+        if upper is None
+        else _bounds(found, upper, cells, values, scale, +1),
         labels=labels,
         scale=scale,
-        contributors=None if counts else _contributors(found, count, top, units, cells, values),
+        contributors=people,
         names=names,
         roots=tuple(tree.root for tree in trees),
         structural=~present if not counts and (count is not None or top) else None,
         frame=columns.library,
         counts=counts,
         notes=notes,
+        least_scale=decimals or 0,
     )
-    if counts:
-        _check_counts(table, cells)
     _check_nested(table, cells)
     doubtful = [
         name not in given and name not in told and len(tree.codes) - 1 not in position
@@ -282,11 +299,11 @@ def _check_absent(
         raise InputError(msg)
 
 
-def _check_counts(table: Table, cells: NDArray[np.int64]) -> None:
-    wrong = table.values < 0
-    if table.scale or wrong.any():
+def _check_counts(values: NDArray[np.int64], scale: int, cells: NDArray[np.int64]) -> None:
+    wrong = values < 0
+    if scale or wrong.any():
         row = int(np.argmax(wrong[cells])) + 1
-        what = "with decimals" if table.scale else f"that is negative (row {row})"
+        what = "with decimals" if scale else f"that is negative (row {row})"
         msg = (
             f"the column of the values is named as the count, and holds a number {what}; counts "
             "are whole numbers from 0"
@@ -320,16 +337,13 @@ def _measures(
 
 def _bounds(
     found: Mapping[str, NDArray[Any]],
-    name: str | None,
+    name: str,
     cells: NDArray[np.int64],
     values: NDArray[np.int64],
     scale: int,
     side: int,
 ) -> NDArray[np.int64]:
     """Lower (side -1) or upper (+1) bounds; cells without a row are known to be empty."""
-    if name is None:
-        open_end = 0 if side < 0 and not (values < 0).any() else side * UNBOUNDED
-        return np.full(len(values), open_end, np.int64)
     column = found[name]
     none = np.array([code in {"", "inf", "-inf"} for code in text_codes(column)])
     bounds = np.zeros(len(values), np.int64)

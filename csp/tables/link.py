@@ -116,6 +116,7 @@ def link(*tables: Table) -> Table:
         structural=structural,
         frame=frames.pop() if len(frames) == 1 else "",
         counts=all(table.counts for table in tables),
+        least_scale=max(t.scale if t.least_scale is None else t.least_scale for t in tables),
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.calls import check_choice
+from csp.errors import InputError, argument
+from csp.exact import UNBOUNDED
 from csp.memory import check_memory
 from csp.tables.codes import Labels
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -23,6 +25,7 @@ __all__ = [
     "codes_along",
     "cube_labels",
     "cube_relations",
+    "least_values",
     "sparse_labels",
     "sparse_relations",
     "sum_up",
@@ -237,3 +240,32 @@ def sum_up(leaves: np.ndarray, hierarchies: Sequence[Hierarchy]) -> np.ndarray:
         view = np.moveaxis(cube, axis, 0)
         view[position] = view[children].sum(axis=0)
     return cube
+
+
+def least_values(
+    values: NDArray[np.int64], negative: str, shown: Callable[[int], str]
+) -> NDArray[np.int64]:
+    """Lower bounds that the public knows of cells: 0, or none where they may be negative.
+
+    Parameters
+    ----------
+    values : (n,) int64
+    negative : {"error", "allow"}
+    shown : callable
+        Name of a cell, for the message.
+
+    Raises
+    ------
+    InputError
+        If a cell is negative and that is not allowed.
+    """
+    check_choice("negative", negative, ("error", "allow"))
+    if negative == "allow":
+        return np.full(len(values), -UNBOUNDED, np.int64)
+    if (values < 0).any():
+        msg = (
+            f"cell {shown(int(np.argmax(values < 0)))} is negative, and whether cells may be so "
+            f"must be public; say it with {argument('negative', 'allow')}, or correct the cell"
+        )
+        raise InputError(msg)
+    return np.zeros(len(values), np.int64)

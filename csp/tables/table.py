@@ -63,6 +63,9 @@ class Table:
         need contributors refuse a table where they are not.
     notes : tuple of str
         What was done to the data on the way, in words, for reports.
+    least_scale : int or None
+        Decimal places that were stated; None if all were. Where the data needed more, a release has
+        those of what it publishes, for the decimals of suppressed cells would show in it.
 
     Raises
     ------
@@ -85,6 +88,7 @@ class Table:
     frame: str = ""
     counts: bool = True
     notes: tuple[str, ...] = ()
+    least_scale: int | None = None
 
     def __post_init__(self) -> None:
         n = len(self.values)
@@ -195,6 +199,7 @@ class Table:
         names: Sequence[str] | None = None,
         codes: Sequence[Sequence[str]] | None = None,
         hierarchies: Mapping[str, Hierarchy] | None = None,
+        negative: str = "error",
     ) -> Table:
         """Table of an n-dimensional array.
 
@@ -219,12 +224,14 @@ class Table:
         hierarchies : mapping of str to Hierarchy, optional
             A hierarchy for an axis by its name, in place of one total. Its leaves, in order, are
             the codes along that axis.
+        negative : {"error", "allow"}
+            Whether cells may be negative, which the public then knows.
 
         Returns
         -------
         Table
             Cells in C order of the array with its margins last. Their lower bounds are 0, or
-            ``-UNBOUNDED`` if any is negative; there are no upper bounds.
+            ``-UNBOUNDED`` if they may be negative; there are no upper bounds.
 
         Raises
         ------
@@ -252,6 +259,7 @@ class Table:
             names=names,
             codes=codes,
             hierarchies=hierarchies,
+            negative=negative,
         )
 
     @classmethod
@@ -283,6 +291,7 @@ class Table:
         total: str | Mapping[str, str] | None = None, absent: str = "error",
         tolerance: Number = 0,
         decimals: int | None = None, lower: str | None = None, upper: str | None = None,
+        negative: str = "error",
     ) -> Table:  # fmt: skip
         """Table of aggregates; parameters as in `csp.tables.from_frame.table_from_frame`."""
         from csp.tables.from_frame import table_from_frame
@@ -290,6 +299,7 @@ class Table:
         return table_from_frame(
             cls, data, by, value, count=count, top=top, hierarchies=hierarchies, total=total,
             absent=absent, tolerance=tolerance, decimals=decimals, lower=lower, upper=upper,
+            negative=negative,
         )  # fmt: skip
 
 

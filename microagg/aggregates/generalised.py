@@ -105,7 +105,7 @@ class Generalised(Frozen):
     library: str = ""
 
     def __repr__(self) -> str:
-        return f"Generalised({len(self.lower)} records, k={self.k}, ncp={self.ncp:.3g})"
+        return f"Generalised({len(self.lower)} records, k={self.k})"
 
     def to_frame(self, form: str = "text") -> Any:
         """Return the published file as a data frame of the caller's library.
@@ -152,28 +152,39 @@ class Generalised(Frozen):
             raise InputError(msg)
         return columns
 
-    def summary(self) -> dict[str, Any]:
-        """Plain data for JSON: what was asked for, what it cost, what remains."""
+    def summary(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Plain data for JSON: what was asked for, and what the published ranges show.
+
+        Parameters
+        ----------
+        reveal : bool
+            Add what the original values decide: what it cost, how the ranges were found, the fewest
+            candidates, and what aggregates disclose all the same. For internal use.
+        """
         left = self.residual
-        return {
+        facts = {
             "records": len(self.lower),
             "attributes": list(self.names),
             "k": self.k,
             "d": str(self.d),
             "aggregates": list(self.aggregates),
             "method": self.method,
-            "chosen": self.chosen,
-            "ncp": self.ncp,
-            "ncp_per_attribute": self.ncp_per_attribute,
             "values_generalised": int((self.lower < self.upper).sum()),
-            "fewest_candidates": self.fewest,
             "records_touched": int((self.lower < self.upper).any(axis=1).sum()),
-            "records_with_one_generalised_value": left and left.single,
-            "sums_disclosed": left and left.sums,
-            "values_disclosed": left and left.values,
             **({"importance": list(map(str, self.importance))} if self.importance else {}),
-            **({"fewest_values": {n: c for n, _, c in self.diverse}} if self.diverse else {}),
         }
+        if reveal:
+            facts |= {
+                "chosen": self.chosen,
+                "ncp": self.ncp,
+                "ncp_per_attribute": self.ncp_per_attribute,
+                "fewest_candidates": self.fewest,
+                "records_with_one_generalised_value": left and left.single,
+                "sums_disclosed": left and left.sums,
+                "values_disclosed": left and left.values,
+                **({"fewest_values": {n: c for n, _, c in self.diverse}} if self.diverse else {}),
+            }
+        return facts
 
     def _text(self, low: np.int64, high: np.int64) -> str:
         first = units_text(int(low), self.scale)

@@ -63,13 +63,14 @@ class Columns:
     groups: list[Ints] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
 
-    def add(self, group: Ints) -> bool:
-        """Add a group; say whether it is new."""
+    def add(self, group: Ints, *, needed: bool = False) -> bool:
+        """Add a group, unless it costs too much and is not `needed`; say whether it is new."""
         members = np.sort(group)
         key = tuple(members.tolist())
-        points = self.task.points[members]
+        # From one of them, so that equal points cost nothing however far they lie from zero.
+        points = self.task.points[members] - self.task.points[members[0]]
         cost = float(((points - points.mean(axis=0)) ** 2).sum())
-        if key in self.known or cost > self.most:
+        if key in self.known or (cost > self.most and not needed):
             return False
         self.known.add(key)
         self.groups.append(members)
@@ -77,10 +78,10 @@ class Columns:
         return True
 
     def add_partition(self, labels: Ints) -> None:
-        """Add all groups of a partition."""
+        """Add all groups of a partition: without them the records may not all be in a group."""
         order, starts = in_clusters(labels)
         for group in np.split(order, starts[1:]):
-            self.add(group)
+            self.add(group, needed=True)
 
 
 def membership(groups: Sequence[Ints], n: int) -> Any:

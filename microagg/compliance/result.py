@@ -100,14 +100,12 @@ class Compliant(MaskedFile):
     library: str = ""
 
     def __repr__(self) -> str:
-        hides = bool(self.hidden.any())
-        extra = f", {int(self.hidden.sum())} cells suppressed" if hides else ""
-        # More digits tell of means, and the more so of those that are suppressed.
-        loss = f"{self.published_loss:.1f}" if hides else f"{self.information_loss:.4f}"
+        hidden = int(self.hidden.sum())
+        extra = f", {hidden} cells suppressed" if hidden else ""
         extra += f", {len(self.dropped)} records dropped" if self.dropped else ""
         return (
             f"Compliant({len(self.rows)} records in {len(self.partition.sizes)} clusters by "
-            f"{self.method}, no cell sensitive to {self.rule}, information loss {loss} %{extra})"
+            f"{self.method}, no cell sensitive to {self.rule}{extra})"
         )
 
     def _repr_html_(self) -> str:
@@ -137,8 +135,15 @@ class Compliant(MaskedFile):
             columns[self.hidden[self.partition.labels]] = None
         return dict(zip(self.partition.names, columns.T, strict=True))
 
-    def summary(self) -> dict[str, Any]:
-        """Plain data for JSON; holds no value of any record."""
+    def summary(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Plain data for JSON; holds no value of any record.
+
+        Parameters
+        ----------
+        reveal : bool
+            Add what the original values decide: what was lost, the bound, and the sensitive means
+            before. For internal use.
+        """
         sizes = self.partition.sizes
         facts: dict[str, Any] = {
             "method": self.method,
@@ -150,26 +155,25 @@ class Compliant(MaskedFile):
             "smallest_cluster": int(sizes.min()),
             "largest_cluster": int(sizes.max()),
             "unsafe_cells": self.unsafe,
-            # More digits tell of means, and the more so of those that are suppressed.
-            "information_loss": round(self.information_loss, 6 if self.suppressed is None else 1),
         }
-        if self.suppressed is None:
-            # Where cells are suppressed, how many were sensitive is not for publication.
-            facts["before"] = {
-                "unsafe_cells": self.start_unsafe,
-                "information_loss": round(self.start_loss, 6),
-            }
         if self.most is not None:
             facts["most"] = self.most
         if self.diverse:
             facts["diverse"] = {name: least for name, least, _ in self.diverse}
         if self.method == "drop":
             facts["dropped_records"] = len(self.dropped)
-        if self.bound is not None:
-            facts["bound"] = self.bound
         if self.suppressed is not None:
-            facts["published_loss"] = round(self.published_loss, 1)
             facts["suppression"] = self.suppressed.summary()
+        if reveal:
+            facts |= {
+                "information_loss": self.information_loss,
+                "published_loss": self.published_loss,
+                "before": {
+                    "unsafe_cells": self.start_unsafe,
+                    "information_loss": self.start_loss,
+                },
+            }
+            facts |= {} if self.bound is None else {"bound": self.bound}
         return facts
 
 

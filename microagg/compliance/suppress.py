@@ -67,8 +67,7 @@ class Suppressed:
         """Plain data for JSON; holds no value, and nothing that tells sensitive cells apart."""
         return {
             "suppressed": int(self.hidden.sum()),
-            "proven": self.suppression.proven,
-            "gap_at_most": self.suppression.gap_at_most,
+            "proven": None if self.suppression.limited else self.suppression.proven,
             "seconds": self.suppression.seconds,
             "identities": [str(identity) for identity in self.cells.identities],
             "relations": int(self.cells.table.relations.shape[0]),

@@ -68,7 +68,8 @@ class Partition(MaskedFile):
         Mean of each cluster in each attribute, in the units of the data.
     information_loss : float
         100 * SSE / SST in percent, attributes standardised: 0 if no record changed, 100 if all
-        became the mean of the file.
+        became the mean of the file. Not for publication: it is a function of the original values,
+        and few files that have the same masked one have the same loss.
     names : tuple of str
         Attributes.
     method : str
@@ -116,8 +117,7 @@ class Partition(MaskedFile):
     def __repr__(self) -> str:
         return (
             f"Partition({len(self.labels)} records in {len(self.sizes)} clusters of "
-            f"{int(self.sizes.min())} to {int(self.sizes.max())} by {self.method}, "
-            f"information loss {self.information_loss:.4f} %)"
+            f"{int(self.sizes.min())} to {int(self.sizes.max())} by {self.method})"
         )
 
     def _repr_html_(self) -> str:

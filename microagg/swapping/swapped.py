@@ -95,7 +95,8 @@ class Swapped(MaskedFile):
         Parameters
         ----------
         reveal : bool
-            Put in the seed, with which permutations can be undone.
+            Put in the seed, with which permutations can be undone, and the share of each column
+            that kept its value, which depends on the original values.
         """
         facts = {
             "method": self.method,
@@ -109,11 +110,10 @@ class Swapped(MaskedFile):
             "left_alone": [name for name in self.names if name not in self.masked],
             "groups": {name: len(self.partitions[name].sizes) for name in self.masked},
             "largest_group": max(int(self.partitions[name].sizes.max()) for name in self.masked),
-            "unchanged": dict(self.unchanged),
             "homogeneous_groups": dict(self.homogeneous),
             "linkage": linkage_probability(self).rows(),
         }
-        return facts | {"seed": self.seed} if reveal else facts
+        return facts | {"seed": self.seed, "unchanged": dict(self.unchanged)} if reveal else facts
 
 
 def linkage_probability(swapped: Swapped) -> Linkages:

@@ -95,7 +95,7 @@ class Disclosure(Frozen):
         return columns_to_frame(columns, self.library if library is None else library)
 
     def summary(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Plain data for JSON; for internal use, unless no mean is sensitive."""
         return {
             "rule": self.rule,
             "k": self.k,

@@ -66,6 +66,7 @@ def swap(
     na: options.Missing = None,
     output: options.MaskedFile = None,
     summary: options.Summary = None,
+    reveal: options.RevealOriginals = False,
 ) -> None:
     """Swap confidential values within groups of at least k: links are right with 1/k at most.
 
@@ -100,7 +101,8 @@ def swap(
         )
     else:
         found = microagg.mdav_id(file, k, quasi_identifiers=known, confidential=secret or ())
-    _published(found.to_columns(), found.summary(), _swap_words(found), output, summary)
+    facts = found.summary() | ({"unchanged": dict(found.unchanged)} if reveal else {})
+    _published(found.to_columns(), facts, _swap_words(found), output, summary)
 
 
 def anonymise(
@@ -141,6 +143,7 @@ def anonymise(
     time_limit: options.SearchLimit = None,
     output: options.MaskedFile = None,
     summary: options.Summary = None,
+    reveal: options.RevealOriginals = False,
 ) -> None:
     """Replace values by ranges until the aggregates an attacker knows match at least k records.
 
@@ -158,7 +161,8 @@ def anonymise(
         importance=by_column(importance, "--importance", read_fraction),
         diverse=by_column(diverse, "--diverse", read_whole), time_limit=time_limit,
     )  # fmt: skip
-    _published(found.to_columns(form), found.summary(), _range_words(found), output, summary)
+    facts, words = found.summary(reveal=reveal), _range_words(found, reveal=reveal)
+    _published(found.to_columns(form), facts, words, output, summary)
 
 
 def _published(
@@ -193,14 +197,17 @@ def _swap_words(found: Swapped) -> list[str]:
     return lines
 
 
-def _range_words(found: Generalised) -> list[str]:
+def _range_words(found: Generalised, *, reveal: bool) -> list[str]:
     facts = found.summary()
     share = 100 * facts["records_touched"] / max(facts["records"], 1)
+    fewest = found.fewest if reveal else found.k
+    how = f", by {found.chosen}; loss {found.ncp:.4f}" if reveal else ""
     lines = [
-        f"{facts['records']} records, {share:.1f} % of them with ranges; at least "
-        f"{facts['fewest_candidates']} candidates for each, by {found.chosen}; loss "
-        f"{found.ncp:.4f}."
+        f"{facts['records']} records, {share:.1f} % of them with ranges; at least {fewest} "
+        f"candidates for each{how}."
     ]
+    if not reveal:
+        return lines
     left = found.residual
     if left is not None and (left.sums or left.values):
         lines.append(

@@ -92,11 +92,12 @@ def microaggregate(
     report: Annotated[
         Path | None,
         option(
-            "One HTML page to read: clusters, loss by attribute, sensitive means, larger "
-            "k; facts as .json beside it.",
+            "One HTML page to read: clusters and their means; with --reveal also loss by "
+            "attribute and what a larger k would do. Facts as .json beside it.",
             "FILE",
         ),
     ] = None,
+    reveal: options.RevealOriginals = False,
 ) -> None:
     """Replace records by the means of clusters of at least k, with no sensitive mean.
 
@@ -143,7 +144,8 @@ def microaggregate(
     whole = _kept_columns(file, kept)
     if not keep_identifiers:
         _check_identifiers(whole)
-    for line in (*sentences.codes_words(records), *sentences.together_words(whole)):
+    hints = sentences.codes_words(records) if reveal else ()
+    for line in (*hints, *sentences.together_words(whole)):
         say(line)
     clock = Clock.of(time_limit)
     scaling = {"scale": scale, "constant": constant}
@@ -156,7 +158,8 @@ def microaggregate(
         judged = None
         if rule is not None:
             judged = microagg.disclosure(records, start, rule, negative=negative)
-        facts, lines = sentences.plain_facts(start, judged), sentences.plain_words(start, judged)
+        facts = sentences.plain_facts(start, judged, reveal=reveal)
+        lines = sentences.plain_words(start, judged, reveal=reveal)
         safe = judged is None or judged.count == 0
     else:
         ask: dict[str, Any] = scaling | {"negative": negative, "partition": start}
@@ -168,7 +171,8 @@ def microaggregate(
             ask |= {"decimals": decimals}
         source: Any = file if varied else records
         result = found = _compliant(source, k, rule, comply, clock, ask)
-        facts, lines, safe = found.summary(), sentences.compliant_words(found), True
+        facts, safe = found.summary(reveal=reveal), True
+        lines = sentences.compliant_words(found, reveal=reveal)
         rows = found.rows.tolist() if found.dropped else None
     columns = {name: column.tolist() for name, column in result.to_columns().items()}
     beside = {
@@ -190,7 +194,7 @@ def microaggregate(
         from cellveil.report.skeleton import write_page
 
         limit = Clock.of(max(clock.left, 1.0))
-        told = microdata_facts(records, result, rule, negative, limit, [data])
+        told = microdata_facts(records, result, rule, negative, limit, reveal=reveal)
         write_page(report, microdata_page(told), told, files)
         return [report, report.with_suffix(".json")]
 

@@ -65,7 +65,7 @@ def kept_words(told: dict[str, int]) -> Iterator[str]:
         yield f"Kept as they are, values follow from their cluster alone: {known} records."
 
 
-def plain_facts(partition: Partition, judged: Disclosure | None) -> dict[str, Any]:
+def plain_facts(partition: Partition, judged: Disclosure | None, *, reveal: bool) -> dict[str, Any]:
     """Facts of clusters that were judged, if at all, and not changed."""
     facts: dict[str, Any] = {
         "method": partition.method,
@@ -75,20 +75,21 @@ def plain_facts(partition: Partition, judged: Disclosure | None) -> dict[str, An
         "clusters": len(partition.sizes),
         "smallest_cluster": int(partition.sizes.min()),
         "largest_cluster": int(partition.sizes.max()),
-        "information_loss": partition.information_loss,
     }
+    if reveal:
+        facts["information_loss"] = partition.information_loss
     if judged is not None:
         facts["disclosure"] = judged.summary()
     return facts
 
 
-def plain_words(partition: Partition, judged: Disclosure | None) -> list[str]:
+def plain_words(partition: Partition, judged: Disclosure | None, *, reveal: bool) -> list[str]:
     """Say what clusters were made, and which of their means are sensitive."""
     sizes = partition.sizes
     lines = [
         f"{len(partition.labels)} records in {len(sizes)} clusters of {int(sizes.min())} to "
-        f"{int(sizes.max())} by {partition.method}; information loss "
-        f"{partition.information_loss:.4f} %."
+        f"{int(sizes.max())} by {partition.method}"
+        + (f"; information loss {partition.information_loss:.4f} %." if reveal else ".")
     ]
     if judged is None:
         lines.append("The means were not tested; give --rules to find sensitive ones.")
@@ -112,18 +113,12 @@ def plain_words(partition: Partition, judged: Disclosure | None) -> list[str]:
     return lines
 
 
-def compliant_words(found: Compliant) -> list[str]:
-    """Say what clusters comply, and what that cost."""
+def compliant_words(found: Compliant, *, reveal: bool) -> list[str]:
+    """Say what clusters comply, and with `reveal` what that cost."""
     sizes = found.partition.sizes
     lines = [
         f"{len(found.rows)} records in {len(sizes)} clusters of {int(sizes.min())} to "
-        f"{int(sizes.max())}; information loss "
-        + (
-            f"{found.published_loss:.1f} %."
-            if found.suppressed is not None
-            else f"{found.information_loss:.4f} % ({found.start_loss:.4f} % and "
-            f"{found.start_unsafe} sensitive means before)."
-        )
+        f"{int(sizes.max())}{_loss_words(found) if reveal else ''}."
     ]
     if found.suppressed is not None:
         facts = found.suppressed.summary()
@@ -136,7 +131,7 @@ def compliant_words(found: Compliant) -> list[str]:
         lines.append(f"{len(found.dropped)} records left out.")
     for name, _, fewest in found.diverse:
         lines.append(f"At least {fewest} different values of {name!r} in every cluster.")
-    if found.bound is not None:
+    if found.bound is not None and reveal:
         lines.append(
             f"No compliant clusters lose less than {found.bound:.4f} %."
             if found.bound >= 0.00005
@@ -144,3 +139,12 @@ def compliant_words(found: Compliant) -> list[str]:
         )
     lines.append(f"Safe: no published cluster mean is sensitive under {found.rule}.")
     return lines
+
+
+def _loss_words(found: Compliant) -> str:
+    """Say what was lost, and what clusters were before they complied."""
+    loss = found.information_loss if found.suppressed is None else found.published_loss
+    return (
+        f"; information loss {loss:.4f} % ({found.start_loss:.4f} % and {found.start_unsafe} "
+        "sensitive means before)"
+    )

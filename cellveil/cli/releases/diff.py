@@ -27,7 +27,7 @@ def diff(
     old: Annotated[Path, argument("Earlier release (.json).", "OLD")],
     new: Annotated[Path, argument("Later release (.json).", "NEW")],
     *,
-    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    time_limit: options.TimeLimit = None,
     summary: options.Summary = None,
 ) -> None:
     """Compare two releases of the same table: what changed, and what both disclose together.
@@ -56,7 +56,9 @@ def diff(
     elif any(release.pattern.any() for release in releases):
         from attacks import differencing
 
-        facts["together"] = _together(differencing(releases, time_limit=time_limit))
+        facts["together"] = _together(
+            differencing(releases, time_limit=options.started(time_limit).seconds)
+        )
     else:
         facts["together"] = {"disclosed": [], "narrowed": 0}
     safe = not (facts["together"] and facts["together"]["disclosed"])

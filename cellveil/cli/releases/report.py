@@ -29,7 +29,7 @@ def report(
     attacks: Annotated[
         bool, flag("Run every attack that applies.", "--attacks/--no-attacks")
     ] = True,
-    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    time_limit: options.TimeLimit = None,
     reveal: options.Reveal = False,
 ) -> None:
     """Write one HTML page about a release: table, intervals, attacks, from public knowledge.
@@ -41,7 +41,6 @@ def report(
     from cellveil.report.facts import release_facts
     from cellveil.report.page import report_page
     from cellveil.report.skeleton import write_page
-    from csp.clock import Clock
     from csp.release_file import read_release
 
     page = release.with_suffix(".report.html") if output is None else output
@@ -50,7 +49,7 @@ def report(
         {"-o": page, "the facts of the report": facts}, [release, release.with_suffix(".csv")],
         {"-o": (".html",)},
     )  # fmt: skip
-    clock = Clock.of(time_limit)
+    clock = options.started(time_limit)
     given, mechanism = read_release(release)
     found = None
     with Meter("attacking the release", clock.seconds) as meter:

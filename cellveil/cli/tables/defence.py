@@ -133,7 +133,7 @@ def measured(result: Protected, clock: Clock) -> dict[str, Any]:
     except InputError:
         return {"not_computed": "this takes two-way tables of counts and one width for all cells"}
     (low, high), (wide, far) = found.shortest(), found.shortest(naive=True)
-    unit = 10**result.table.scale
+    unit = 10**result.release.scale
     return {
         "prior": "uniform",
         "tables": size,

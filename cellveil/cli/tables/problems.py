@@ -24,7 +24,7 @@ def suppress(
     *,
     method: options.Method = "auto",
     solver: options.Solver = None,
-    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    time_limit: options.TimeLimit = None,
     gap: options.Gap = 0.0,
     integer: options.Integer = False,
     defence: options.Defence = None,
@@ -48,7 +48,6 @@ def suppress(
     from cellveil.io.files import check_outputs, pattern_columns, write_csv
     from cellveil.io.inputs import is_jj
     from cellveil.render.tables import quality, sizes
-    from csp.clock import Clock
     from csp.decoys.suppress import defend
     from csp.problem.jj import read_jj, write_jj
     from csp.solve import suppress as solve
@@ -60,7 +59,7 @@ def suppress(
     method = options.chosen_method(method, solver)
     decoys = read_defence(defence, key_file, table_id)
     needs_width(decoys)
-    clock = Clock.of(time_limit)
+    clock = options.started(time_limit)
     with Meter("reading", clock.seconds) as meter:
         posed = read_jj(problem)
         clock.check("the problem was read")
@@ -111,7 +110,7 @@ def audit(
     ] = None,
     *,
     integer: options.Integer = False,
-    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    time_limit: options.TimeLimit = None,
     output: Annotated[
         Path | None,
         option("Interval of each cell, if the pattern is safe.", "FILE", "--output", "-o"),
@@ -124,11 +123,10 @@ def audit(
     from cellveil.io.inputs import read_pattern
     from cellveil.render.tables import guarantee, violation_words
     from csp.audits.audit import audit as check
-    from csp.clock import Clock
     from csp.problem.jj import read_jj
 
     check_outputs({"-o": output, "--summary": summary}, [problem, pattern])
-    clock = Clock.of(time_limit)
+    clock = options.started(time_limit)
     with Meter("reading", clock.seconds) as meter:
         posed = read_jj(problem)
         hidden = read_pattern(pattern, posed)
@@ -151,7 +149,7 @@ def audit(
     columns = None
     if wrote is not None:
         columns = pattern_columns(posed, hidden, reveal=reveal)
-        columns |= interval_columns(found, posed.table.scale)
+        columns |= interval_columns(found.proved, posed.table.scale)
     if found.safe:
         lines = list(guarantee(found, "its protection levels", options=False))
     else:

@@ -111,7 +111,10 @@ def protect(
     defence: options.Defence = None,
     key_file: options.KeyFile = None,
     table_id: options.TableId = "",
-    negative: Annotated[options.Negative, option("How negative contributions are read.")] = "error",
+    negative: Annotated[
+        options.NegativeCells,
+        option("How negative contributions are read; with --aggregated, allow for negative cells."),
+    ] = "error",
     decimals: options.Decimals = None,
     total: Annotated[
         list[str] | None,
@@ -166,7 +169,7 @@ def protect(
     ] = None,
     method: options.Method = "auto",
     solver: options.Solver = None,
-    time_limit: options.TimeLimit = options.TIME_LIMIT,
+    time_limit: options.TimeLimit = None,
     gap: options.Gap = 0.0,
     workers: Annotated[
         int,
@@ -234,14 +237,13 @@ def protect(
     from cellveil.report.facts import attacked, report_facts
     from cellveil.report.page import report_page
     from cellveil.report.skeleton import write_page
-    from csp.clock import Clock
     from csp.mechanism import Mechanism
     from csp.release_file import read_release
     from csp.solve import Progress
 
     names = inputs.tab_dimensions(data[0], rda) if by is None else inputs.split_names(by, "--by")
     method = options.chosen_method(method, solver)
-    clock = Clock.of(time_limit)
+    clock = options.started(time_limit)
     stated_by = apriori is not None or data[0].name.lower().endswith(".tab")
     rule, looked_at = inputs.read_rules(rules, primary, names, encoding, named=stated_by)
     sources = [
@@ -333,9 +335,8 @@ def protect(
             write_result(output, result, columns, reveal=reveal, files=files)
         if report is not None:
             told = report_facts(
-                result, title=data[0].name.partition(".")[0], attacks=found,
-                inputs=[*data, *([apriori] if apriori else [])], reveal=reveal,
-            )  # fmt: skip
+                result, title=data[0].name.partition(".")[0], attacks=found, reveal=reveal
+            )
             write_page(report, report_page(result, told, trace=trace), told, files)
         named = [path for path in (output, report, release, jj) if path is not None]
         facts["files"] = answers.hashes(named, files)

@@ -25,7 +25,7 @@ from csp.tables.table import Table
 
 __all__ = ["on_cores", "places_for", "protect_each"]
 
-_SHOWN = ("cells", "suppressed", "primary", "cost", "gap", "gap_at_most", "seconds")
+_SHOWN = ("cells", "suppressed", "primary", "cost", "gap", "proven", "seconds")
 """Facts of the overview; some are told with --reveal only."""
 
 

@@ -236,6 +236,7 @@ def _assembled(make: type[Table], found: Found, wanted: Wanted, notes: tuple[str
         structural=None if value is None else rows == 0,
         frame=found.library,
         notes=notes,
+        least_scale=wanted.decimals or 0,
     )
 
 

@@ -123,10 +123,62 @@ def test_the_same_job_gives_the_same_bytes_and_names_them(job: Path) -> None:
     assert hashes() == once
     facts = json.loads((job.parent / "published" / "job.result.json").read_text())
     assert facts["outputs"] == {k: v for k, v in once.items() if k != "job.result.json"}
+    assert "inputs" not in facts
+    assert {"cellveil 0.2.0"} == {facts["made_by"]}
+
+
+def test_the_internal_record_alone_names_what_was_read(job: Path) -> None:
+    record = job.with_name("job.internal.json")
+    record.write_text("{}")
+    record.chmod(0o644)
+    (done,) = run_job(read_job(job))
+    assert record.stat().st_mode & 0o777 == 0o600
+    assert record not in done.files
+    assert "NOT FOR PUBLICATION" in record.read_text().splitlines()[0]
+    facts = json.loads(record.read_text())
     assert set(facts["inputs"]) == {"job.toml", "survey.csv", "region.hrc"}
+    published = "".join(path.read_text() for path in (job.parent / "published").iterdir())
     for name, value in facts["inputs"].items():
         assert value == hashlib.sha256((job.parent / name).read_bytes()).hexdigest()
-    assert {"cellveil 0.2.0"} == {facts["made_by"]}
+        assert value not in published
+    assert facts["tables"][0]["cost"] == done.protected.summary(reveal=True)["cost"]
+
+
+def test_a_record_is_verified_by_running_the_job_again(job: Path) -> None:
+    run_job(read_job(job))
+    record, before = (
+        job.with_name("job.internal.json"),
+        job.with_name("job.internal.json").read_bytes(),
+    )
+    same = CliRunner().invoke(app, ["run", "--verify", str(record)])
+    assert same.exit_code == 0
+    assert "Reproduced: all" in same.output
+    assert record.read_bytes() == before
+    facts = json.loads(before)
+    name = next(iter(facts["outputs"]))
+    facts["outputs"][name] = "0" * 64
+    facts["versions"]["numpy"] = "1.0"
+    record.write_text(json.dumps(facts))
+    other = CliRunner().invoke(app, ["run", "--verify", str(record)])
+    assert other.exit_code == 1
+    assert f"1 of {len(facts['outputs'])} files differ: {name}." in other.output
+    assert "numpy was 1.0 then" in other.output
+    (job.parent / "survey.csv").write_text("")
+    changed = CliRunner().invoke(app, ["run", "--verify", str(record)])
+    assert changed.exit_code == 2
+    assert "survey.csv" in changed.output
+
+
+def test_a_file_that_changes_while_it_is_read_ends_the_job(job: Path) -> None:
+    """What a record names must be what was protected."""
+    data = job.parent / "survey.csv"
+
+    def change(_: object) -> None:
+        data.write_text(data.read_text() + "\n")
+
+    with pytest.raises(InputError, match=r"survey\.csv' changed while it was read"):
+        run_job(read_job(job), progress=change)
+    assert not (job.parent / "published").exists()
 
 
 def test_a_job_that_fails_leaves_nothing_half_written(job: Path) -> None:

@@ -180,9 +180,12 @@ def test_the_command_writes_pictures_with_the_table(tmp_path) -> None:
              "P(10)", "--contributor", "enterprise", "--plots", str(folder)]  # fmt: skip
     done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "out.csv")])
     assert done.exit_code == 0, done.output
-    assert {path.name for path in folder.iterdir()} == {"map.svg", "intervals.svg", "gap.svg"}
+    assert {path.name for path in folder.iterdir()} == {"map.svg", "intervals.svg"}
     assert all(path.read_text().startswith("<?xml") for path in folder.iterdir())
     assert "map.svg" in done.stderr
+    shown = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "all.csv"), "--reveal"])
+    assert shown.exit_code == 0
+    assert (folder / "gap.svg").exists()
 
 
 def test_what_cannot_be_drawn_is_said(tmp_path) -> None:

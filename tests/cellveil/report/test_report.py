@@ -226,7 +226,7 @@ def test_the_command_writes_the_report_of_what_it_publishes(tmp_path: Any) -> No
     assert found.exit_code == 0, found.output
     facts = json.loads(page.with_suffix(".json").read_text())
     assert facts["title"] == "survey"
-    assert list(facts["inputs"]) == ["survey.csv"]
+    assert "inputs" not in facts  # a hash of the data would tell whether a guess is right
     hidden = found.output.count(",x,")
     assert len(facts["suppressed_cells"]) == facts["attacks"]["suppressed"] == hidden > 0
     assert "page.json" in found.output

@@ -29,14 +29,15 @@ arrays = hnp.array_shapes(min_dims=1, max_dims=4, max_side=4).flatmap(
 @given(arrays)
 def test_margins_are_computed_and_checked(a):
     full = with_margins(a)
-    table = Table.from_array(a)
+    negative = "allow" if (full < 0).any() else "error"
+    table = Table.from_array(a, negative=negative)
     assert np.array_equal(table.values, full.ravel())
-    again = Table.from_array(full, margins=False)
+    again = Table.from_array(full, margins=False, negative=negative)
     assert again.labels == table.labels
     assert np.array_equal(again.values, table.values)
     assert (again.relations != table.relations).nnz == 0
     assert table.roots == ("Total",) * a.ndim
-    bound = -UNBOUNDED if (full < 0).any() else 0
+    bound = -UNBOUNDED if negative == "allow" else 0
     assert set(table.lower.tolist()) == {bound}
     # Every label's value is the sum of the array over the axes at their total.
     for label, value in zip(table.labels, table.values.tolist(), strict=True):
@@ -49,7 +50,17 @@ def test_one_wrong_cell_is_not_additive(a, pick):
     full = with_margins(a)
     full.ravel()[pick % full.size] += 1
     with pytest.raises(NotAdditive):
-        Table.from_array(full, margins=False)
+        Table.from_array(full, margins=False, negative="allow")
+
+
+@pytest.mark.parametrize("inner", [[[1, 2], [3, 4]], [[-1, 2], [3, 4]]])
+def test_lower_bounds_are_stated_and_not_found(inner):
+    """A bound that the data decide would say that a suppressed cell is negative."""
+    table = Table.from_array(inner, negative="allow")
+    assert set(table.lower.tolist()) == {-UNBOUNDED}
+    if inner[0][0] < 0:
+        with pytest.raises(InputError, match=r"cell \(d1=1, d2=1\) is negative.*negative='allow'"):
+            Table.from_array(inner)
 
 
 def test_hierarchies_and_codes():

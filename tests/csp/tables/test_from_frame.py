@@ -124,10 +124,13 @@ def test_cells_without_a_row_are_structural_where_contributors_are_known():
     assert table.contributors.count.tolist() == [1, 1, 0, 1]
 
 
-def test_negative_cells_have_no_lower_bound():
-    table = Table.from_frame({"g": ["a", "b"], "v": [5, -7]}, ["g"], "v")
+def test_cells_are_negative_only_where_that_is_said():
+    data = {"g": ["a", "b"], "v": [5, -7]}
+    table = Table.from_frame(data, ["g"], "v", negative="allow")
     assert table.values.tolist() == [5, -7, -2]
     assert set(table.lower.tolist()) == {-UNBOUNDED}
+    with pytest.raises(InputError, match=r"cell \(g=b\) is negative"):
+        Table.from_frame(data, ["g"], "v")
 
 
 def full(**changes):

@@ -206,6 +206,7 @@ def test_margins_off_by_rounding_are_replaced_within_the_tolerance(cells, noise,
         "v": [v / 10 for v in [*cells, *(m + e for m, e in zip(margins, noise, strict=True))]],
     }  # fmt: skip
     words = {"total": {"r": "T", "c": "T"}, "decimals": 1, "tolerance": f"0.{most}"}
+    words["negative"] = "allow"
     worst = max(map(abs, noise))
     if worst > most:
         with pytest.raises(NotAdditive):
