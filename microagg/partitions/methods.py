@@ -71,7 +71,7 @@ def mdav(
     --------
     >>> import microagg
     >>> microagg.mdav({"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}, 3)
-    Partition(6 records in 2 clusters of 3 to 3 by MDAV, information loss 0.8339 %)
+    Partition(6 records in 2 clusters of 3 to 3 by MDAV)
     """
     clock = Clock.of(time_limit)
     records = read_records(X, attributes, decimals=decimals)

@@ -157,10 +157,7 @@ class Ranked(MaskedFile):
 
     def __repr__(self) -> str:
         n = len(self.partitions[0].labels)
-        return (
-            f"Ranked({n} records, {len(self.partitions)} attributes, information loss "
-            f"{self.information_loss:.4f} %)"
-        )
+        return f"Ranked({n} records, {len(self.partitions)} attributes)"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -113,8 +113,8 @@ def attack(
     Homogeneity takes the masked file and its confidential columns. With --original, persons are
     linked to masked records by the quasi-identifiers (all that both files have and that is not
     confidential, by default), and original values are looked for among the ranks around masked
-    ones. Exit codes: 0 nothing is certain, 1 some value or link is, 2 bad
-    input.
+    ones. What it finds with the original file is not for publication. Exit codes: 0 nothing is
+    certain, 1 some value or link is, 2 bad input.
     """
     import microagg
     from cellveil.io.files import check_outputs

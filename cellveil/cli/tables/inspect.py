@@ -50,7 +50,8 @@ def inspect(
 ) -> None:
     """Look at data before protecting it: codes, nested columns, what rules would mark.
 
-    Counts only, no value. The job that --job writes has the first of the rules.
+    For the office, and not for publication: it counts what a release does not tell. The job that
+    --job writes has the first of the rules.
     """
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import read_hierarchies, split_names
