@@ -133,8 +133,7 @@ def comply(
     >>> import microagg
     >>> data = {"pay": [10, 11, 12, 10, 11, 95, 40, 50, 60]}
     >>> microagg.comply(data, 3, "P(60)", method="merge")
-    Compliant(9 records in 2 clusters by merge, no cell sensitive to P(60,1), information loss \
-23.3350 %)
+    Compliant(9 records in 2 clusters by merge, no cell sensitive to P(60,1))
     """
     check_choice("method", method, METHODS)
     clock = Clock.of(time_limit)

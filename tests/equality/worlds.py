@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -236,11 +237,10 @@ def _posed(step: int) -> Files:
     primary = np.zeros(20, dtype=bool)
     primary[0] = True
     problem = Problem.of(table, primary, lpl=np.where(primary, 4, 0), upl=np.where(primary, 4, 0))
-    place = Path("posed.jj").absolute()
-    write_jj(problem, place)
-    text = place.read_text()
-    place.unlink()
-    return {"posed.jj": text}
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "posed.jj"
+        write_jj(problem, place)
+        return {"posed.jj": place.read_text()}
 
 
 def _problems(most: int) -> Iterator[World]:
