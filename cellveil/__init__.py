@@ -5,11 +5,17 @@ and writes files, `render` shows results, `report` is a page to read. `front` tu
 into one message and an exit code, `signals` makes Ctrl-C keep the best result.
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
 __all__ = ["__version__"]
 
-try:
-    __version__ = version("cellveil")
-except PackageNotFoundError:  # a checkout that is not installed; `cellveil doctor` says so
-    __version__ = "unknown"
+
+def __getattr__(name: str) -> str:
+    # Looked up when it is asked for: signals are taken before anything else is imported.
+    if name != "__version__":
+        msg = f"module 'cellveil' has no attribute {name!r}"
+        raise AttributeError(msg)
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("cellveil")
+    except PackageNotFoundError:  # a checkout that is not installed; `cellveil doctor` says so
+        return "unknown"

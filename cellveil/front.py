@@ -168,7 +168,7 @@ def message_of(
     try:
         from csp.errors import CellveilError, CertificateError, InputError, SolverError
     except ImportError:
-        return "csp cannot be imported, or is another project's; run 'cellveil doctor'", UNSAFE
+        return "csp cannot be imported, or is another project's; run 'cellveil doctor'", NO_ANSWER
     if isinstance(error, InputError):
         return error.in_options(options), BAD_INPUT
     if isinstance(error, CertificateError):
@@ -187,9 +187,13 @@ def message_of(
             "a cell with --aggregated",
             BAD_INPUT,
         )
-    # An unforeseen message may quote a cell, so only its kind is shown.
+    # An unforeseen message may quote a cell, so only its kind is shown. It says nothing of a table,
+    # so its exit code is not that of an unsafe one.
     kind = type(error).__name__
-    return f"{kind} inside cellveil; '{program} --debug ...' shows where. Please report it.", UNSAFE
+    return (
+        f"{kind} inside cellveil; '{program} --debug ...' shows where. Please report it.",
+        NO_ANSWER,
+    )
 
 
 @contextmanager

@@ -8,11 +8,15 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 __all__ = ["check_streams", "exit_code", "interrupted", "run_program", "taken"]
+
+_NO_ANSWER = 3
+"""Exit code of what says nothing of a table."""
 
 _heard: list[int] = []
 
@@ -67,8 +71,27 @@ def run_program(program: Callable[[], Callable[..., Any]], **options: Any) -> No
             program()(**options)
         except KeyboardInterrupt:
             # Outside any command: while modules were loading, or after the last word.
-            print("Interrupted; nothing more is written.", file=sys.stderr)
+            with suppress(OSError):
+                print("Interrupted; nothing more is written.", file=sys.stderr)
             sys.exit(exit_code())
+        except Exception:  # with --debug, or outside any command
+            with suppress(OSError):
+                traceback.print_exc()
+            sys.exit(_NO_ANSWER)
+        finally:
+            _let_go(sys.stderr)
+
+
+def _let_go(stream: Any) -> None:
+    """Write what is left for a stream, or drop it where that fails, as on a full disk.
+
+    The interpreter would try once more at its end, and turn the exit code into 1 or 120.
+    """
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def check_streams() -> None:

@@ -74,6 +74,7 @@ class CellveilError(Exception):
     """
 
     def __init__(self, message: str = "", *rest: object) -> None:
+        message = _shortened(message)
         super().__init__(_PHRASE.sub(r"\1", message), *rest)
         self.template = message
 
@@ -92,6 +93,24 @@ class CellveilError(Exception):
             return command if known else python
 
         return _PHRASE.sub(chosen, self.template)
+
+
+_LONG = re.compile(
+    r"[^\s\ufdd0-\ufdd2]{161,}|'[^'\ufdd0-\ufdd2]{161,}'|\"[^\"\ufdd0-\ufdd2]{161,}\""
+)
+"""A word or a quoted field that is too long to be read."""
+
+_MOST = 3000
+"""Letters of a message: more than any that this project writes, and no more than a screen."""
+
+
+def _shortened(message: str) -> str:
+    """Cut out of a message what a field of the data made too long; its ends say what and how."""
+    message = _LONG.sub(lambda found: f"{found[0][:80]}...{found[0][-20:]}", message)
+    if len(message) <= _MOST:
+        return message
+    plain = _PHRASE.sub(r"\1", message)  # half of a mark would be shown as it is
+    return f"{plain[: 2 * _MOST // 3]} ... {plain[-_MOST // 4 :]}"
 
 
 class InputError(CellveilError, ValueError):

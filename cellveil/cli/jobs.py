@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -9,7 +10,7 @@ import typer
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish
-from cellveil.cli.options import argument, option
+from cellveil.cli.options import argument, flag, option
 from cellveil.front import SAFE, message_of, options_of, refuse
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
@@ -24,6 +25,10 @@ def run(
         argument("Job (.toml), tau-ARGUS batch file (.arb), or a folder of jobs.", "JOB"),
     ] = None,
     *,
+    anywhere: Annotated[
+        bool,
+        flag("Results may go outside the folder of the job.", "--anywhere", default="refused"),
+    ] = False,
     verify: Annotated[
         Path | None,
         option(
@@ -68,7 +73,7 @@ def run(
         for number, path in enumerate(paths, 1):
             head = f"{path.name} ({number} of {len(paths)}): " if len(paths) > 1 else ""
             try:
-                job = read_job(path)
+                job = read_job(path, anywhere=anywhere)
                 for note in job.notes:
                     say(f"{note}.")
 
@@ -122,6 +127,7 @@ def init(
     """Write a job with every key and what it means, to be filled in, or one from a batch file."""
     from cellveil.jobs.batch import read_batch
     from cellveil.jobs.draft import job_text
+    from cellveil.jobs.job import is_outside
     from cellveil.jobs.keys import template
     from csp.formats.files import atomic_writer
 
@@ -133,7 +139,9 @@ def init(
         text = job_text(*read_batch(batch), batch.parent, path.parent)
         with atomic_writer(path) as out:
             out.write(text)
-        say(f"Wrote {path}. Next: cellveil run {path}")
+        folder = tomllib.loads(text).get("output", {}).get("folder", "")
+        outside = " --anywhere" if is_outside(folder) else ""
+        say(f"Wrote {path}. Next: cellveil run{outside} {path}")
         return
     with atomic_writer(path) as out:
         out.write(template())

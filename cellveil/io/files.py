@@ -84,9 +84,10 @@ def check_outputs(
                 f"{option} {str(path)!r} would overwrite a file that is read; choose another name"
             )
         if target in taken:
-            refuse(
-                f"{taken[target]} and {option} are the same file {str(path)!r}; choose two names"
-            )
+            other = taken[target]
+            beside = [name for name in (other, option) if name.startswith("the ")]
+            why = f": {beside[0]} are written beside it under its name" if beside else ""
+            refuse(f"{other} and {option} are the same file {str(path)!r}{why}; choose two names")
         taken[target] = option
         check_writable(path)
     release, cells = given.get("--release"), given.get("the cells of --release")

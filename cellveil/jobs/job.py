@@ -16,11 +16,11 @@ from cellveil.io.source import Source
 from cellveil.jobs.batch import read_batch
 from cellveil.jobs.keys import DATA, checked
 from cellveil.jobs.record import record_path
-from csp.errors import InputError
+from csp.errors import InputError, phrase
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 from csp.mechanism import Mechanism
 
-__all__ = ["Job", "TableJob", "naming", "read_job"]
+__all__ = ["Job", "TableJob", "is_outside", "naming", "read_job"]
 
 _AS_GIVEN = (
     *("value", "contributor", "weight", "aggregated", "count", "negative", "decimals", "missing"),
@@ -100,8 +100,11 @@ class Job:
         return Mechanism(rule, **options)
 
 
-def read_job(path: Path) -> Job:
+def read_job(path: Path, *, anywhere: bool = False) -> Job:
     """Read a job, in TOML or a τ-ARGUS batch file (.arb), and check what needs no data.
+
+    Its results go below the folder of the job, or with `anywhere` wherever it says: a job that
+    somebody else wrote must not overwrite files elsewhere.
 
     Raises
     ------
@@ -113,6 +116,12 @@ def read_job(path: Path) -> Job:
     raw, notes = read_batch(path) if batch else (_toml(path), ())
     where = path.name
     given = checked(raw, where)
+    target = str(given["output"].get("folder", "published"))
+    if not anywhere and is_outside(target):
+        refuse(
+            f"{where}, [output]: the folder {target!r} lies outside that of the job; name one "
+            "below it, or allow it with " + phrase("read_job(path, anywhere=True)", "--anywhere")
+        )
     tables: list[TableJob] = []
     for number, one in enumerate(given["table"], 1):
         name = one.get("name", "-".join(one["by"]))
@@ -139,10 +148,17 @@ def read_job(path: Path) -> Job:
     return job
 
 
+def is_outside(folder: str) -> bool:
+    """Whether a folder of results is not below that of its job."""
+    return Path(folder).is_absolute() or ".." in Path(folder).parts
+
+
 def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_text(path, most=MAX_DESCRIPTION_BYTES))
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        refuse(f"{str(path)!r} is not a job: brackets are nested too deeply")
+    except ValueError as error:  # a number of thousands of digits is one too
         msg = f"{str(path)!r} is not a TOML file: {error}"
         raise InputError(msg) from error
 

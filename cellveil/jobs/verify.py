@@ -73,7 +73,7 @@ def verify(path: Path, **watched: object) -> Verdict:
             refuse(f"{str(file)!r}, which the run read, is not there any more")
         if hashes_of([file])[file] != then:
             refuse(f"{str(file)!r} is not the file that the run read: its content has changed")
-    job = read_job(folder / facts["job"])
+    job = read_job(folder / facts["job"], anywhere=True)
     with TemporaryDirectory(prefix="cellveil-") as made:
         place = Path(made)
         inside = {**job.output, "folder": str(place / "published")}

@@ -6,6 +6,7 @@ import shutil
 import sys
 import textwrap
 import unicodedata
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TextIO
@@ -60,7 +61,9 @@ def say(line: str) -> None:
     """Speak to the person at the terminal, apart from the result on stdout; not if quiet."""
     if manner.get().quiet and not line.startswith("Error: "):
         return
-    typer.echo(_wrapped(line, sys.stderr), err=True)
+    # Words that cannot arrive, as on a full disk, are lost; the result and its exit code are not.
+    with suppress(OSError):
+        typer.echo(_wrapped(line, sys.stderr), err=True)
 
 
 def tell(line: str) -> None:

@@ -82,6 +82,8 @@ def connected(
                 "csv": "has it as many fields as line 1, and are its quotes closed?",
                 "ibis": "does the expression run on its backend?",
             }.get(kind, "the file is damaged or something else")
+            if _is_odd(path):
+                where, mend = "", "its name is not UTF-8, which the reader needs: rename it"
             msg = f"{str(path)!r} cannot be read as {kind}{where}; {mend}"
             error.args = (msg,)  # the library's text may quote the data
             raise InputError(msg) from None
@@ -134,3 +136,8 @@ def _check_case(names: Sequence[str], path: str | os.PathLike[str]) -> None:
                 "case only; rename one of them"
             )
             raise InputError(msg)
+
+
+def _is_odd(path: object) -> bool:
+    """Whether a name of a file holds bytes that are not text."""
+    return any("\ud800" <= sign <= "\udfff" for sign in str(path))

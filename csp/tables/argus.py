@@ -207,6 +207,7 @@ def read_table_data(
     value = _response(metadata, value, frequency)
     filled = np.array([_given(v) for v in columns[value]], dtype=bool)
     lines = (np.flatnonzero(filled) + 1).tolist()
+    _check_empty(columns, filled, metadata, Path(data).name)
     kept = {name: column[filled] for name, column in columns.items()}
     for name in dims:
         root = metadata.variable(name).total or (total or {}).get(name, "Total")
@@ -218,6 +219,22 @@ def read_table_data(
         kept, dims, value, frequency, metadata.flagged("MAXSCORE"),
         _statements(kept, metadata, dims, [f"{Path(data).name}, line {i}" for i in lines]),
     )  # fmt: skip
+
+
+def _check_empty(
+    columns: Mapping[str, NDArray[Any]], filled: NDArray[np.bool_], metadata: Metadata, name: str
+) -> None:
+    """Refuse a line that says that a cell is empty, and another that it is not."""
+    rows = list(zip(*(columns[dim] for dim in metadata.flagged("RECODEABLE")), strict=True))
+    first: dict[tuple[Any, ...], int] = {}
+    for i, row in enumerate(rows):
+        other = first.setdefault(row, i)
+        if other != i and not (filled[i] and filled[other]):
+            msg = (
+                f"{name}, lines {other + 1} and {i + 1} are the same cell, and one of them has no "
+                "value; leave one out"
+            )
+            raise InputError(msg)
 
 
 def _response(metadata: Metadata, value: str | None, frequency: str | None) -> str:

@@ -55,6 +55,123 @@ def started(*words, **options):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_standard_error_does_not_make_a_safe_table_unsafe(folder):
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "cellveil", *PROTECT, "-o", "out.csv"], env=env, stderr=full,
+            stdout=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0
+    again = Path("out.csv").read_bytes()
+    run(*PROTECT, "-o", "again.csv")
+    assert Path("again.csv").read_bytes() == again
+
+
+@pytest.mark.parametrize("debug", [(), ("--debug",)])
+def test_an_internal_error_is_no_answer_and_not_unsafe(folder, debug):
+    """Its exit code must not be that of an unsafe table, with a traceback or without."""
+    words = f"""
+import sys
+sys.argv = ["cellveil", *{list(debug)!r}, *{PROTECT!r}]
+import csp.mechanism
+def fail(*args, **options):
+    raise AttributeError("nothing")
+csp.mechanism.Mechanism.protect = fail
+from cellveil.__main__ import main
+main()
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", words], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert "AttributeError" in done.stderr
+
+
+def test_an_interrupt_during_the_first_imports_has_no_traceback(folder):
+    """Signals are taken before the first import that takes time."""
+    words = """
+import builtins, os, signal, sys
+real = builtins.__import__
+def slow(name, *args, **options):
+    if name.startswith(("importlib.metadata", "cellveil.cli", "typer")):
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(name, *args, **options)
+builtins.__import__ = slow
+from cellveil.__main__ import main
+sys.argv = ["cellveil", "--version"]
+main()
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", words], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux ends the workers of a killed run")
+def test_workers_do_not_outlive_a_killed_run(folder):
+    words = """
+import os, time
+from joblib import Parallel, delayed
+from cellveil.cli.tables.several import on_cores
+def work(n):
+    open(f"pid{n}", "w").write(str(os.getpid()))
+    time.sleep(120)
+with on_cores(2):
+    Parallel()(delayed(work)(n) for n in range(2))
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen([sys.executable, "-c", words], env=env)
+    pids = [Path("pid0"), Path("pid1")]
+    end = time.monotonic() + 60
+    while not all(path.exists() and path.read_text() for path in pids):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    while any(Path(f"/proc/{path.read_text()}").exists() for path in pids):
+        assert time.monotonic() < end + 20
+        time.sleep(0.1)
+
+
+# ---- names and fields of others ------------------------------------------------------------------
+
+
+def test_a_name_that_is_not_utf8_is_named_as_the_cause(folder):
+    name = os.fsencode("bad") + b"\xff.csv"
+    Path(os.fsdecode(name)).write_text(SURVEY)
+    result = run("protect", os.fsdecode(name), *VALUE, "--rules", "P(10)", code=2)
+    assert "its name is not UTF-8" in result.output
+    assert "\\udcff" in result.output
+
+
+def test_a_killed_renaming_does_not_lock_the_name(folder):
+    """The cells of one run beside the facts of another are those of a killed run."""
+    run(*PROTECT, "-o", "out.csv", "--release", "rel.json")
+    facts, cells = Path("rel.json"), Path("rel.csv")
+    whole = cells.read_bytes(), facts.read_bytes()
+    cells.write_bytes(whole[0].replace(b"s,", b"s,", 1).replace(b"R0", b"R9"))
+    run(*PROTECT, "-o", "out.csv", "--release", "rel.json")
+    assert (cells.read_bytes(), facts.read_bytes()) == whole
+    facts.unlink()
+    run(*PROTECT, "-o", "out.csv", "--release", "rel.json")
+    cells.write_text("what,somebody\nelse,has\n")
+    result = run(*PROTECT, "-o", "out.csv", "--release", "rel.json", code=2)
+    assert "does not belong to that release" in result.output
+    assert cells.read_text() == "what,somebody\nelse,has\n"
+
+
+def test_facts_of_a_report_are_named_where_they_meet_a_release(folder):
+    words = ["--report", "act.html", "--release", "act.json", "-o", "out.csv"]
+    result = run(*PROTECT, *words, code=2)
+    assert "the facts of --report are written beside it under its name" in result.output
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_standard_output_is_bad_input_and_not_unsafe(folder):
     with open("/dev/full", "w") as full:  # noqa: PTH123
         process = started(*PROTECT, stdout=full)

@@ -36,6 +36,15 @@ LAYOUT = (
     "<TOTCODE> All\nValue 5 5\n<NUMERIC>\n<DECIMALS> 0\n"
 )
 SEPARATED = '<SEPARATOR> ","\nRegion\n<RECODEABLE>\nValue\n<NUMERIC>\n'
+JOB = (
+    '[data]\nfile = "a.csv"\nvalue = "turnover"\n[hierarchies]\nregion = "a.hrc"\n'
+    '[[table]]\nname = "one"\nby = ["region"]\n[[table]]\nby = ["region", "sector"]\n'
+    '[rules]\nsensitive = "P(10,1)"\nwidth = 2\n[output]\nformat = ["csv", "xlsx"]\n'
+)
+RECORD = json.dumps(
+    {"NOT FOR PUBLICATION": "", "job": "a.toml", "versions": {"numpy": "2"}, "inputs": {"a": "0"},
+     "outputs": {"b": "1"}}
+)  # fmt: skip
 RULES = "P(10,1)|NK(2,75)|ZERO(1)|FREQ(4,10,width=3,zero=1)|P(5,20,2)"
 
 
@@ -109,6 +118,12 @@ def _batch(path: Path) -> Any:
     from cellveil.jobs.job import read_job
 
     return read_job(path)
+
+
+def _record(path: Path) -> Any:
+    from cellveil.jobs.record import read_record
+
+    return read_record(path)
 
 
 def _sheet(path: Path) -> Any:
@@ -251,6 +266,8 @@ def readers(folder: Path) -> list[Reader]:
         Reader("tab-rda", TAB_LAYOUT.encode(), damaged, _in_file("d.rda", _tab_layout)),
         Reader("hst", HST.encode(), damaged, _in_file("a.hst", _known)),
         Reader("arb", BATCH.encode(), damaged, _in_file("a.arb", _batch)),
+        Reader("job", JOB.encode(), damaged, _in_file("a.toml", _batch)),
+        Reader("record", RECORD.encode(), _json, _in_file("a.internal.json", _record)),
         Reader("xlsx", (folder / "valid.xlsx").read_bytes(), damaged, _in_file("a.xlsx", _sheet)),
         Reader("sheet", SHEET, damaged, sheet),
         Reader("release", pair[0], _json, told_facts),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,8 +38,19 @@ def on_cores(workers: int) -> Iterator[None]:
         return
     from joblib import parallel_config
 
-    with parallel_config(backend="loky", n_jobs=workers):
+    with parallel_config(backend="loky", n_jobs=workers, initializer=_end_with_parent):
         yield
+
+
+def _end_with_parent() -> None:
+    """Have the system end this process when the one that began it is killed; Linux alone can."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+_PR_SET_PDEATHSIG = 1
 
 
 def places_for(

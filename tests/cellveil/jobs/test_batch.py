@@ -76,9 +76,12 @@ def test_it_runs_and_as_toml_gives_the_same_table(folder: Path, monkeypatch) -> 
     monkeypatch.chdir(folder)
     (folder / "more").mkdir()
     runs = (["run", "job.arb"], ["init", "more/job.toml", "--from", "job.arb"])
-    for words in (*runs, ["run", "more/job.toml"]):
+    for words in (*runs, ["run", "--anywhere", "more/job.toml"]):
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, result.output
+        assert ("Next: cellveil run --anywhere more/job.toml" in result.output) == (
+            words == runs[1]
+        )
         assert ("SE+: empty cells" in result.output) == (words == runs[0])
     written = (folder / "out" / "safe.sbs").read_bytes()
     text = (folder / "more" / "job.toml").read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
 import tomllib
 from contextlib import suppress
 from pathlib import Path
@@ -268,3 +269,16 @@ def test_any_data_is_a_job_or_refused(given_: dict[str, Any]) -> None:
         found = checked(given_, "job.toml")
         assert {*SECTIONS, "hierarchies", "totals"} == set(found)
         assert found["table"]
+
+
+@pytest.mark.parametrize("target", ["../x", "a/../../x", "/tmp/x"])
+def test_results_stay_below_the_folder_of_the_job_unless_allowed(job: Path, target: str) -> None:
+    """Somebody else's job must not write elsewhere."""
+    text = job.read_text().replace("[output]", f'[output]\nfolder = "{target}"')
+    job.write_text(re.sub(r'\nfolder = "published"', "", text))
+    with pytest.raises(InputError, match=r"lies outside that of the job.*anywhere=True"):
+        read_job(job)
+    found = CliRunner().invoke(app, ["run", str(job)])
+    assert found.exit_code == 2
+    assert "--anywhere" in found.output
+    assert str(read_job(job, anywhere=True).output["folder"]) == target

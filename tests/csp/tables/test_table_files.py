@@ -199,3 +199,12 @@ def test_what_is_wrong_with_a_layout_is_named(
     (tmp_path / "t.rda").write_text(layout.replace(old, new, 1))
     with pytest.raises(InputError, match=words):
         argus.read_table_data(tmp_path / "t.tab", tmp_path / "t.rda", ("Region", "Size"))
+
+
+def test_a_cell_is_empty_or_not(tmp_path: Path) -> None:
+    """Two lines for one cell, one of them without a value, contradict each other."""
+    (tmp_path / "t.rda").write_text(LAYOUT)
+    lines = ["N1;a;;;;", "S1;a;5;3;2;1", "N1;a;7;4;3;2"]
+    (tmp_path / "t.tab").write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=r"t\.tab, lines 1 and 3 are the same cell"):
+        argus.read_table_data(tmp_path / "t.tab", tmp_path / "t.rda")
