@@ -29,6 +29,9 @@ _AS_GIVEN = (
 
 _NAME = re.compile(r"[^\w.+ -]")
 
+_LONGEST = 200
+"""Bytes of a name made of columns: file systems take 255, its ending included."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableJob:
@@ -112,7 +115,7 @@ def read_job(path: Path) -> Job:
     given = checked(raw, where)
     tables: list[TableJob] = []
     for number, one in enumerate(given["table"], 1):
-        name = one.get("name", "-".join(one["by"]))
+        name = one.get("name", _file_name("-".join(one["by"])))
         if _NAME.search(name) or name.startswith("."):
             refuse(f"{where}, table {number}: name {name!r} cannot be that of a file; use letters")
         if name in [table.name for table in tables]:
@@ -126,6 +129,12 @@ def read_job(path: Path) -> Job:
         with naming(f"{where}, [rules]"):
             job.mechanism(tables[0].source.by)
     return job
+
+
+def _file_name(text: str) -> str:
+    """Name of the files of a table that has none of its own: columns may have any name."""
+    safe = _NAME.sub("_", text).lstrip(".")
+    return safe.encode()[:_LONGEST].decode(errors="ignore").rstrip(" .") or "table"
 
 
 def _toml(path: Path) -> dict[str, Any]:
