@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.front import refuse
-from cellveil.io.sheets import is_workbook, read_sheet
+from cellveil.io.sheets import Sheet, is_workbook, open_sheet
 from cellveil.io.source import Source
 from cellveil.render.screen import say
 from csp.errors import InputError
@@ -28,7 +28,7 @@ from csp.rules.base import parts_of
 from csp.rules.concentration import Concentration
 from csp.tables import argus
 from csp.tables.codes import Labels, text_codes
-from csp.tables.columns import TextFile, read_columns
+from csp.tables.columns import TextFile, WholeFile, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
 from csp.tables.link import link
@@ -50,10 +50,15 @@ __all__ = [
 ]
 
 
-def read_table(source: Source, progress: Callable[[str], None] | None = None) -> Table:
+def read_table(
+    source: Source,
+    progress: Callable[[str], None] | None = None,
+    records: Sheet | WholeFile | None = None,
+) -> Table:
     """Table of a file.
 
     `progress` is called with what is being done to records that are read within ``--memory``.
+    `records` are those of the file, where they have been read already.
 
     Raises
     ------
@@ -76,9 +81,10 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
     elif source.rda is not None:
         data, layout = argus.read_microdata(source.data, source.rda)
     elif is_workbook(source.data):
-        data = read_sheet(source.data, source.sheet, *_wanted(source))
+        sheet = records if isinstance(records, Sheet) else open_sheet(source.data, source.sheet)
+        data = sheet.columns(*_wanted(source))
     elif source.memory is None:
-        data = _said(source, data)
+        data = _said(source, data if records is None else records)
     if source.aggregated or source.tab:
         assert value is not None
         hierarchies = {name: trees[0] for name, trees in choices.items()}
@@ -162,7 +168,7 @@ def text_file(
     return TextFile(path, separator, decimal, encoding, texts)
 
 
-def _said(source: Source, file: TextFile | Path) -> Any:
+def _said(source: Source, file: Any) -> Any:
     """Read the columns of a text file, and say how it was read where that was found out."""
     if is_parquet(source.data):
         return file
