@@ -7,7 +7,7 @@ from typing import Any
 
 from shiny import ui
 
-__all__ = ["COLUMNS", "NONE", "page"]
+__all__ = ["COLUMNS", "INPUTS", "NONE", "page"]
 
 NONE = ""
 """The choice of not naming a column."""
@@ -24,6 +24,18 @@ COLUMNS = {
     "weight": ("Sampling weights", "Column of weights of a sample.", "none"),
 }  # fmt: skip
 """Choices of a column: what each is for, in a word and in a sentence, and what none means."""
+
+_KINDS = {
+    "file": ("data", "hrc"),
+    "texts": ("by", "nested_use"),
+    "text": (*COLUMNS, "hrc_of", "words", "cost", "margins", "negative", "missing"),
+    "flag": ("few", "percent", "dominance", "singletons", "attacks"),
+    "number": ("few_n", "percent_p", "dominance_n", "dominance_k", "time_limit"),
+    "click": ("protect", "stop", "stop_reading", "stop_looking"),
+}
+
+INPUTS = {name: kind for kind, names in _KINDS.items() for name in names}
+"""All that can be chosen on the page, and what kind of value it has."""
 
 
 def page() -> Any:
@@ -53,6 +65,8 @@ def page() -> Any:
                 accept=[".csv", ".gz", ".parquet", ".xlsx", ".tsv", ".txt"], width="100%",
             ),
             ui.output_ui("columns"),
+            ui.output_ui("reading"),
+            ui.output_ui("stop_reading_place"),
         ),
         _step(
             2,
@@ -101,6 +115,7 @@ def page() -> Any:
                               placeholder="P(10,1)|NK(1,75)|FREQ(3,10)", width="100%"),
             ),
             ui.output_ui("sensitive"),
+            ui.output_ui("stop_looking_place"),
         ),
         _step(
             4,

@@ -1,0 +1,67 @@
+"""The records of a file, read once for all that a page asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cellveil.io.inputs import read_table
+from cellveil.io.sheets import Sheet, is_workbook, open_sheet
+from cellveil.io.source import Source
+from csp.tables.columns import WholeFile, column_names, read_whole
+from csp.tables.table import Table
+
+__all__ = ["Kept", "Records"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """Records of a file as they were read."""
+
+    data: WholeFile | Sheet
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.data.names if isinstance(self.data, Sheet) else column_names(self.data)
+
+    def for_numbers(self, numbers: Collection[str | None]) -> Any:
+        """Return the records as the library takes them, some of whose columns are numbers."""
+        if isinstance(self.data, Sheet):
+            return self.data.columns(numbers=[name for name in numbers if name is not None])
+        return self.data
+
+    def table(self, source: Source) -> Table:
+        """Table that the library makes of the file."""
+        return read_table(source, records=self.data)
+
+
+class Records:
+    """Records of the file that was asked for last."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._kept: Kept | None = None
+
+    def of(self, path: Path, phase: Callable[[str], None] = lambda _: None) -> Kept:
+        """Return the records of a file, which are read unless they are here.
+
+        `phase` is told how far the reading is.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read as records.
+        """
+        if self._kept is None or self._path != path:
+            self._path = self._kept = None  # before the next take their place in memory
+            phase("reading the records")
+            if is_workbook(path):
+                sheet = open_sheet(path, progress=lambda n: phase(f"reading the records: {n:,}"))
+                self._kept = Kept(sheet)
+            else:
+                self._kept = Kept(read_whole(path))
+            self._path = path
+        return self._kept
