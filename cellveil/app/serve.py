@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from pathlib import Path
@@ -44,6 +45,8 @@ def serve(
     the end. Port 0 takes a free one; one that is taken is refused. The address that is printed and
     the one that the browser gets open the page once each.
     """
+    mask = os.umask(0o077)
+    os.umask(mask)
     with _bound(port) as listening, private_folder() as base:
         tickets = Tickets()
         home = f"http://{ADDRESS}:{listening.getsockname()[1]}/?token="
@@ -68,7 +71,7 @@ def serve(
         if idle is not None:
             threading.Thread(target=_end_when_idle, args=(server, guard, idle), daemon=True).start()
         if browser:
-            open_browser(home + tickets.issue(BROWSER_TIME), lambda: server.started)
+            open_browser(home + tickets.issue(BROWSER_TIME), lambda: server.started, mask)
         try:
             server.run(sockets=[listening])
         except KeyboardInterrupt:

@@ -16,7 +16,7 @@ from cellveil.app.door.messages import MOST_UPLOAD, TOO_LARGE
 from cellveil.app.following import LOOK_AGAIN, Followed
 from cellveil.app.handing import hand_over
 from cellveil.app.page import COLUMNS, NONE, page
-from cellveil.app.work.tasks import JOB, Group, Look, Outcome, Protect, Read, Tree
+from cellveil.app.work.tasks import JOB, Found, Group, Look, Outcome, Protect, Read, Tree
 from cellveil.app.work.wording import words_of
 from cellveil.app.work.worker import Order, State, Worker
 from csp.errors import CellveilError
@@ -208,7 +208,7 @@ class _Desk:
     def _found(self) -> Inspection | None:
         """Return what the last look found, if it is over and found anything."""
         now = self.looking.state.get()
-        return now.answer if now is not None and now.over and not now.error else None
+        return now.answer.facts if now is not None and now.over and not now.error else None
 
     def _fill(self, input: Any) -> None:
         @reactive.effect
@@ -309,7 +309,8 @@ class _Desk:
                 return self.looking.progress()
             if now.error:
                 return ui.p(now.error, class_="failure", role="alert")
-            table = now.answer.tables[0]
+            found: Found = now.answer
+            table = found.facts.tables[0]
             (rule, count), *_ = table.sensitive.items()
             return ui.div(
                 ui.p(
@@ -318,7 +319,8 @@ class _Desk:
                     f"have one, {table.double:,} two.",
                     class_="note",
                 ),
-                *(ui.p(f"{words}.", class_="note") for words in now.answer.problems),
+                *(ui.p(f"{words}.", class_="note") for words in found.facts.problems),
+                ui.p(found.note, class_="note") if found.note else None,
             )
 
         @render.ui

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -38,6 +38,7 @@ from csp.tables.table import Table
 
 __all__ = [
     "by_column",
+    "hierarchy_of",
     "is_jj",
     "read_hierarchies",
     "read_known",
@@ -203,14 +204,23 @@ def _totals(source: Source) -> str | dict[str, str] | None:
     return found or None
 
 
+def hierarchy_of(text: str, names: Collection[str]) -> tuple[str, str]:
+    """Column and file of ``COLUMN=FILE``; a column of `names` may have that sign in its name."""
+    column = max((name for name in names if text.startswith(f"{name}=")), key=len, default=None)
+    if column is not None:
+        return column, text[len(column) + 1 :].strip()
+    name, _, path = (part.strip() for part in text.partition("="))
+    return name, path
+
+
 def read_hierarchies(
     given: Sequence[str], roots: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, dict[Path, Hierarchy]]:
     """Hierarchies of each column, one or several, from ``COLUMN=FILE``; roots name their totals."""
     found: dict[str, dict[Path, Hierarchy]] = {}
     for i, text in enumerate(given):
-        name, equals, path = (part.strip() for part in text.partition("="))
-        if not equals or not name or not path:
+        name, path = hierarchy_of(text, roots)
+        if not name or not path:
             refuse(f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc")
         if text in given[:i]:
             refuse(f"--hierarchy names {text!r} twice; leave one out, or give another file")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.front import refuse
-from cellveil.io.inputs import read_rules, text_file
+from cellveil.io.inputs import hierarchy_of, read_rules, text_file
 from cellveil.io.source import Source
 from cellveil.jobs.batch import read_batch
 from cellveil.jobs.keys import DATA, checked
@@ -75,7 +75,7 @@ class Job:
             source = table.source
             found.append(source.data)
             found += [path for path in (source.rda, source.apriori) if path is not None]
-            found += [Path(text.partition("=")[2]) for text in source.hierarchy]
+            found += [Path(hierarchy_of(text, source.by)[1]) for text in source.hierarchy]
         if "by_hand" in self.rules:
             found.append(self.path.parent / self.rules["by_hand"])
         return tuple(dict.fromkeys(found))

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
-import webbrowser
 from collections.abc import Callable
 from time import sleep
+from typing import Any
 
 from cellveil.render.screen import say
 
 __all__ = ["give_on_enter", "open_browser"]
 
+OPEN = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
+"""Program that opens an address; one of its own, since permissions are those of a process."""
+
 PAUSE = 0.05
 """Seconds between two looks at whether the server answers."""
 
 
-def open_browser(address: str, ready: Callable[[], bool]) -> None:
+def open_browser(address: str, ready: Callable[[], bool], mask: int) -> None:
     """Open the browser beside the program, as soon as that is `ready`.
 
-    A command that stays until its window is closed holds up nobody.
+    A command that stays until its window is closed holds up nobody. `mask` is the one of the user,
+    who has no reason to find later downloads private.
     """
 
     def run() -> None:
         while not ready():
             sleep(PAUSE)
-        try:
-            opened = webbrowser.open(address)
-        except (webbrowser.Error, OSError):
-            opened = False
-        if not opened:
+        command = [sys.executable, "-c", OPEN, address]
+        # In a session of its own Ctrl-C, which ends the program, does not end the browser.
+        own: dict[str, Any] = {"umask": mask, "start_new_session": True}
+        ended = subprocess.run(command, check=False, **own if os.name == "posix" else {})
+        if ended.returncode:
             say("The browser could not be opened; open the address above in it.")
 
     threading.Thread(target=run, name="browser", daemon=True).start()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from cellveil.io.inputs import read_table
 from cellveil.io.sheets import Sheet, is_workbook, open_sheet
 from cellveil.io.source import Source
-from csp.tables.columns import WholeFile, column_names, read_whole
+from csp.tables.columns import WholeFile, column_names, read_columns, read_whole
 from csp.tables.table import Table
 
 __all__ = ["Kept", "Records"]
@@ -32,6 +32,13 @@ class Kept:
         if isinstance(self.data, Sheet):
             return self.data.columns(numbers=[name for name in numbers if name is not None])
         return self.data
+
+    def note(self, names: Sequence[str], numbers: Collection[str]) -> str:
+        """Sentence that says how a text file was read, where that was found out."""
+        if isinstance(self.data, Sheet):
+            return ""
+        path, note = Path(self.data.file.path), read_columns(self.data, names, numbers).note
+        return note.replace(repr(str(path)), repr(path.name))
 
     def table(self, source: Source) -> Table:
         """Table that the library makes of the file."""

@@ -20,7 +20,7 @@ from csp.rules.inspection import Inspection, inspect
 from csp.solve import Progress
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["JOB", "Group", "Look", "Outcome", "Protect", "Read", "Tell", "Tree", "perform"]
+__all__ = ["JOB", "Found", "Group", "Look", "Outcome", "Protect", "Read", "Tell", "Tree", "perform"]
 
 JOB = "job.toml"
 """Name of the job of a page, in the folder of its data."""
@@ -43,9 +43,17 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Look at the records with these choices, and answer what `csp.inspect` finds."""
+    """Look at the records with these choices, and answer what was `Found`."""
 
     choices: Choices
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What `csp.inspect` finds, and a sentence that says how a text file was read."""
+
+    facts: Inspection
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +119,7 @@ def perform(task: Any, records: Records, tell: Tell) -> Any:
     raise TypeError(msg)
 
 
-def _look(choices: Choices, records: Records, tell: Tell) -> Inspection:
+def _look(choices: Choices, records: Records, tell: Tell) -> Found:
     kept = records.of(choices.data, tell.phase)
     tell.phase("counting cells")
     trees = {
@@ -119,11 +127,13 @@ def _look(choices: Choices, records: Records, tell: Tell) -> Inspection:
         for name, path in choices.hierarchies.items()
         if name in choices.by
     }
-    return inspect(
+    facts = inspect(
         kept.for_numbers((choices.value, choices.weight)), choices.by, choices.value,
         contributor=choices.contributor, weight=choices.weight, hierarchies=trees or None,
         rules=[choices.rules.text(values=choices.value is not None)],
     )  # fmt: skip
+    numbers = [name for name in (choices.value, choices.weight) if name is not None]
+    return Found(facts, kept.note([*choices.by, *numbers], numbers))
 
 
 def _protect(data: Path, records: Records, tell: Tell) -> Outcome:

@@ -49,9 +49,16 @@ def test_the_job_does_what_the_library_does(chosen: Choices, tmp_path: Path) -> 
     expected = csp.protect(table, "P(10,1)|NK(2,80)|FREQ(3,10)")
     assert (done.protected.pattern == expected.pattern).all()
     assert (done.protected.release.published == expected.release.published).all()
-    found = perform(Look(chosen), Records(), Tell(len, len))
+    found = perform(Look(chosen), Records(), Tell(len, len)).facts
     assert list(found.tables[0].sensitive.values()) == [int(expected.problem.primary.sum())]
     assert found.tables[0].cells == table.n_cells
+
+
+def test_how_a_text_file_was_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "german.csv").write_text("region;pay\n" + "N;1,5\n" * 5)
+    chosen = Choices(tmp_path / "german.csv", ("region",), "pay")
+    note = perform(Look(chosen), Records(), Tell(len, len)).note
+    assert note == "Read 'german.csv' as text separated by semicolons, with decimal commas."
 
 
 def test_every_choice_is_in_the_job(chosen: Choices) -> None:

@@ -34,7 +34,7 @@ def ended(served: Served) -> str:
 def fake_browser(place: Path, then: str = "") -> Path:
     """Command that writes down the address that it gets."""
     found = place / "browser"
-    found.write_text(f'#!/bin/sh\necho "$1" >"{place}/asked.new"\n'
+    found.write_text(f'#!/bin/sh\numask >"{place}/mask"\necho "$1" >"{place}/asked.new"\n'
                      f'mv "{place}/asked.new" "{place}/asked"\n{then}\n')  # fmt: skip
     found.chmod(0o700)
     return found
@@ -95,6 +95,9 @@ def test_what_the_browser_got_is_void_for_others(tmp_path: Path) -> None:
     env = {"BROWSER": f"{fake_browser(tmp_path)} %s"}
     with serving(tmp_path, "--browser", environment=env) as served:
         got = wait_for(tmp_path / "asked").partition("token=")[2]
+        mask = os.umask(0o077)
+        os.umask(mask)
+        assert int((tmp_path / "mask").read_text(), 8) == mask  # what it saves is not our affair
         assert got != served.ticket
         assert served.get(f"/?token={got}")[0] == 200
         served.cookie = ""

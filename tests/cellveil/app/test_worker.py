@@ -147,7 +147,7 @@ def test_from_reading_to_protecting_without_reading_again(real: Worker, chosen: 
     names = ("region", "sector", "enterprise", "turnover")
     assert real.ask(Read(chosen.data)).wait(LONG).answer == names
     chosen.data.write_text("")
-    found = real.ask(Look(chosen)).wait(LONG).answer
+    found = real.ask(Look(chosen)).wait(LONG).answer.facts
     assert list(found.tables[0].sensitive.values()) == [int(expected.problem.primary.sum())]
     (chosen.data.parent / JOB).write_text(chosen.job())
     done = real.ask(Protect(chosen.data)).wait(LONG)

@@ -224,6 +224,26 @@ def test_a_table_of_any_columns_gets_a_name_of_files(
     assert next(csv.reader(file.read_text(encoding="utf-8").splitlines()))[0] == column
 
 
+def test_a_column_with_an_equals_sign_has_a_hierarchy(tmp_path: Path) -> None:
+    rows = [["a=b", "a", "v"], *[[f"r{i % 3}", f"s{i % 2}", str(i)] for i in range(9)]]
+    (tmp_path / "survey.csv").write_text("\n".join(map(",".join, rows)) + "\n")
+    (tmp_path / "tree.hrc").write_text("top\n@r0\n@r1\nr2\n")
+    text = job_text(
+        {
+            "data": {"file": "survey.csv"},
+            "hierarchies": {"a=b": "tree.hrc"},
+            "table": [{"by": ["a=b", "a"]}],
+            "rules": {"sensitive": "FREQ(3,10)"},
+        },
+        [], tmp_path, tmp_path,
+    )  # fmt: skip
+    (tmp_path / "job.toml").write_text(text)
+    job = read_job(tmp_path / "job.toml")
+    assert tmp_path / "tree.hrc" in job.inputs
+    (done,) = run_job(job)
+    assert ("top", "Total") in done.protected.table.labels
+
+
 def test_a_link_is_named_as_the_file_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "records.csv").write_text("a\nx\n")
