@@ -16,6 +16,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from cellveil.app.work.records import Records
+from cellveil.app.work.tasks import Tell
+from cellveil.app.work.wording import words_of
+from cellveil.render.progress import WORDS
+from cellveil.render.screen import Manner, manner
+
 __all__ = ["STOP", "Failure", "Success", "serve_tasks"]
 
 STOP = "stop"
@@ -51,10 +57,6 @@ def serve_tasks(pipe: Any, perform: Callable[..., Any], folder: Path) -> None:
     tasks: queue.Queue[Any] = queue.Queue()
     stop = threading.Event()
     threading.Thread(target=_listen, args=(pipe, tasks, stop), daemon=True).start()
-    from cellveil.app.work.records import Records
-    from cellveil.app.work.wording import words_of
-    from cellveil.render.screen import Manner, manner
-
     manner.set(Manner(quiet=True))  # the terminal belongs to the program
     records = Records()
     while True:
@@ -81,10 +83,7 @@ def _listen(pipe: Any, tasks: queue.Queue[Any], stop: threading.Event) -> None:
             tasks.put(given)
 
 
-def _teller(pipe: Any, stop: threading.Event) -> Any:
-    from cellveil.app.work.tasks import Tell
-    from cellveil.render.progress import WORDS
-
+def _teller(pipe: Any, stop: threading.Event) -> Tell:
     last = -INTERVAL
 
     def search(now: Any) -> None:

@@ -49,12 +49,13 @@ class Records:
     """Records of the file that was asked for last."""
 
     def __init__(self) -> None:
-        self._path: Path | None = None
+        self._mark: tuple[object, ...] | None = None
         self._kept: Kept | None = None
 
     def of(self, path: Path, phase: Callable[[str], None] = lambda _: None) -> Kept:
         """Return the records of a file, which are read unless they are here.
 
+        A file that was changed since is read again: the job says which bytes its table is of.
         `phase` is told how far the reading is.
 
         Raises
@@ -62,13 +63,23 @@ class Records:
         InputError
             If the file cannot be read as records.
         """
-        if self._kept is None or self._path != path:
-            self._path = self._kept = None  # before the next take their place in memory
+        mark = _mark(path)
+        if self._kept is None or self._mark != mark:
+            self._mark = self._kept = None  # before the next take their place in memory
             phase("reading the records")
             if is_workbook(path):
                 sheet = open_sheet(path, progress=lambda n: phase(f"reading the records: {n:,}"))
                 self._kept = Kept(sheet)
             else:
                 self._kept = Kept(read_whole(path))
-            self._path = path
+            self._mark = mark
         return self._kept
+
+
+def _mark(path: Path) -> tuple[object, ...]:
+    """Return what tells a file from others, and from itself before a change."""
+    try:
+        found = path.stat()
+    except OSError:  # who reads it says why
+        return (path,)
+    return path, found.st_ino, found.st_size, found.st_mtime_ns

@@ -120,3 +120,14 @@ def test_columns_of_text_and_of_sheets(chosen: Choices, tmp_path: Path) -> None:
     book.active.append(["N1", "A", "f", 3])
     book.save(tmp_path / "survey.xlsx")
     assert Records().of(tmp_path / "survey.xlsx").names == names
+
+
+def test_a_file_that_was_changed_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "real.csv").write_text("a\nx\n")
+    (tmp_path / "survey.csv").symlink_to(tmp_path / "real.csv")
+    records, told = Records(), []
+    kept = records.of(tmp_path / "survey.csv", told.append)
+    assert records.of(tmp_path / "survey.csv", told.append) is kept
+    assert told == ["reading the records"]
+    (tmp_path / "real.csv").write_text("a,b\nx,y\n")
+    assert records.of(tmp_path / "survey.csv", told.append).names == ("a", "b")

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from cellveil.app.door.messages import TOO_LARGE, Gate, is_allowed, read_message
-
-pytest.importorskip("shiny", reason="shiny is not installed")
+from cellveil.app.page import INPUTS, page
 
 FIRST = {
     "data:shiny.file": None, "hrc:shiny.file": None, "protect:shiny.action": 0, "by": [],
@@ -41,8 +40,6 @@ def test_what_the_page_sends_is_allowed() -> None:
 
 
 def test_every_input_of_the_page_is_known() -> None:
-    from cellveil.app.page import INPUTS, page
-
     places = set(re.findall(r'id="(\w+)"', str(page())))
     outputs = {"columns", "reading", "nested", "trees", "sensitive", "progress", "result"}
     outputs |= {"stop_reading_place", "stop_looking_place"}

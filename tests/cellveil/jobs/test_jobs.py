@@ -202,6 +202,7 @@ def test_wrong_jobs_say_which_table_and_key(job: Path, old: str, new: str, messa
     ("column", "stem"),
     [("region/land", "region_land"), ("<b>\"it's\"", "_b__it_s_"), ("..", "-sector"),
      ("a\\b:c*?|", "a_b_c___"), ("ä" * 300, "ä" * 100)],
+    ids=["slash", "quotes", "points", "stars", "long"],
 )  # fmt: skip
 def test_a_table_of_any_columns_gets_a_name_of_files(
     tmp_path: Path, column: str, stem: str
