@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import warnings
 from pathlib import Path
 from time import monotonic
 
@@ -60,6 +61,8 @@ def serve(
             "Open this address in a browser on this machine; it opens the page once. "
             f"{'Enter prints another one, ' if asked else ''}Ctrl-C ends."
         )
+        # Whatever a page sends, the terminal hears of it in words of this program or not at all.
+        warnings.filterwarnings("ignore", module=r"shiny\.")
         desks = Desks(base, data)
         guard = Guard(Gate(make_app(desks)), tickets, WITH_TERMINAL if asked else WITHOUT_TERMINAL)
         server = uvicorn.Server(

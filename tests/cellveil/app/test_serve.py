@@ -177,6 +177,21 @@ def test_reading_can_be_stopped(tmp_path: Path) -> None:
             assert "hanging" not in told(page, "Stopped.")
 
 
+def test_what_a_page_had_goes_with_it(tmp_path: Path) -> None:
+    (tmp_path / "survey.csv").write_text("a\nx\n")
+    with serving(tmp_path, "survey.csv", act="hang") as served:
+        served.enter()
+        with served.page() as page:
+            send(page, FIRST)
+            told(page, "hanging")
+            assert list(served.place.glob("*/page-*"))
+        end = time.monotonic() + SOON
+        while list(served.place.glob("*/page-*")):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        ended(served)
+
+
 @posix
 def test_a_later_start_clears_what_a_killed_one_left(tmp_path: Path) -> None:
     (tmp_path / "survey.csv").write_text("a\nx\n")
@@ -219,6 +234,10 @@ def test_what_no_page_sends_ends_its_connection_without_a_word(tmp_path: Path) -
                 with pytest.raises(ConnectionClosed):  # noqa: PT012
                     send(page, text)
                     told(page, "no such words")
+        with served.page() as page:
+            send(page, FIRST)
+            send(page, {"method": "uploadEnd", "args": ["none", "data"], "tag": 3})
+            told(page, '"tag": 3')
         for host in ("[::1", "evil.com@127.0.0.1", "127.0.0.1/evil.com", "127.0.0.1:x"):
             assert served.get(host=host)[0] == 403
         assert served.get()[0] == 200
