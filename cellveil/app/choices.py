@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from cellveil.front import refuse
-from cellveil.io.sheets import is_workbook, records_of
 from cellveil.jobs.draft import job_text
 from csp.rules import parse_rules
-from csp.rules.inspection import Inspection
-from csp.rules.inspection import inspect as look
-from csp.tables.columns import column_names
-from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["Choices", "Rules", "columns_of", "looked_at", "safe_name"]
+__all__ = ["Choices", "Rules", "free_name", "safe_name", "tree_name"]
 
-_UNSAFE = re.compile(r"[^\w.+ -]")
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f]" if os.name == "posix" else r'[\x00-\x1f\x7f<>:"|?*]')
+_NO_LETTER = re.compile(r"[^\w.+ -]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,27 +114,20 @@ class Choices:
 
 
 def safe_name(name: str) -> str:
-    """Name of a file without what could lead elsewhere; refused if nothing is left of it."""
+    """Name of a file as it is, but for what could lead elsewhere; refused if nothing is left."""
     found = _UNSAFE.sub("_", Path(name.replace("\\", "/")).name).lstrip(".")
     if not found:
         refuse(f"{name!r} is not the name of a file")
     return found
 
 
-def columns_of(data: Path) -> tuple[str, ...]:
-    """Names of the columns of a file of records."""
-    return tuple(records_of(data)) if is_workbook(data) else column_names(data)
+def tree_name(column: str) -> str:
+    """Name of a file for the hierarchy of a column, which may have any name."""
+    return f"{_NO_LETTER.sub('_', column).lstrip('.')[:50] or 'column'}.hrc"
 
 
-def looked_at(choices: Choices) -> Inspection:
-    """Look at the data with these choices."""
-    trees = {
-        name: Hierarchy.from_hrc(path)
-        for name, path in choices.hierarchies.items()
-        if name in choices.by
-    }
-    return look(
-        records_of(choices.data, (choices.value, choices.weight)), choices.by, choices.value,
-        contributor=choices.contributor, weight=choices.weight, hierarchies=trees or None,
-        rules=[choices.rules.text(values=choices.value is not None)],
-    )  # fmt: skip
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Name that no other file has, in any case of its letters: a number is added if need be."""
+    path, used = Path(name), {one.casefold() for one in taken}
+    names = chain([name], (f"{path.stem}-{number}{path.suffix}" for number in count(2)))
+    return next(one for one in names if one.casefold() not in used)

@@ -7,7 +7,7 @@ from typing import Any
 
 from shiny import ui
 
-__all__ = ["COLUMNS", "NONE", "page"]
+__all__ = ["COLUMNS", "INPUTS", "NONE", "page"]
 
 NONE = ""
 """The choice of not naming a column."""
@@ -24,6 +24,18 @@ COLUMNS = {
     "weight": ("Sampling weights", "Column of weights of a sample.", "none"),
 }  # fmt: skip
 """Choices of a column: what each is for, in a word and in a sentence, and what none means."""
+
+_KINDS = {
+    "file": ("data", "hrc"),
+    "texts": ("by", "nested_use"),
+    "text": (*COLUMNS, "hrc_of", "words", "cost", "margins", "negative", "missing"),
+    "flag": ("few", "percent", "dominance", "singletons", "attacks"),
+    "number": ("few_n", "percent_p", "dominance_n", "dominance_k", "time_limit"),
+    "click": ("protect", "stop", "stop_reading", "stop_looking"),
+}
+
+INPUTS = {name: kind for kind, names in _KINDS.items() for name in names}
+"""All that can be chosen on the page, and what kind of value it has."""
 
 
 def page() -> Any:
@@ -45,100 +57,163 @@ def page() -> Any:
             "hidden.",
             class_="lead",
         ),
-        _step(
-            1,
-            "Data",
-            ui.input_file(
-                "data", "A file of records, one row for each person or firm",
-                accept=[".csv", ".gz", ".parquet", ".xlsx", ".tsv", ".txt"], width="100%",
-            ),
-            ui.output_ui("columns"),
-        ),
-        _step(
-            2,
-            "Table",
-            ui.layout_columns(
-                ui.input_selectize(
-                    "by", _with_tip("Dimensions", "Columns whose codes make rows, columns and "
-                                    "panels: region, sector, size."),
-                    [], multiple=True, width="100%",
-                ),
-                *(
-                    ui.input_select(name, _with_tip(label, tip), {NONE: nothing}, width="100%")
-                    for name, (label, tip, nothing) in COLUMNS.items()
-                ),
-                col_widths={"sm": 12, "md": 6, "xl": 3},
-            ),
-            ui.output_ui("nested"),
-            ui.tags.details(
-                ui.tags.summary("Hierarchy from a file (.hrc)"),
-                ui.layout_columns(
-                    ui.input_select("hrc_of", "Of the dimension", [], width="100%"),
-                    ui.input_file("hrc", "File", accept=[".hrc", ".txt"], width="100%"),
-                    col_widths={"sm": 12, "md": 6},
-                ),
-            ),
-            ui.output_ui("trees"),
-        ),
-        _step(
-            3,
-            "What is sensitive",
-            ui.layout_columns(
-                _rule("few", "Few contributors", "A cell with fewer contributors than this.",
-                      ui.input_numeric("few_n", "at least", 3, min=2, max=1000), on=True),
-                _rule("percent", "p% rule", "A cell whose largest contribution the second largest "
-                      "contributor can estimate this closely.",
-                      ui.input_numeric("percent_p", "to within p percent", 10, min=1, max=1000)),
-                _rule("dominance", "Dominance", "A cell in which the largest contributions make up "
-                      "more than this share.",
-                      ui.input_numeric("dominance_n", "the largest", 1, min=1, max=10),
-                      ui.input_numeric("dominance_k", "more than percent", 75, min=1, max=100)),
-                col_widths={"sm": 12, "md": 4},
-            ),
-            ui.tags.details(
-                ui.tags.summary("Rules in the words of tau-ARGUS"),
-                ui.input_text("words", "Take the place of those above", "",
-                              placeholder="P(10,1)|NK(1,75)|FREQ(3,10)", width="100%"),
-            ),
-            ui.output_ui("sensitive"),
-        ),
-        _step(
-            4,
-            "Protect",
-            ui.layout_columns(
-                ui.input_select("cost", "Suppress", {"unit": "as few cells as possible",
-                                                     "value": "as little value as possible"},
-                                width="100%"),
-                ui.input_select("margins", "Totals", {"suppress": "may be suppressed",
-                                                      "publish": "must be published"},
-                                width="100%"),
-                ui.input_numeric("time_limit", "Seconds at most", 60, min=1, max=86_400,
-                                 width="100%"),
-                col_widths={"sm": 12, "md": 4},
-            ),
-            ui.tags.details(
-                ui.tags.summary("More"),
-                ui.input_checkbox("singletons", "Guard against contributors who are alone in a "
-                                  "cell, and subtract themselves", value=True),
-                ui.input_select("negative", "Negative contributions", {
-                    "error": "are an error", "abs": "count by their size",
-                    "shift": "are shifted to zero", "split": "are judged apart"}),
-                ui.input_text("missing", "Code for records that lack one", "",
-                              placeholder="none: they are an error"),
-                ui.input_checkbox("attacks", "Attack what would be published, for the report",
-                                  value=False),
-            ),
-            ui.div(
-                ui.input_action_button("protect", "Protect", class_="btn-primary"),
-                ui.input_action_button("stop", "Stop and keep the best answer", disabled=True),
-                class_="buttons",
-            ),
-            ui.output_ui("progress"),
-        ),
+        _data(),
+        _table(),
+        _sensitive(),
+        _protect(),
         _step(5, "Result", ui.output_ui("result")),
         title="Cellveil",
         lang="en",
     )  # fmt: skip
+
+
+def _data() -> Any:
+    return _step(
+        1,
+        "Data",
+        ui.input_file(
+            "data",
+            "A file of records, one row for each person or firm",
+            accept=[".csv", ".gz", ".parquet", ".xlsx", ".tsv", ".txt"],
+            width="100%",
+        ),
+        ui.output_ui("columns"),
+        ui.output_ui("reading"),
+        ui.output_ui("stop_reading_place"),
+    )
+
+
+def _table() -> Any:
+    return _step(
+        2,
+        "Table",
+        ui.layout_columns(
+            ui.input_selectize(
+                "by",
+                _with_tip(
+                    "Dimensions",
+                    "Columns whose codes make rows, columns and panels: region, sector, size.",
+                ),
+                [],
+                multiple=True,
+                width="100%",
+            ),
+            *(
+                ui.input_select(name, _with_tip(label, tip), {NONE: nothing}, width="100%")
+                for name, (label, tip, nothing) in COLUMNS.items()
+            ),
+            col_widths={"sm": 12, "md": 6, "xl": 3},
+        ),
+        ui.output_ui("nested"),
+        ui.tags.details(
+            ui.tags.summary("Hierarchy from a file (.hrc)"),
+            ui.layout_columns(
+                ui.input_select("hrc_of", "Of the dimension", [], width="100%"),
+                ui.input_file("hrc", "File", accept=[".hrc", ".txt"], width="100%"),
+                col_widths={"sm": 12, "md": 6},
+            ),
+        ),
+        ui.output_ui("trees"),
+    )
+
+
+def _sensitive() -> Any:
+    return _step(
+        3,
+        "What is sensitive",
+        ui.layout_columns(
+            _rule(
+                "few",
+                "Few contributors",
+                "A cell with fewer contributors than this.",
+                ui.input_numeric("few_n", "at least", 3, min=2, max=1000),
+                on=True,
+            ),
+            _rule(
+                "percent",
+                "p% rule",
+                "A cell whose largest contribution the second largest "
+                "contributor can estimate this closely.",
+                ui.input_numeric("percent_p", "to within p percent", 10, min=1, max=1000),
+            ),
+            _rule(
+                "dominance",
+                "Dominance",
+                "A cell in which the largest contributions make up more than this share.",
+                ui.input_numeric("dominance_n", "the largest", 1, min=1, max=10),
+                ui.input_numeric("dominance_k", "more than percent", 75, min=1, max=100),
+            ),
+            col_widths={"sm": 12, "md": 4},
+        ),
+        ui.tags.details(
+            ui.tags.summary("Rules in the words of tau-ARGUS"),
+            ui.input_text(
+                "words",
+                "Take the place of those above",
+                "",
+                placeholder="P(10,1)|NK(1,75)|FREQ(3,10)",
+                width="100%",
+            ),
+        ),
+        ui.output_ui("sensitive"),
+        ui.output_ui("stop_looking_place"),
+    )
+
+
+def _protect() -> Any:
+    return _step(
+        4,
+        "Protect",
+        ui.layout_columns(
+            ui.input_select(
+                "cost",
+                "Suppress",
+                {"unit": "as few cells as possible", "value": "as little value as possible"},
+                width="100%",
+            ),
+            ui.input_select(
+                "margins",
+                "Totals",
+                {"suppress": "may be suppressed", "publish": "must be published"},
+                width="100%",
+            ),
+            ui.input_numeric("time_limit", "Seconds at most", 60, min=1, max=86_400, width="100%"),
+            col_widths={"sm": 12, "md": 4},
+        ),
+        ui.tags.details(
+            ui.tags.summary("More"),
+            ui.input_checkbox(
+                "singletons",
+                "Guard against contributors who are alone in a cell, and subtract themselves",
+                value=True,
+            ),
+            ui.input_select(
+                "negative",
+                "Negative contributions",
+                {
+                    "error": "are an error",
+                    "abs": "count by their size",
+                    "shift": "are shifted to zero",
+                    "split": "are judged apart",
+                },
+            ),
+            ui.input_text(
+                "missing",
+                "Code for records that lack one",
+                "",
+                placeholder="none: they are an error",
+            ),
+            ui.input_checkbox(
+                "attacks", "Attack what would be published, for the report", value=False
+            ),
+        ),
+        ui.div(
+            ui.input_action_button("protect", "Protect", class_="btn-primary"),
+            ui.input_action_button("stop", "Stop and keep the best answer", disabled=True),
+            class_="buttons",
+        ),
+        ui.output_ui("progress"),
+    )
 
 
 def _step(number: int, name: str, *parts: Any) -> Any:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import secrets
-import shutil
+import os
 import socket
-import tempfile
 import threading
-import webbrowser
+import warnings
 from pathlib import Path
 from time import monotonic
 
 import uvicorn
 
-from cellveil.app.guard import Guard
-from cellveil.app.server import make_app
+from cellveil.app.door.guard import Guard
+from cellveil.app.door.messages import MOST_MESSAGE, Gate
+from cellveil.app.door.terminal import give_on_enter, open_browser
+from cellveil.app.door.tickets import Tickets
+from cellveil.app.folder import private_folder
+from cellveil.app.server import Desks, make_app
 from cellveil.render.screen import say, tell
 from csp.errors import InputError
 
@@ -24,6 +26,16 @@ ADDRESS = "127.0.0.1"
 CHECK = 1.0
 """Seconds between two looks at whether the page is still open."""
 
+PATIENCE = 2
+"""Seconds that answers on their way have when the program ends."""
+
+BROWSER_TIME = 300.0
+"""Seconds in which the browser has to come: everybody on this machine sees the commands that run,
+and the address among them."""
+
+WITH_TERMINAL = "Press Enter in the terminal of cellveil: it prints another address."
+WITHOUT_TERMINAL = "For another address, end cellveil and start it again."
+
 
 def serve(
     data: Path | None = None, *, port: int = 0, browser: bool = True, idle: float | None = None
@@ -31,37 +43,47 @@ def serve(
     """Serve the page and return when it is over: Ctrl-C, or no open page for `idle` seconds.
 
     Everything that is uploaded or computed lies in a private folder (mode 700), which is removed at
-    the end. Port 0 takes a free one; one that is taken is refused.
+    the end. Port 0 takes a free one; one that is taken is refused. The address that is printed and
+    the one that the browser gets open the page once each.
     """
-    base = Path(tempfile.mkdtemp(prefix="cellveil-"))
-    before = tempfile.tempdir
-    tempfile.tempdir = str(base)  # uploads are first written where this says
-    try:
-        with _bound(port) as listening:
-            token = secrets.token_urlsafe(32)
-            guard = Guard(make_app(base, data), token)
-            server = uvicorn.Server(
-                uvicorn.Config(guard, log_level="error", access_log=False, lifespan="on")
+    mask = os.umask(0o077)
+    os.umask(mask)
+    with _bound(port) as listening, private_folder() as base:
+        tickets = Tickets()
+        home = f"http://{ADDRESS}:{listening.getsockname()[1]}/?token="
+
+        def give() -> None:
+            tell(home + tickets.issue())
+
+        give()
+        asked = give_on_enter(give)
+        say(
+            "Open this address in a browser on this machine; it opens the page once. "
+            f"{'Enter prints another one, ' if asked else ''}Ctrl-C ends."
+        )
+        # Whatever a page sends, the terminal hears of it in words of this program or not at all.
+        warnings.filterwarnings("ignore", module=r"shiny\.")
+        desks = Desks(base, data)
+        guard = Guard(Gate(make_app(desks)), tickets, WITH_TERMINAL if asked else WITHOUT_TERMINAL)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                guard, log_level="critical", access_log=False, lifespan="on",
+                timeout_graceful_shutdown=PATIENCE, ws_max_size=MOST_MESSAGE,
             )
-            address = f"http://{ADDRESS}:{listening.getsockname()[1]}/?token={token}"
-            tell(address)
-            say("Open this address in a browser on this machine. Ctrl-C ends.")
-            if idle is not None:
-                threading.Thread(
-                    target=_end_when_idle, args=(server, guard, idle), daemon=True
-                ).start()
-            if browser:
-                webbrowser.open(address)
-            try:
-                server.run(sockets=[listening])
-            except KeyboardInterrupt:
-                pass  # the usual way to end
-            except SystemExit:
-                msg = "the page could not be served; run 'cellveil doctor'"
-                raise InputError(msg) from None
-    finally:
-        tempfile.tempdir = before
-        shutil.rmtree(base, ignore_errors=True)
+        )  # fmt: skip
+        if idle is not None:
+            threading.Thread(target=_end_when_idle, args=(server, guard, idle), daemon=True).start()
+        if browser:
+            open_browser(home + tickets.issue(BROWSER_TIME), lambda: server.started, mask)
+        try:
+            server.run(sockets=[listening])
+        except KeyboardInterrupt:
+            pass  # the usual way to end
+        except SystemExit:
+            msg = "the page could not be served; run 'cellveil doctor'"
+            raise InputError(msg) from None
+        finally:
+            desks.close()
 
 
 def _bound(port: int) -> socket.socket:

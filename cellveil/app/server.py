@@ -1,119 +1,216 @@
-"""What the page does: it fills the choices, runs the job they make, and hands over the files."""
+"""What the page does: it fills the choices, has their job run, and hands over the files."""
 
 from __future__ import annotations
 
-import asyncio
-import io
-import re
 import shutil
 import tempfile
-import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from shiny import App, reactive, render, req, ui
 
-from cellveil.app.choices import Choices, Rules, columns_of, looked_at, safe_name
+from cellveil.app.choices import Choices, Rules, free_name, safe_name, tree_name
+from cellveil.app.door.messages import MOST_UPLOAD, TOO_LARGE
+from cellveil.app.following import LOOK_AGAIN, Followed
+from cellveil.app.handing import hand_over
 from cellveil.app.page import COLUMNS, NONE, page
-from cellveil.app.work import State, Work
-from cellveil.front import message_of
-from cellveil.io.sheets import records_of
-from cellveil.jobs.job import read_job
-from cellveil.jobs.run import Done
+from cellveil.app.work.tasks import JOB, Found, Group, Look, Outcome, Protect, Read, Tree
+from cellveil.app.work.wording import words_of
+from cellveil.app.work.worker import Order, State, Worker
 from csp.errors import CellveilError
-from csp.release_file import write_release
 from csp.rules.inspection import Inspection
-from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["make_app"]
+__all__ = ["Desks", "make_app"]
 
-JOB = "job.toml"
-_PLACE = re.compile(rf"^{re.escape(JOB)}(?:, table [^:]*)?: ")
-LOOK_AGAIN = 0.4
-"""Seconds between two looks at a job that runs."""
+FAILED = "The page has failed here. Please report it, with what was chosen."
 
 
-def make_app(base: Path, data: Path | None = None) -> App:
-    """Application of one office desk, whose pages open with `data`.
+class Desks:
+    """Open pages: each has a folder of its own in the private one, and a process of its own."""
 
-    Each page has a folder of its own in the private folder `base`, which goes when it is closed.
-    """
+    def __init__(self, base: Path, data: Path | None = None) -> None:
+        self._base, self._data = base, data
+        self._workers: set[Worker] = set()
+
+    def open(self, input: Any, session: Any) -> None:
+        """Open a page, until its session ends."""
+        folder = Path(tempfile.mkdtemp(prefix="page-", dir=self._base))
+        worker = Worker(folder)
+        self._workers.add(worker)
+
+        def end() -> None:
+            worker.close()
+            self._workers.discard(worker)
+            shutil.rmtree(folder, ignore_errors=True)
+
+        session.on_ended(end)
+        _Desk(folder, worker, self._data).attach(input)
+
+    def close(self) -> None:
+        """End all processes."""
+        for worker in list(self._workers):
+            worker.close()
+
+
+def make_app(desks: Desks) -> App:
+    """Application whose pages are desks."""
 
     def server(input: Any, output: Any, session: Any) -> None:
         del output
-        folder = Path(tempfile.mkdtemp(prefix="page-", dir=base))
-        session.on_ended(lambda: shutil.rmtree(folder, ignore_errors=True))
-        _Desk(folder, data).attach(input)
+        desks.open(input, session)
 
-    return App(page(), server)
+    app = App(page(), server)
+    # What goes wrong unforeseen may quote the data, or name places.
+    app.sanitize_errors, app.sanitize_error_msg = True, FAILED
+    return app
 
 
 class _Desk:
     """State of one page."""
 
-    def __init__(self, folder: Path, data: Path | None) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, worker: Worker, data: Path | None) -> None:
+        self.folder, self.worker = folder, worker
+        self.opened = 0
         self.data: reactive.Value[Path | None] = reactive.Value(None)
         self.columns: reactive.Value[tuple[str, ...]] = reactive.Value(())
         self.problem = reactive.Value("")
         self.trees: reactive.Value[dict[str, Path]] = reactive.Value({})
-        self.work: reactive.Value[Work | None] = reactive.Value(None)
-        self.state: reactive.Value[State | None] = reactive.Value(None)
+        self.coming: reactive.Value[tuple[tuple[Order, dict[str, Path]], ...]] = reactive.Value(())
+        self.reading, self.looking = Followed(worker), Followed(worker)
+        self.running = Followed(worker)
         self.ran = reactive.Value("")
         if data is not None:
-            (folder / data.name).symlink_to(data.resolve())
-            self.open(folder / data.name)
-
-    def open(self, path: Path) -> None:
-        """Take another file of records."""
-        with self._telling():
-            self.columns.set(columns_of(path))
-            self.trees.set({})
-            self.data.set(path)
-
-    @contextmanager
-    def _telling(self) -> Iterator[None]:
-        """Show on the page what goes wrong inside."""
-        try:
-            yield
-        except (CellveilError, OSError) as error:
-            self.problem.set(_words(error))
-        else:
-            self.problem.set("")
+            place = self._new_place(data.name)
+            place.symlink_to(data.resolve())
+            self.reading.ask(Read(place))
 
     def attach(self, input: Any) -> None:
         """Connect the inputs of the page."""
-        self._take_files(input)
+        for followed in (self.reading, self.looking, self.running):
+            followed.follow()
+        self._take_data(input)
+        self._take_trees(input)
+        self._fill(input)
         choices = self._choices(input)
-        self._look(input, choices)
+        self._look(choices)
+        self._say_what_is_sensitive(choices)
         self._run(input, choices)
         self._show()
-        self._hand_over()
+        hand_over(self._done, self.ran.get, self.trees.get)
 
     # ---- steps 1 and 2 -----------------------------------------------------------------------
 
-    def _take_files(self, input: Any) -> None:
+    def _take_data(self, input: Any) -> None:
         @reactive.effect
         @reactive.event(input.data)
         def _() -> None:
-            taken = self._saved(input.data())
-            if taken is not None:
-                self.open(taken)
+            given = input.data()
+            if not given:
+                return
+            self.reading.stop()
+            self.looking.stop()
+            self._forget("")
+            place = self._new_place(safe_name(given[0]["name"]))
+            shutil.move(given[0]["datapath"], place)
+            self.reading.ask(Read(place))
 
+        @reactive.effect
+        @reactive.event(input[TOO_LARGE])
+        def _() -> None:
+            name, size = input[TOO_LARGE]()
+            self.problem.set(
+                f"Error: {name} has {size / 1e6:,.0f} MB, and the page takes files of at most "
+                f"{MOST_UPLOAD / 1e6:,.0f} MB. Open the page with it (cellveil app FILE), or "
+                "use the command line (cellveil protect FILE ...)."
+            )
+
+        @reactive.effect
+        @reactive.event(self.reading.state)
+        def _() -> None:
+            now, order = self.reading.state.get(), self.reading.order.get()
+            if now is None or order is None or not now.over:
+                return
+            if now.error:
+                self._forget(now.error)
+            else:
+                self.columns.set(now.answer)
+                self.data.set(order.task.data)
+
+        @reactive.effect
+        @reactive.event(input.stop_reading)
+        def _() -> None:
+            self.reading.stop()
+
+    def _forget(self, problem: str) -> None:
+        """Go on without data."""
+        self.problem.set(problem)
+        self.data.set(None)
+        self.columns.set(())
+        self.trees.set({})
+        self.coming.set(())
+
+    def _new_place(self, name: str) -> Path:
+        """Where the next file of records lies, beside which its job and its results will be."""
+        self.opened += 1
+        folder = self.folder / str(self.opened)
+        folder.mkdir()
+        return folder / free_name(name, (JOB, "published", "release"))
+
+    def _take_trees(self, input: Any) -> None:
         @reactive.effect
         @reactive.event(input.hrc)
         def _() -> None:
-            name = input.hrc_of()
-            taken = self._saved(input.hrc())
-            if taken is not None and name:
-                with self._telling():
-                    Hierarchy.from_hrc(taken)
-                    self.trees.set(self.trees.get() | {name: taken})
+            name, given, data = input.hrc_of(), input.hrc(), self.data.get()
+            if given and name and data is not None:
+                file = self._beside(data, safe_name(given[0]["name"]))
+                shutil.move(given[0]["datapath"], file)
+                order = self.worker.ask(Tree(file))
+                self.coming.set((*self.coming.get(), (order, {name: file})))
 
+        @reactive.effect
+        @reactive.event(input.nested_use)
+        def _() -> None:
+            found, data = self._found(), self.data.get()
+            if found is None or data is None:
+                return
+            files: dict[str, Path] = {}
+            for name in input.nested_use() or ():
+                if name not in self.trees.get() and name in found.hierarchies:
+                    files[name] = self._beside(data, tree_name(name))
+                    files[name].touch()  # the name is taken
+            if files:
+                chains = {file: found.hierarchies[name] for name, file in files.items()}
+                order = self.worker.ask(Group(data, chains))
+                self.coming.set((*self.coming.get(), (order, files)))
+
+        @reactive.effect
+        def _() -> None:
+            coming = self.coming.get()
+            over = [one for one in coming if one[0].state.over]
+            for order, files in over:
+                if order.state.error:
+                    self.problem.set(order.state.error)
+                else:
+                    self.problem.set("")
+                    with reactive.isolate():
+                        self.trees.set(self.trees.get() | files)
+            if over:
+                self.coming.set(tuple(one for one in coming if one not in over))
+            elif coming:
+                reactive.invalidate_later(LOOK_AGAIN)
+
+    def _beside(self, data: Path, name: str) -> Path:
+        taken = [file.name for file in data.parent.iterdir()]
+        return data.parent / free_name(name, (*taken, JOB, "published", "release"))
+
+    def _found(self) -> Inspection | None:
+        """Return what the last look found, if it is over and found anything."""
+        now = self.looking.state.get()
+        return now.answer.facts if now is not None and now.over and not now.error else None
+
+    def _fill(self, input: Any) -> None:
         @reactive.effect
         def _() -> None:
             names = self.columns.get()
@@ -126,31 +223,39 @@ class _Desk:
         def _() -> None:
             ui.update_select("hrc_of", choices=list(input.by() or ()))
 
-        @reactive.effect
-        @reactive.event(input.nested_use)
-        def _() -> None:
-            found = self.looking.result()
-            path = self.data.get()
-            if path is None or isinstance(found, str):
-                return
-            trees = dict(self.trees.get())
-            for name in input.nested_use():
-                if name not in trees and name in found.hierarchies:
-                    chain = found.hierarchies[name]
-                    tree = Hierarchy.from_columns(records_of(path), chain)
-                    trees[name] = self.folder / f"{safe_name(name)}.hrc"
-                    trees[name].write_text(tree.to_hrc(), encoding="utf-8")
-            self.trees.set(trees)
+        @render.ui
+        def columns() -> Any:
+            if self.problem.get():
+                return ui.p(self.problem.get(), class_="failure", role="alert")
+            if not self.columns.get():
+                return None
+            return ui.p(f"{len(self.columns.get())} columns: {', '.join(self.columns.get())}.")
 
-    def _saved(self, given: Any) -> Path | None:
-        """Move an upload into the folder of this page under its own name."""
-        if given:
-            with self._telling():
-                target = self.folder / safe_name(given[0]["name"])
-                target.unlink(missing_ok=True)
-                shutil.move(given[0]["datapath"], target)
-                return target
-        return None
+        @render.ui
+        def reading() -> Any:
+            return self.reading.progress()
+
+        @render.ui
+        def stop_reading_place() -> Any:
+            return _stop_button("stop_reading", self.reading)
+
+        @render.ui
+        def nested() -> Any:
+            now = self.looking.state.get()
+            req(now is not None and now.over, cancel_output=True)
+            found = self._found()
+            if found is None or not found.hierarchies:
+                return None
+            names = {
+                name: f"{name}, grouped by {', '.join(chain[:-1])}"
+                for name, chain in found.hierarchies.items()
+            }
+            return ui.input_checkbox_group("nested_use", "Columns that can be hierarchies", names)
+
+        @render.ui
+        def trees() -> Any:
+            kept = [name for name in self.trees.get() if name in (input.by() or ())]
+            return ui.p(f"With a hierarchy: {', '.join(kept)}.") if kept else None
 
     # ---- choices and what they come to -------------------------------------------------------
 
@@ -186,59 +291,26 @@ class _Desk:
         made: Callable[[], Choices | str] = choices
         return made
 
-    def _look(self, input: Any, choices: Callable[[], Choices | str]) -> None:
-        @reactive.extended_task
-        async def looking(chosen: Choices) -> Inspection | str:
-            def look() -> Inspection | str:
-                try:
-                    return looked_at(chosen)
-                except (CellveilError, OSError) as error:
-                    return _words(error)
-
-            return await asyncio.to_thread(look)
-
-        self.looking = looking
-
+    def _look(self, choices: Callable[[], Choices | str]) -> None:
         @reactive.effect
         def _() -> None:
             chosen = choices()
             if isinstance(chosen, Choices):
-                looking.cancel()
-                looking(chosen)
+                self.looking.ask(Look(chosen))
 
-        @render.ui
-        def columns() -> Any:
-            if self.problem.get():
-                return ui.p(self.problem.get(), class_="failure", role="alert")
-            if not self.columns.get():
-                return None
-            return ui.p(f"{len(self.columns.get())} columns: {', '.join(self.columns.get())}.")
-
-        @render.ui
-        def nested() -> Any:
-            found = looking.result()
-            if isinstance(found, str) or not found.hierarchies:
-                return None
-            names = {
-                name: f"{name}, grouped by {', '.join(chain[:-1])}"
-                for name, chain in found.hierarchies.items()
-            }
-            return ui.input_checkbox_group("nested_use", "Columns that can be hierarchies", names)
-
-        @render.ui
-        def trees() -> Any:
-            kept = [name for name in self.trees.get() if name in (input.by() or ())]
-            return ui.p(f"With a hierarchy: {', '.join(kept)}.") if kept else None
-
+    def _say_what_is_sensitive(self, choices: Callable[[], Choices | str]) -> None:
         @render.ui
         def sensitive() -> Any:
             chosen = choices()
             if isinstance(chosen, str):
                 return ui.p(chosen, class_="note") if chosen else None
-            found = looking.result()
-            if isinstance(found, str):
-                return ui.p(found, class_="failure", role="alert")
-            table = found.tables[0]
+            now = self.looking.state.get()
+            if now is None or not now.over:
+                return self.looking.progress()
+            if now.error:
+                return ui.p(now.error, class_="failure", role="alert")
+            found: Found = now.answer
+            table = found.facts.tables[0]
             (rule, count), *_ = table.sensitive.items()
             return ui.div(
                 ui.p(
@@ -247,11 +319,13 @@ class _Desk:
                     f"have one, {table.double:,} two.",
                     class_="note",
                 ),
-                *(
-                    ui.p(f"{words[0].upper()}{words[1:]}.", class_="note")
-                    for words in found.problems
-                ),
+                *(ui.p(f"{words}.", class_="note") for words in found.facts.problems),
+                ui.p(found.note, class_="note") if found.note else None,
             )
+
+        @render.ui
+        def stop_looking_place() -> Any:
+            return _stop_button("stop_looking", self.looking)
 
     # ---- step 4 ------------------------------------------------------------------------------
 
@@ -259,86 +333,73 @@ class _Desk:
         @reactive.effect
         @reactive.event(input.protect)
         def _() -> None:
-            running = self.work.get()
-            chosen = choices()
-            if running is not None and not running.state.over:
+            now, chosen = self.running.state.get(), choices()
+            if now is not None and not now.over:
                 return
             if isinstance(chosen, str):
                 ui.notification_show(chosen or "Choose a file of records first.", type="warning")
                 return
-            shutil.rmtree(self.folder / "published", ignore_errors=True)
+            for folder in self.folder.iterdir():  # of files that were opened before
+                if folder.name.isdecimal() and folder != chosen.data.parent:
+                    shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(chosen.data.parent / "published", ignore_errors=True)
             try:
                 text = chosen.job()
-                (self.folder / JOB).write_text(text, encoding="utf-8")
-                work = Work(read_job(self.folder / JOB))
+                (chosen.data.parent / JOB).write_text(text, encoding="utf-8")
             except (CellveilError, OSError) as error:
-                self.state.set(State(over=True, error=error))
+                words = words_of(error, self.folder)
+                self.running.show(State(over=True, error=words))
                 return
             self.ran.set(text)
-            self.state.set(work.state)
-            self.work.set(work)
+            self.running.ask(Protect(chosen.data))
 
         @reactive.effect
         @reactive.event(input.stop)
         def _() -> None:
-            running = self.work.get()
-            if running is not None:
-                running.stop()
+            self.running.stop()
+
+        @reactive.effect
+        @reactive.event(input.stop_looking)
+        def _() -> None:
+            self.looking.stop()
 
         @reactive.effect
         def _() -> None:
-            running = self.work.get()
-            if running is None:
-                return
-            now = running.state
-            self.state.set(now)
-            if not now.over:
-                reactive.invalidate_later(LOOK_AGAIN)
-
-        @reactive.effect
-        def _() -> None:
-            now = self.state.get()
+            now = self.running.state.get()
             busy = now is not None and not now.over
+            best = not busy or (now is not None and now.searching and not now.stopped)
             ui.update_action_button("protect", disabled=busy)
-            ui.update_action_button("stop", disabled=not busy or (now is not None and now.stopped))
+            ui.update_action_button(
+                "stop", disabled=not busy,
+                label="Stop and keep the best answer" if best else "Stop without a result",
+            )  # fmt: skip
 
     # ---- step 5 ------------------------------------------------------------------------------
 
     def _show(self) -> None:
         @render.ui
         def progress() -> Any:
-            now = self.state.get()
+            now = self.running.state.get()
             if now is None:
                 return None
-            if now.error is not None:
-                return ui.p(_words(now.error), class_="failure", role="alert")
+            if now.error:
+                return ui.p(now.error, class_="failure", role="alert")
             if now.over:
                 return ui.p("Done.", class_="good", role="status")
-            running = self.work.get()
-            seconds = "" if running is None else f" ({monotonic() - running.began:.0f} s)"
             best = "" if now.suppressed is None else f" {now.suppressed:,} cells suppressed so far"
             best += f", {now.quality}" if best and now.quality else ""
             ending = " Stopping: the best pattern is audited." if now.stopped else ""
-            return ui.p(
-                ui.tags.progress(aria_label="working"), f" {now.phase}{seconds}.{best}{ending}",
-                role="status",
-            )  # fmt: skip
+            return self.running.progress(f".{best}{ending}")
 
         @render.ui
         def result() -> Any:
-            now = self.state.get()
-            if now is None or not now.done:
+            now = self.running.state.get()
+            if now is None or now.answer is None:
                 return ui.p("Nothing yet.", class_="lead")
-            (done,) = now.done
-            html = self._file(".html")
+            done: Outcome = now.answer
             excel = any(file.suffix == ".xlsx" for file in done.files)
             return ui.div(
-                ui.p(
-                    "The published table is safe: ",
-                    f"{done.words[0].upper()}{done.words[1:]}",
-                    class_="good",
-                    role="status",
-                ),
+                ui.p(f"The published table is safe: {done.words}", class_="good", role="status"),
                 ui.div(
                     ui.download_button("table_csv", "Published table (.csv)"),
                     ui.download_button("table_xlsx", "Workbook (.xlsx)") if excel else None,
@@ -348,67 +409,22 @@ class _Desk:
                     class_="buttons",
                 ),
                 ui.tags.iframe(
-                    srcdoc=html.read_text(encoding="utf-8"), title="Report", class_="report",
-                    sandbox="allow-scripts",
+                    srcdoc=done.file(".html").read_text(encoding="utf-8"), title="Report",
+                    class_="report", sandbox="allow-scripts",
                 ),
             )  # fmt: skip
 
-    def _hand_over(self) -> None:
-        def name(suffix: str) -> Callable[[], str]:
-            return lambda: self._file(suffix).name
-
-        @render.download_button(filename=name(".csv"))
-        def table_csv() -> str:
-            return str(self._file(".csv"))
-
-        @render.download_button(filename=name(".xlsx"))
-        def table_xlsx() -> str:
-            return str(self._file(".xlsx"))
-
-        @render.download_button(filename=name(".html"))
-        def report_html() -> str:
-            return str(self._file(".html"))
-
-        @render.download_button(filename="job.zip")
-        def job_zip() -> Any:
-            texts = {JOB: self.ran.get()}
-            for path in self.trees.get().values():
-                texts[path.name] = path.read_text(encoding="utf-8")
-            yield _zipped({key: text.encode() for key, text in texts.items()})
-
-        @render.download_button(filename="release.zip")
-        def release_json() -> Any:
-            protected = self._done().protected
-            with tempfile.TemporaryDirectory(dir=self.folder) as place:
-                write_release(protected.release, Path(place) / "release.json", protected.mechanism)
-                yield _zipped({path.name: path.read_bytes() for path in Path(place).iterdir()})
-
-    def _done(self) -> Done:
-        now = self.state.get()
-        req(now is not None and now.done)
-        found: Done = now.done[0]
+    def _done(self) -> Outcome:
+        now = self.running.state.get()
+        req(now is not None and now.answer is not None)
+        found: Outcome = now.answer
         return found
 
-    def _file(self, suffix: str) -> Path:
-        return next(file for file in self._done().files if file.name.endswith(suffix))
 
-
-def _zipped(files: dict[str, bytes]) -> bytes:
-    raw = io.BytesIO()
-    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as out:
-        for name, content in sorted(files.items()):
-            out.writestr(zipfile.ZipInfo(name), content)
-    return raw.getvalue()
+def _stop_button(name: str, followed: Followed) -> Any:
+    return ui.input_action_button(name, "Stop") if followed.busy.get() else None
 
 
 def _plain(number: float) -> str:
     """Write a number as rules have it: 10, not 10.0."""
     return f"{number:g}"
-
-
-def _words(error: Exception) -> str:
-    """Say what the command line would say, without its options and the name of the job."""
-    found = message_of(error, set(), program="cellveil")
-    text = str(error) if found is None else found[0]
-    text = _PLACE.sub("", text).replace("; --reveal shows its best interval", "")
-    return f"{text[:1].upper()}{text[1:]}."

@@ -30,7 +30,8 @@ def page(
 ) -> None:
     """Open a page on which a table is protected by choosing: file, dimensions, rules, result.
 
-    It is served to this machine alone (127.0.0.1), to a browser that has the address printed here.
+    It is served to this machine alone (127.0.0.1), to the browser that opens the address printed
+    here, once; in a terminal, Enter prints another.
     Nothing stays on disk that was not saved. Needs: pip install "cellveil[app]".
     """
     from importlib.util import find_spec

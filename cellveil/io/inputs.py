@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.front import refuse
-from cellveil.io.sheets import is_workbook, read_sheet
+from cellveil.io.sheets import Sheet, is_workbook, open_sheet
 from cellveil.io.source import Source
 from cellveil.render.screen import say
 from csp.errors import InputError
@@ -28,7 +28,7 @@ from csp.rules.base import parts_of
 from csp.rules.concentration import Concentration
 from csp.tables import argus
 from csp.tables.codes import Labels, text_codes
-from csp.tables.columns import TextFile, read_columns
+from csp.tables.columns import TextFile, WholeFile, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
 from csp.tables.link import link
@@ -38,6 +38,7 @@ from csp.tables.table import Table
 
 __all__ = [
     "by_column",
+    "hierarchy_of",
     "is_jj",
     "read_hierarchies",
     "read_known",
@@ -50,10 +51,15 @@ __all__ = [
 ]
 
 
-def read_table(source: Source, progress: Callable[[str], None] | None = None) -> Table:
+def read_table(
+    source: Source,
+    progress: Callable[[str], None] | None = None,
+    records: Sheet | WholeFile | None = None,
+) -> Table:
     """Table of a file.
 
     `progress` is called with what is being done to records that are read within ``--memory``.
+    `records` are those of the file, where they have been read already.
 
     Raises
     ------
@@ -76,9 +82,10 @@ def read_table(source: Source, progress: Callable[[str], None] | None = None) ->
     elif source.rda is not None:
         data, layout = argus.read_microdata(source.data, source.rda)
     elif is_workbook(source.data):
-        data = read_sheet(source.data, source.sheet, *_wanted(source))
+        sheet = records if isinstance(records, Sheet) else open_sheet(source.data, source.sheet)
+        data = sheet.columns(*_wanted(source))
     elif source.memory is None:
-        data = _said(source, data)
+        data = _said(source, data if records is None else records)
     if source.aggregated or source.tab:
         assert value is not None
         hierarchies = {name: trees[0] for name, trees in choices.items()}
@@ -162,7 +169,7 @@ def text_file(
     return TextFile(path, separator, decimal, encoding, texts)
 
 
-def _said(source: Source, file: TextFile | Path) -> Any:
+def _said(source: Source, file: Any) -> Any:
     """Read the columns of a text file, and say how it was read where that was found out."""
     if is_parquet(source.data):
         return file
@@ -197,14 +204,23 @@ def _totals(source: Source) -> str | dict[str, str] | None:
     return found or None
 
 
+def hierarchy_of(text: str, names: Collection[str]) -> tuple[str, str]:
+    """Column and file of ``COLUMN=FILE``; a column of `names` may have that sign in its name."""
+    column = max((name for name in names if text.startswith(f"{name}=")), key=len, default=None)
+    if column is not None:
+        return column, text[len(column) + 1 :].strip()
+    name, _, path = (part.strip() for part in text.partition("="))
+    return name, path
+
+
 def read_hierarchies(
     given: Sequence[str], roots: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, dict[Path, Hierarchy]]:
     """Hierarchies of each column, one or several, from ``COLUMN=FILE``; roots name their totals."""
     found: dict[str, dict[Path, Hierarchy]] = {}
     for i, text in enumerate(given):
-        name, equals, path = (part.strip() for part in text.partition("="))
-        if not equals or not name or not path:
+        name, path = hierarchy_of(text, roots)
+        if not name or not path:
             refuse(f"--hierarchy {text!r} is not COLUMN=FILE, such as Region=region.hrc")
         if text in given[:i]:
             refuse(f"--hierarchy names {text!r} twice; leave one out, or give another file")

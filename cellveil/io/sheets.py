@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import date, datetime, time, timedelta
 from itertools import islice, zip_longest
@@ -18,10 +18,13 @@ from csp.errors import CellveilError, InputError
 from csp.formats.reading import MAX_BYTES, regular_file
 from csp.tables.columns import check_names
 
-__all__ = ["is_workbook", "read_sheet", "records_of"]
+__all__ = ["Sheet", "is_workbook", "open_sheet", "read_sheet", "records_of"]
 
 MOST_ROWS = 2**20
 """Rows of a sheet of Excel; a damaged file may claim a thousand times more."""
+
+_TOLD = 10_000
+"""Rows between two words about how far the reading is."""
 
 _ERRORS = frozenset(
     {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"}
@@ -55,23 +58,81 @@ def read_sheet(
         block below), a column is unknown, or a wanted cell holds an error or a formula without a
         saved value (cell named).
     """
+    return open_sheet(path, sheet).columns(names, numbers)
+
+
+class Sheet:
+    """A sheet of records that is read once, to be asked for its columns as often as needed."""
+
+    def __init__(
+        self, path: Path, title: str, head: list[str], rows: list[tuple[Any, ...]]
+    ) -> None:
+        self._path, self._title, self._rows = path, title, rows
+        self._formulas: frozenset[tuple[int, int]] | None = None
+        self.names = tuple(head)
+
+    def columns(
+        self, names: Sequence[str] | None = None, numbers: Collection[str] = ()
+    ) -> dict[str, list[Any]]:
+        """Columns, all by default; see `read_sheet`.
+
+        Raises
+        ------
+        InputError
+            If a column is unknown, or a cell of it holds an error or a formula without a saved
+            value (cell named).
+        """
+        check_names(list(names or self.names), self.names)
+        places = {n: self.names.index(n) for n in dict.fromkeys(names or self.names)}
+        where = f"{str(self._path)!r}, sheet {self._title!r}"
+        found = {}
+        for name, place in places.items():
+            column = (_at(row, place) for row in self._rows)
+            at = _letters(place)
+            found[name] = [
+                _value(item, number=name in numbers, where=f"{where}, cell {at}{i}")
+                for i, item in enumerate(column, 2)
+            ]
+        gaps = {places[name] for name, column in found.items() if None in column}
+        for row, place in sorted(self._unsaved() if gaps else ()):
+            if place in gaps:
+                refuse(
+                    f"{where}, cell {_letters(place)}{row} holds a formula without a saved value; "
+                    "open the file in a spreadsheet and save it"
+                )
+        return found
+
+    def _unsaved(self) -> frozenset[tuple[int, int]]:
+        """Rows and places of formulas without a saved value: they would count as missing."""
+        if self._formulas is None:
+            with _opened(self._path, saved=False) as book:
+                page = book[self._title]
+                page.reset_dimensions()
+                self._formulas = frozenset(
+                    (number, place)
+                    for number, cells in enumerate(page.iter_rows(min_row=2), 2)
+                    if number - 2 < len(self._rows)
+                    for place, cell in enumerate(cells)
+                    if cell.data_type == "f" and not _filled(_at(self._rows[number - 2], place))
+                )
+        return self._formulas
+
+
+def open_sheet(
+    path: Path, sheet: str | None = None, progress: Callable[[int], None] = lambda _: None
+) -> Sheet:
+    """Read a sheet of records whole; `progress` is called with the rows read so far.
+
+    Raises
+    ------
+    InputError
+        As `read_sheet`, but for what is asked of columns.
+    """
     check_excel()
     with _opened(path, saved=True) as book:
         page = _sheet(book, path, sheet)
-        title, where = page.title, f"{str(path)!r}, sheet {page.title!r}"
-        head, rows = _records(page, where)
-    check_names(list(names or head), head)
-    wanted = [(name, head.index(name)) for name in dict.fromkeys(names or head)]
-    found = {}
-    for name, place in wanted:
-        column, at = (row[place] if place < len(row) else None for row in rows), _letters(place)
-        found[name] = [
-            _value(item, number=name in numbers, where=f"{where}, cell {at}{i}")
-            for i, item in enumerate(column, 2)
-        ]
-    if any(None in column for column in found.values()):
-        _check_formulas(path, title, where, dict(wanted), found)
-    return found
+        head, rows = _records(page, f"{str(path)!r}, sheet {page.title!r}", progress)
+        return Sheet(path, page.title, head, rows)
 
 
 def records_of(data: Path, numbers: Collection[str | None] = (), sheet: str | None = None) -> Any:
@@ -123,14 +184,20 @@ def _sheet(book: Any, path: Path, sheet: str | None) -> Any:
     return book.worksheets[titles.index(sheet)]
 
 
-def _records(page: Any, where: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+def _records(
+    page: Any, where: str, progress: Callable[[int], None]
+) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return names of the columns, and the rows below them."""
 
     def fail(why: str) -> NoReturn:
         refuse(f"{where}: {why}; a sheet of records has names of columns in row 1, then one a row")
 
     page.reset_dimensions()  # what other programs write there is not always true
-    rows = [tuple(row) for row in islice(page.iter_rows(values_only=True), MOST_ROWS + 1)]
+    rows = []
+    for row in islice(page.iter_rows(values_only=True), MOST_ROWS + 1):
+        rows.append(tuple(row))
+        if len(rows) % _TOLD == 0:
+            progress(len(rows))
     if len(rows) > MOST_ROWS:
         fail(f"there are more than {MOST_ROWS:,} rows, the most that Excel has")
     while rows and not any(map(_filled, rows[-1])):
@@ -184,23 +251,8 @@ def _value(item: Any, *, number: bool, where: str) -> Any:
     refuse(f"{where} holds {type(item).__name__}, which is not text, a number or a date")
 
 
-def _check_formulas(
-    path: Path, title: str, where: str, places: dict[str, int], found: dict[str, list[Any]]
-) -> None:
-    """Refuse formulas without a saved value: they would count as missing."""
-    with _opened(path, saved=False) as book:
-        page = book[title]
-        page.reset_dimensions()
-        next(rows := page.iter_rows())
-        for i, row in enumerate(rows):
-            for name, place in places.items():
-                if i >= len(found[name]) or found[name][i] is not None or place >= len(row):
-                    continue
-                if row[place].data_type == "f":
-                    refuse(
-                        f"{where}, cell {_letters(place)}{i + 2} holds a formula without a saved "
-                        "value; open the file in a spreadsheet and save it"
-                    )
+def _at(row: tuple[Any, ...], place: int) -> Any:
+    return row[place] if place < len(row) else None
 
 
 def _letters(place: int) -> str:

@@ -69,7 +69,8 @@ def _value(given: Any) -> str:
 
 def _seen(path: Path, folder: Path) -> str:
     """Path as seen from a folder, so that both can move together; whole where they share none."""
-    path, folder = path.resolve(), folder.resolve()
+    # A link stands for a file of its folder, and not for where it leads.
+    path, folder = path.parent.resolve() / path.name, folder.resolve()
     shared = [one for one in (*folder.parents, folder) if one in path.parents]
     if all(one == Path(one.anchor) for one in shared):
         return path.as_posix()

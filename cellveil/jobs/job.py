@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.front import refuse
-from cellveil.io.inputs import read_rules, text_file
+from cellveil.io.inputs import hierarchy_of, read_rules, text_file
 from cellveil.io.source import Source
 from cellveil.jobs.batch import read_batch
 from cellveil.jobs.keys import DATA, checked
@@ -29,6 +29,9 @@ _AS_GIVEN = (
 """Keys of [data] that a source takes as they are."""
 
 _NAME = re.compile(r"[^\w.+ -]")
+
+_LONGEST = 200
+"""Bytes of a name made of columns: file systems take 255, its ending included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class Job:
             source = table.source
             found.append(source.data)
             found += [path for path in (source.rda, source.apriori) if path is not None]
-            found += [Path(text.partition("=")[2]) for text in source.hierarchy]
+            found += [Path(hierarchy_of(text, source.by)[1]) for text in source.hierarchy]
         if "by_hand" in self.rules:
             found.append(self.path.parent / self.rules["by_hand"])
         return tuple(dict.fromkeys(found))
@@ -124,7 +127,7 @@ def read_job(path: Path, *, anywhere: bool = False) -> Job:
         )
     tables: list[TableJob] = []
     for number, one in enumerate(given["table"], 1):
-        name = one.get("name", "-".join(one["by"]))
+        name = one.get("name", _file_name("-".join(one["by"])))
         if _NAME.search(name) or name.startswith("."):
             refuse(f"{where}, table {number}: name {name!r} cannot be that of a file; use letters")
         if name in [table.name for table in tables]:
@@ -151,6 +154,12 @@ def read_job(path: Path, *, anywhere: bool = False) -> Job:
 def is_outside(folder: str) -> bool:
     """Whether a folder of results is not below that of its job."""
     return Path(folder).is_absolute() or ".." in Path(folder).parts
+
+
+def _file_name(text: str) -> str:
+    """Name of the files of a table that has none of its own: columns may have any name."""
+    safe = _NAME.sub("_", text).lstrip(".")
+    return safe.encode()[:_LONGEST].decode(errors="ignore").rstrip(" .") or "table"
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from cellveil.front import explained
 from cellveil.io.files import check_outputs, result_columns, write_json
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.results import FOREIGN, FORMATS, check_form, timeless, write_result
+from cellveil.io.source import Source
 from cellveil.jobs.job import Job, naming
 from cellveil.jobs.record import Inputs, record_facts, versions, write_record
 from cellveil.report.facts import attacked, report_facts
@@ -66,11 +67,12 @@ def run_job(
     *,
     phase: Callable[[str], None] = lambda _: None,
     progress: Callable[[Progress], None] | None = None,
+    tabulate: Callable[[Source], Table] = read_table,
 ) -> tuple[Done, ...]:
     """Run a job: one `Done` for each group of linked tables.
 
     Its files appear together when the last table is protected. `phase` is called with what is done,
-    in words, `progress` as by `csp.protect`.
+    in words, `progress` as by `csp.protect`. `tabulate` makes the table of a source.
 
     Raises
     ------
@@ -102,7 +104,7 @@ def run_job(
         tables, known = [], []
         for one in group:
             with naming(job.path.name, one.name):
-                tables.append(read_table(one.source))
+                tables.append(tabulate(one.source))
                 known.append(read_known(one.source, tables[-1]))
         with naming(said):
             whole = link(*tables) if len(tables) > 1 else tables[0]

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.formats.delimited import SEPARATORS, TITLE, TextFile, check_plain, header, open_text
+from csp.formats.delimited import (
+    SEPARATORS,
+    TITLE,
+    Opened,
+    TextFile,
+    check_plain,
+    header,
+    open_text,
+)
 from csp.formats.marks import with_points, without_missing
 from csp.formats.parquet import connected, is_parquet, open_parquet
 from csp.formats.reading import encoding_name
@@ -23,6 +31,7 @@ __all__ = [
     "LIBRARIES",
     "Columns",
     "TextFile",
+    "WholeFile",
     "check_names",
     "column_names",
     "file_note",
@@ -33,6 +42,7 @@ __all__ = [
     "native_frame",
     "plain_relation",
     "read_columns",
+    "read_whole",
 ]
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -59,6 +69,37 @@ class Columns:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeFile:
+    """All columns of a file, read once: it can stand wherever the file can (`read_whole`).
+
+    Attributes
+    ----------
+    file : TextFile
+    columns : mapping of str to (n,) array
+        As they stand in the file, before it is known which of them hold numbers.
+    opened : Opened or None
+        How a text file is written, without its relation.
+    """
+
+    file: TextFile
+    columns: Mapping[str, NDArray[Any]]
+    opened: Opened | None
+
+
+def read_whole(data: str | PathLike[str] | TextFile) -> WholeFile:
+    """Read all columns of a file once, to be asked for as often as needed.
+
+    Raises
+    ------
+    InputError
+        As for `read_columns`.
+    """
+    file = data if isinstance(data, TextFile) else TextFile(data)
+    columns, opened = _raw(file, None)
+    return WholeFile(file, columns, None if opened is None else replace(opened, relation=None))
+
+
 def read_columns(
     data: Any, names: Sequence[str], numbers: Collection[str] | None = None
 ) -> Columns:
@@ -68,9 +109,9 @@ def read_columns(
     ----------
     data : data frame, lazy frame, DuckDB relation, mapping, or path
         Any frame narwhals knows (pandas, polars, pyarrow, ...), a mapping of column names to
-        sequences, the path of a .csv (also .gz) or .parquet file, or a `TextFile` that says how a
-        text file is written. The columns of a text file are text, so that no digit of a number is
-        lost.
+        sequences, the path of a .csv (also .gz) or .parquet file, a `TextFile` that says how a
+        text file is written, or a `WholeFile`. The columns of a text file are text, so that no
+        digit of a number is lost.
     names : sequence of str
         Columns wanted.
     numbers : collection of str, optional
@@ -86,7 +127,7 @@ def read_columns(
     """
     if isinstance(data, (str, PathLike)):
         data = TextFile(data)
-    if isinstance(data, TextFile):
+    if isinstance(data, (TextFile, WholeFile)):
         arrays, note = _from_file(data, names, numbers)
         return Columns(arrays, "", note)
     if isinstance(data, Mapping):
@@ -124,6 +165,8 @@ def column_names(data: Any) -> tuple[str, ...]:
         data = TextFile(data)
     if isinstance(data, TextFile):
         return _file_names(data)
+    if isinstance(data, WholeFile):
+        return tuple(data.columns)
     if isinstance(data, Mapping):
         return tuple(data)
     if is_relation(data):
@@ -306,17 +349,18 @@ def _file_names(file: TextFile) -> tuple[str, ...]:
 
 
 def _from_file(
-    file: TextFile, names: Sequence[str], numbers: Collection[str] | None
+    data: TextFile | WholeFile, names: Sequence[str], numbers: Collection[str] | None
 ) -> tuple[tuple[NDArray[Any], ...], str]:
     """Columns of a file, and what was found out about how it is written."""
-    if is_parquet(file.path):
-        check_plain(file)
-        with connected(file.path, "parquet") as connection:
-            return _from_relation(open_parquet(connection, file.path), names), ""
-    with connected(file.path, "csv") as connection, open_text(connection, file) as opened:
-        check_names(names, opened.names, title=opened.title)
-        places = [f"c{opened.names.index(name)}" for name in names]
-        columns = dict(zip(names, _from_relation(opened.relation, places), strict=True))
+    if isinstance(data, WholeFile):
+        check_names(names, list(data.columns), title=data.opened is not None and data.opened.title)
+        file, opened = data.file, data.opened
+        columns = {name: data.columns[name] for name in names}
+    else:
+        file = data
+        columns, opened = _raw(file, names)
+    if opened is None:
+        return tuple(columns[name] for name in names), ""
     found = opened.file
     if numbers is not None:
         columns = without_missing(columns, opened, set(names) - set(numbers))
@@ -324,6 +368,23 @@ def _from_file(
         columns |= pointed
         found = replace(found, decimal=mark)
     return tuple(columns[name] for name in names), file_note(file, found)
+
+
+def _raw(
+    file: TextFile, names: Sequence[str] | None
+) -> tuple[dict[str, NDArray[Any]], Opened | None]:
+    """Columns as they stand in a file, all of them by default; and how a text file is written."""
+    if is_parquet(file.path):
+        check_plain(file)
+        with connected(file.path, "parquet") as connection:
+            relation = open_parquet(connection, file.path)
+            wanted = relation.columns if names is None else names
+            return dict(zip(wanted, _from_relation(relation, wanted), strict=True)), None
+    with connected(file.path, "csv") as connection, open_text(connection, file) as opened:
+        wanted = opened.names if names is None else names
+        check_names(wanted, opened.names, title=opened.title)
+        places = [f"c{opened.names.index(name)}" for name in wanted]
+        return dict(zip(wanted, _from_relation(opened.relation, places), strict=True)), opened
 
 
 def file_note(asked: TextFile, found: TextFile) -> str:

@@ -561,7 +561,7 @@ def test_debug_shows_where(folder):
 def test_an_unforeseen_error_does_not_quote_data(folder, monkeypatch):
     from cellveil.io import inputs
 
-    kinds = ((KeyError, "KeyError", 1), (csp.errors.CertificateError, "nothing is released", 3))
+    kinds = ((KeyError, "KeyError", 3), (csp.errors.CertificateError, "nothing is released", 3))
     for kind, words, code in kinds:
 
         def broken(source, progress, kind=kind):
@@ -801,7 +801,7 @@ def test_doctor_finds_another_csp(tmp_path):
     assert "problem" in said
     assert "installed by csp" in said
     assert "virtual environment" in said
-    assert "cellveil doctor" in process("protect", "x", *VALUE, path=[tmp_path], code=1).stderr
+    assert "cellveil doctor" in process("protect", "x", *VALUE, path=[tmp_path], code=3).stderr
 
 
 def test_doctor_names_a_library_for_frames_where_there_is_none(monkeypatch):

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
+from cellveil.io import sheets
 from cellveil.io.inputs import read_table
-from cellveil.io.sheets import read_sheet
+from cellveil.io.sheets import open_sheet, read_sheet
 from cellveil.io.source import Source
 from csp import InputError, Table
 from tests.support.shared import examples
@@ -153,3 +154,40 @@ def test_commands_and_jobs_read_sheets(tmp_path: Path, monkeypatch: pytest.Monke
     assert 'sheet = "2026"' in (tmp_path / "job.toml").read_text()
     (published,) = (tmp_path / "published").glob("*.csv")
     assert published.read_bytes() == (tmp_path / "out.csv").read_bytes()
+
+
+def test_a_sheet_is_read_once_for_all_that_is_asked_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gaps = [HEAD, *ROWS[:-1], ["r1", 2020, None, 4.5]]
+    path = save(tmp_path / "data.xlsx", {"2026": gaps})
+    expected = [
+        read_sheet(path),
+        read_sheet(path, numbers=["pay"]),
+        read_sheet(path, names=["pay"], numbers=["pay"]),
+    ]
+    opened: list[bool] = []
+    load = openpyxl.load_workbook
+    monkeypatch.setattr(
+        openpyxl,
+        "load_workbook",
+        lambda *given, data_only, **more: (
+            opened.append(data_only) or load(*given, data_only=data_only, **more)
+        ),
+    )
+    sheet = open_sheet(path)
+    found = [
+        sheet.columns(),
+        sheet.columns(numbers=["pay"]),
+        sheet.columns(["pay"], ["pay"]),
+    ]
+    assert found == expected
+    assert opened == [True, False]  # values once, and formulas once, since a cell is empty
+
+
+def test_the_rows_that_were_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheets, "_TOLD", 10)
+    path = save(tmp_path / "data.xlsx", {"2026": [HEAD, *ROWS]})
+    told: list[int] = []
+    open_sheet(path, progress=told.append)
+    assert told == [10, 20, 30]

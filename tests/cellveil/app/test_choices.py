@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from pathlib import Path
 from shutil import copy
@@ -11,11 +10,11 @@ import pytest
 
 import csp
 import instances
-from cellveil.app.choices import Choices, Rules, columns_of, looked_at, safe_name
-from cellveil.app.work import Work
+from cellveil.app.choices import Choices, Rules, free_name, safe_name, tree_name
+from cellveil.app.work.records import Records
+from cellveil.app.work.tasks import Look, Tell, perform
 from cellveil.jobs.job import read_job
 from cellveil.jobs.run import run_job
-from csp.solve.result import Progress
 
 RULES = Rules(3, (2, "80"), "10")
 
@@ -50,9 +49,16 @@ def test_the_job_does_what_the_library_does(chosen: Choices, tmp_path: Path) -> 
     expected = csp.protect(table, "P(10,1)|NK(2,80)|FREQ(3,10)")
     assert (done.protected.pattern == expected.pattern).all()
     assert (done.protected.release.published == expected.release.published).all()
-    found = looked_at(chosen)
+    found = perform(Look(chosen), Records(), Tell(len, len)).facts
     assert list(found.tables[0].sensitive.values()) == [int(expected.problem.primary.sum())]
     assert found.tables[0].cells == table.n_cells
+
+
+def test_how_a_text_file_was_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "german.csv").write_text("region;pay\n" + "N;1,5\n" * 5)
+    chosen = Choices(tmp_path / "german.csv", ("region",), "pay")
+    note = perform(Look(chosen), Records(), Tell(len, len)).note
+    assert note == "Read 'german.csv' as text separated by semicolons, with decimal commas."
 
 
 def test_every_choice_is_in_the_job(chosen: Choices) -> None:
@@ -78,7 +84,7 @@ def test_every_choice_is_in_the_job(chosen: Choices) -> None:
 @pytest.mark.parametrize(
     ("given", "kept"),
     [("a.csv", "a.csv"), ("../../etc/passwd", "passwd"), ("C:\\data\\a b.csv", "a b.csv"),
-     (".hidden", "hidden"), ("a;b.csv", "a_b.csv")],
+     (".hidden", "hidden"), ("a;b <c> 'd'.csv", "a;b <c> 'd'.csv"), ("a\nb", "a_b")],
 )  # fmt: skip
 def test_names_of_uploads_lead_nowhere(given: str, kept: str) -> None:
     assert safe_name(given) == kept
@@ -89,59 +95,39 @@ def test_a_name_of_nothing_is_refused() -> None:
         safe_name("../..")
 
 
+def test_a_second_file_of_a_name_gets_another_name() -> None:
+    assert free_name("tree.hrc", ("survey.csv",)) == "tree.hrc"
+    assert free_name("tree.hrc", ("Tree.hrc", "tree-2.hrc")) == "tree-3.hrc"
+    assert free_name("job.toml", ("job.toml", "published")) == "job-2.toml"
+
+
+@pytest.mark.parametrize(
+    ("column", "file"),
+    [("region", "region.hrc"), ("a/b", "a_b.hrc"), ("../<x>", "_x_.hrc"), ("..", "column.hrc"),
+     ("é" * 300, "é" * 50 + ".hrc")],
+)  # fmt: skip
+def test_a_column_of_any_name_has_a_file_for_its_hierarchy(column: str, file: str) -> None:
+    assert tree_name(column).lstrip("_") == file.lstrip("_")
+    assert safe_name(tree_name(column)) == tree_name(column)
+
+
 def test_columns_of_text_and_of_sheets(chosen: Choices, tmp_path: Path) -> None:
     names = ("region", "sector", "enterprise", "turnover")
-    assert columns_of(chosen.data) == names
+    assert Records().of(chosen.data).names == names
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     book.active.append(list(names))
     book.active.append(["N1", "A", "f", 3])
     book.save(tmp_path / "survey.xlsx")
-    assert columns_of(tmp_path / "survey.xlsx") == names
+    assert Records().of(tmp_path / "survey.xlsx").names == names
 
 
-# ---- the job beside the page ---------------------------------------------------------------------
-
-
-def test_a_job_runs_and_is_over(chosen: Choices, tmp_path: Path) -> None:
-    (tmp_path / "job.toml").write_text(chosen.job())
-    work = Work(read_job(tmp_path / "job.toml"))
-    work.join(60)
-    assert work.state.over
-    assert work.state.error is None
-    assert work.state.done[0].protected.audit.safe
-
-
-def test_stopping_reaches_the_search_which_keeps_its_best(chosen: Choices, tmp_path: Path) -> None:
-    (tmp_path / "job.toml").write_text(chosen.job())
-    asked, reached = threading.Event(), threading.Event()
-
-    def run(job, *, phase, progress):
-        progress(Progress("start", 0, None, 0.0))
-        reached.set()
-        assert asked.wait(30)
-        return run_job(job, phase=phase, progress=progress)
-
-    work = Work(read_job(tmp_path / "job.toml"), run)
-    assert reached.wait(30)
-    work.stop()
-    asked.set()
-    work.join(60)
-    state = work.state
-    assert state.over
-    assert state.stopped
-    if state.error is None:  # a pattern was there already
-        assert state.done[0].protected.audit.safe
-        assert state.done[0].protected.suppression.stopped == "interrupt"
-    else:
-        assert "stopped" in str(state.error)
-
-
-def test_what_goes_wrong_is_kept_for_the_page(chosen: Choices, tmp_path: Path) -> None:
-    text = replace(chosen, value="turnove").job()
-    (tmp_path / "job.toml").write_text(text)
-    work = Work(read_job(tmp_path / "job.toml"))
-    work.join(60)
-    assert isinstance(work.state.error, csp.InputError)
-    assert "turnove" in str(work.state.error)
-    assert not (tmp_path / "published").exists()
+def test_a_file_that_was_changed_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "real.csv").write_text("a\nx\n")
+    (tmp_path / "survey.csv").symlink_to(tmp_path / "real.csv")
+    records, told = Records(), []
+    kept = records.of(tmp_path / "survey.csv", told.append)
+    assert records.of(tmp_path / "survey.csv", told.append) is kept
+    assert told == ["reading the records"]
+    (tmp_path / "real.csv").write_text("a,b\nx,y\n")
+    assert records.of(tmp_path / "survey.csv", told.append).names == ("a", "b")

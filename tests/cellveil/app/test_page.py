@@ -46,9 +46,17 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert list(place.iterdir()) == []
 
 
+@pytest.fixture(scope="module")
+def inside(browser: Any, address: str) -> Iterator[Any]:
+    """Browser that has used the address: it is void for others."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def page(browser: Any, address: str) -> Iterator[Any]:
-    opened = browser.new_page(viewport={"width": 1100, "height": 900})
+def page(inside: Any, address: str) -> Iterator[Any]:
+    opened = inside.new_page()
     opened.elsewhere = []
     opened.told = []
     opened.on("request", lambda asked: opened.elsewhere.append(asked.url))
@@ -170,7 +178,7 @@ def test_every_input_has_a_label(page: Any) -> None:
     assert nameless == []
 
 
-def test_who_has_not_the_address_is_refused(address: str) -> None:
+def test_who_has_not_the_address_is_refused(page: Any, address: str, browser: Any) -> None:
     plain = address.partition("?")[0]
     for url, host in ((plain, None), (f"{plain}?token=guess", None), (address, "evil.example")):
         asked = urllib.request.Request(url, headers={} if host is None else {"Host": host})  # noqa: S310, RUF100
@@ -178,5 +186,83 @@ def test_who_has_not_the_address_is_refused(address: str) -> None:
             urllib.request.urlopen(asked, timeout=10)  # noqa: S310, RUF100
         assert refused.value.code == 403
         refused.value.close()
-    with urllib.request.urlopen(address, timeout=10) as answered:  # noqa: S310, RUF100
-        assert answered.status == 200
+    # In another browser the address is spent, and says so.
+    other = browser.new_page()
+    other.goto(address)
+    assert "this address is spent" in other.inner_text("body")
+    other.close()
+    page.reload()
+    page.wait_for_selector("#by", state="attached")
+
+
+ODD = """reg"ion/la'nd"""
+"""Column of a name that no file can have."""
+
+
+def test_columns_of_any_name_come_to_a_table(page: Any, tmp_path: Path) -> None:
+    lines = [f"{land},<b>{town}</b>,{i},e{i}" for i, (land, town) in enumerate(
+        [("N", "a"), ("N", "b"), ("S", "c"), ("S", "d")] * 5)]  # fmt: skip
+    head = '"la<nd>","{}",pay,firm'.format(ODD.replace('"', '""'))
+    (tmp_path / "survey.csv").write_text("\n".join([head, *lines, "N,<b>a</b>,900,x"]) + "\n")
+    page.set_input_files("#data", tmp_path / "survey.csv")
+    page.wait_for_selector("text=4 columns")
+    page.wait_for_function("document.querySelector('#value').options.length > 3")
+    page.evaluate("by => document.querySelector('#by').selectize.setValue(by)", [ODD])
+    page.select_option("#value", "pay")
+    page.check("#percent")
+    # Its hierarchy is found in the data.
+    page.check("#nested_use input")
+    page.wait_for_selector("text=With a hierarchy")
+    page.wait_for_selector("text=cells are sensitive")
+    page.click("#protect")
+    page.wait_for_selector("text=The published table is safe", timeout=60_000)
+    for button, name in (("table_csv", "reg_ion_la_nd.csv"), ("job_zip", "job.zip")):
+        with page.expect_download() as got:
+            page.click(f"#{button}")
+        assert got.value.suggested_filename == name
+        got.value.save_as(tmp_path / name)
+    with zipfile.ZipFile(tmp_path / "job.zip") as packed:
+        assert sorted(packed.namelist()) == ["job.toml", "reg_ion_la_nd.hrc"]
+        packed.extractall(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "cellveil", "run", "job.toml", "--quiet"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    again = tmp_path / "published" / "reg_ion_la_nd.csv"
+    assert again.read_bytes() == (tmp_path / "reg_ion_la_nd.csv").read_bytes()
+    assert again.read_text(encoding="utf-8").startswith('"reg""ion/la\'nd",')
+
+
+def test_files_are_called_as_they_are_and_lie_nowhere(page: Any, tmp_path: Path) -> None:
+    evil = tmp_path / "evil.hrc"
+    evil.write_text("@@@N1\n")
+    fill(page)
+    page.set_input_files("#hrc", evil)
+    page.wait_for_selector("[role=alert]")
+    said = page.inner_text("[role=alert]")
+    assert "evil.hrc" in said
+    assert "Evil" not in said
+    torn = tmp_path / "torn.csv"
+    torn.write_text('a,b\n1,2\n3,4,5,"\n')
+    page.set_input_files("#data", torn)
+    page.wait_for_selector("[role=alert]:has-text('torn.csv')")
+    assert not any("cellveil-page-" in str(text) for text in page.told)
+
+
+def test_two_hierarchies_of_one_file_name_are_two(page: Any, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "demo.hrc").write_text("T\n" + "".join(
+        f"@{code}\n" for code in sorted({line.split(",")[1] for line in
+        Path(instances.path("demo.csv")).read_text().splitlines()[1:]})))  # fmt: skip
+    fill(page)
+    page.select_option("#hrc_of", "sector")
+    page.set_input_files("#hrc", tmp_path / "a" / "demo.hrc")
+    page.wait_for_selector("text=With a hierarchy: region, sector")
+    page.click("#protect")
+    page.wait_for_selector("text=The published table is safe", timeout=60_000)
+    with page.expect_download() as got:
+        page.click("#job_zip")
+    got.value.save_as(tmp_path / "job.zip")
+    with zipfile.ZipFile(tmp_path / "job.zip") as packed:
+        assert sorted(packed.namelist()) == ["demo-2.hrc", "demo.hrc", "job.toml"]

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import csp
 from cellveil.cli.app import app
+from cellveil.jobs.draft import job_text
 from cellveil.jobs.job import read_job
 from cellveil.jobs.keys import SECTIONS, checked, template
 from cellveil.jobs.run import run_job
@@ -248,6 +249,62 @@ def test_wrong_jobs_say_which_table_and_key(job: Path, old: str, new: str, messa
     job.write_text(JOB.replace(old, new, 1))
     with pytest.raises(InputError, match=message):
         read_job(job)
+
+
+@pytest.mark.parametrize(
+    ("column", "stem"),
+    [("region/land", "region_land"), ("<b>\"it's\"", "_b__it_s_"), ("..", "-sector"),
+     ("a\\b:c*?|", "a_b_c___"), ("ä" * 300, "ä" * 100)],
+    ids=["slash", "quotes", "points", "stars", "long"],
+)  # fmt: skip
+def test_a_table_of_any_columns_gets_a_name_of_files(
+    tmp_path: Path, column: str, stem: str
+) -> None:
+    with (tmp_path / "survey.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([[column, "sector"], *[[f"r{i % 2}", "A"] for i in range(9)]])
+    text = job_text(
+        {
+            "data": {"file": "survey.csv"},
+            "table": [{"by": [column, "sector"]}],
+            "rules": {"sensitive": "FREQ(3,10)"},
+        },
+        [], tmp_path, tmp_path,
+    )  # fmt: skip
+    (tmp_path / "job.toml").write_text(text, encoding="utf-8")
+    (done,) = run_job(read_job(tmp_path / "job.toml"))
+    (file,) = done.files
+    assert file.parent == tmp_path / "published"
+    assert file.name.startswith(stem)
+    assert next(csv.reader(file.read_text(encoding="utf-8").splitlines()))[0] == column
+
+
+def test_a_column_with_an_equals_sign_has_a_hierarchy(tmp_path: Path) -> None:
+    rows = [["a=b", "a", "v"], *[[f"r{i % 3}", f"s{i % 2}", str(i)] for i in range(9)]]
+    (tmp_path / "survey.csv").write_text("\n".join(map(",".join, rows)) + "\n")
+    (tmp_path / "tree.hrc").write_text("top\n@r0\n@r1\nr2\n")
+    text = job_text(
+        {
+            "data": {"file": "survey.csv"},
+            "hierarchies": {"a=b": "tree.hrc"},
+            "table": [{"by": ["a=b", "a"]}],
+            "rules": {"sensitive": "FREQ(3,10)"},
+        },
+        [], tmp_path, tmp_path,
+    )  # fmt: skip
+    (tmp_path / "job.toml").write_text(text)
+    job = read_job(tmp_path / "job.toml")
+    assert tmp_path / "tree.hrc" in job.inputs
+    (done,) = run_job(job)
+    assert ("top", "Total") in done.protected.table.labels
+
+
+def test_a_link_is_named_as_the_file_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "records.csv").write_text("a\nx\n")
+    (tmp_path / "near").mkdir()
+    (tmp_path / "near" / "survey.csv").symlink_to(tmp_path / "far" / "records.csv")
+    text = job_text({"data": {"file": "survey.csv"}}, [], tmp_path / "near", tmp_path / "near")
+    assert tomllib.loads(text) == {"data": {"file": "survey.csv"}}
 
 
 json_like = st.recursive(

@@ -1,0 +1,5 @@
+"""What a page has done in a process of its own: reading, counting, protecting.
+
+`worker` gives out `tasks` and follows them, `process` does them there and keeps the `records`,
+and `wording` says what went wrong.
+"""

@@ -1,0 +1,29 @@
+"""How the page says what went wrong: as the command line does, without places of its own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from cellveil.app.work.tasks import JOB
+from cellveil.front import message_of
+
+__all__ = ["words_of"]
+
+_PLACE = re.compile(rf"^{re.escape(JOB)}(?:, table [^:]*)?: ")
+
+
+def words_of(error: Exception, folder: Path) -> str:
+    """Sentence about an error, without options, the name of the job, and the private `folder`.
+
+    A name at its beginning stays as it is: no letter is changed. Data lie in numbered folders of
+    the private one.
+    """
+    found = message_of(error, set(), program="cellveil")
+    text = str(error) if found is None else found[0]
+    text = _PLACE.sub("", text).replace("; --reveal shows its best interval", "")
+    for place in {str(folder), str(folder.resolve())}:
+        # Quoted, as names are in errors, a backslash is written twice.
+        for written in {place, repr(place)[1:-1]}:
+            text = re.sub(rf"{re.escape(written)}(?:[\\/]+\d+)?[\\/]*", "", text)
+    return f"Error: {text}."
