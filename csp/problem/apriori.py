@@ -114,6 +114,8 @@ def apply_apriori(
             )
             raise InputError(msg)
         lpl[cell], upl[cell] = units
+        if not (lpl[cell] or upl[cell] or spl[cell]):
+            spl[cell] = 1  # a sensitive cell is at least not known exactly, as with MAN(0)
     costs = {cell: exact(s.numbers[0]) for (cell, kind), s in said.items() if kind == "c"}
     cost, cost_scale = _costs(problem, costs)
     return replace(
@@ -159,7 +161,8 @@ def _levels(table: Table, cell: int, margin: Number | None, width: int) -> tuple
         return 0, 0, width
     size = abs(int(table.values[cell]))
     level = max(1, ceil_fraction(exact(margin) / 100 * size))
-    return level, level, width
+    room = int(table.values[cell] - table.lower[cell])  # no level reaches below what is known
+    return min(level, room), level, width
 
 
 def _costs(problem: Problem, given: dict[int, Fraction]) -> tuple[NDArray[Any], int]:

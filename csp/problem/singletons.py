@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.problem.problem import Problem
-from csp.rules.base import sides_of
+from csp.rules.base import counts_of, sides_of
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 
@@ -89,12 +89,13 @@ class Attackers:
 def insiders(problem: Problem) -> tuple[Insider, ...]:
     """Every contributor who is alone in some cell, with all that it knows.
 
-    Two cells have the same sole contributor if both list the same identifier, or if some cell
-    that is not empty belongs to both, directly or through totals. A primary cell that the
-    contributor takes part in is left out: what the others in that cell can infer is what the
-    sensitivity rule has measured already. It takes part in a cell that it is alone in, in those
-    above, and in those that list it among their largest contributors; where it is too small to be
-    listed, or contributors are not identified, that is not known and the cell is guarded.
+    Two cells have the same sole contributor if both list the same identifier, whatever the signs of
+    its contributions, or if some cell that is not empty belongs to both, directly or through
+    totals. A primary cell that the contributor takes part in is left out: what the others in that
+    cell can infer is what the sensitivity rule has measured already. It takes part in a cell that
+    it is alone in, in those above, in the only filled part of one of these, which equals it, and in
+    those that list it among their largest contributors; where it is too small to be listed, or
+    contributors are not identified, that is not known and the cell is guarded.
 
     Parameters
     ----------
@@ -110,15 +111,16 @@ def insiders(problem: Problem) -> tuple[Insider, ...]:
     if not singles:
         return ()
     people = table.contributors
-    filled = table.values != 0 if people is None else people.count > 0
+    filled = (table.values if people is None else counts_of(table)) != 0
     below, above = _steps(table)
+    equal = _only_parts(table, filled)
     primaries = set(np.flatnonzero(problem.primary).tolist())
     inside = {s: _closure([s], below) for s in singles}
     listed = _listed(people, sorted(primaries))
     found = []
     for group in _same_contributor(table, inside, filled.tolist()):
         knows = set().union(*(inside[s] for s in group))
-        part_of = _closure([c for c in knows if filled[c]], above) | knows
+        part_of = _closure([c for c in knows if filled[c]], above, equal) | knows
         part_of |= _listing(people, group, listed)
         found.append(Insider(tuple(sorted(knows)), frozenset(primaries & part_of)))
     return tuple(found)
@@ -163,8 +165,9 @@ def _same_contributor(
 
     for s, cells in inside.items():
         marks = [("cell", c) for c in cells if filled[c]]
-        if people is not None and people.ids is not None and people.ids[s, 0] >= 0:
-            marks.append(("contributor", int(people.ids[s, 0])))
+        # Who is alone in a cell has a contribution of one sign there, and the other elsewhere.
+        sides = (side.ids[s, 0] for side in sides_of(people) if side.ids is not None)
+        marks += [("contributor", int(who)) for who in sides if who >= 0]
         for mark in marks:
             a, b = sorted((find(s), find(owner.setdefault(mark, s))))
             leader[b] = a
@@ -190,11 +193,27 @@ def _steps(table: Table) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     return below, above
 
 
-def _closure(start: Iterable[int], steps: dict[int, list[int]]) -> set[int]:
+def _only_parts(table: Table, filled: NDArray[np.bool_]) -> dict[int, list[int]]:
+    """Of each total the part that alone is not empty, in each relation that has just one such."""
+    found: dict[int, list[int]] = {}
+    relations = table.relations
+    for row in range(relations.shape[0]):
+        span = slice(relations.indptr[row], relations.indptr[row + 1])
+        cells, signs = relations.indices[span], relations.data[span]
+        parts = cells[(signs > 0) & filled[cells]].tolist()
+        totals = cells[signs < 0].tolist()
+        if len(parts) == len(totals) == 1:
+            found.setdefault(totals[0], []).extend(parts)
+    return found
+
+
+def _closure(start: Iterable[int], *steps: dict[int, list[int]]) -> set[int]:
+    """Cells that are reached from some by any of the steps."""
     seen = set(start)
     stack = list(seen)
     while stack:
-        for other in steps.get(stack.pop(), ()):
+        cell = stack.pop()
+        for other in (one for some in steps for one in some.get(cell, ())):
             if other not in seen:
                 seen.add(other)
                 stack.append(other)

@@ -179,7 +179,7 @@ def table_from_frame(
         contributors=people,
         names=names,
         roots=tuple(tree.root for tree in trees),
-        structural=~present if not counts and (count is not None or top) else None,
+        structural=None if people is None else people.count == 0,
         frame=columns.library,
         counts=counts,
         notes=notes,
@@ -392,6 +392,9 @@ def _contributors(
         ),
     ):
         _refuse(wrong[cells], f"{what}; correct the columns of contributors")
+    if count is not None:
+        why = "it has no contributors, and a value other than 0; correct its count or its value"
+        _refuse(((counts == 0) & (values != 0))[cells], why)
     return Contributors(count=counts, total=values.copy(), top=largest)
 
 

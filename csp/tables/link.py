@@ -116,7 +116,18 @@ def link(*tables: Table) -> Table:
         structural=structural,
         frame=frames.pop() if len(frames) == 1 else "",
         counts=all(table.counts for table in tables),
+        notes=tuple(dict.fromkeys([*(n for t in tables for n in t.notes), *_identified(tables)])),
         least_scale=max(t.scale if t.least_scale is None else t.least_scale for t in tables),
+    )
+
+
+def _identified(tables: Sequence[Table]) -> tuple[str, ...]:
+    """Say where nobody is told apart, and so the guard against lone contributors has a gap."""
+    if len(tables) < 2 or not any(t.contributors and t.contributors.ids is None for t in tables):
+        return ()
+    return (
+        "contributors are not named, so one who is alone in a cell of two tables counts as two; "
+        "tabulate records with their contributor to guard against that",
     )
 
 

@@ -164,7 +164,7 @@ class Tally:
         self._sides = [_Side(self._top, self._combinations) for _ in range(sides)]
         self._smallest = 0
         self._size = Size()
-        self._owned = False
+        self._owned = self._numbered = False
 
     def add(self, records: Records) -> None:
         """Add records.
@@ -179,10 +179,14 @@ class Tally:
         InputError
             If sums are beyond 2**62 units.
         """
+        # Who has no name is told apart by the place of the record, in every table of these records.
+        self._numbered = records.contributor is None and records.ordered
+        before = 0
         for batch in batches(records):
-            self._add(batch)
+            self._add(batch, before)
+            before += len(batch.amount)
 
-    def _add(self, records: Records) -> None:
+    def _add(self, records: Records, before: int) -> None:
         self._size = self._size.with_records(records)
         self._size.check()
         self._owned = records.contributor is not None
@@ -193,7 +197,10 @@ class Tally:
         if not self._sides:
             return
         if owner is None:
-            self._contribute(Largest(leaf, amount, np.full_like(leaf, -1), weight), inner=True)
+            numbers = np.full_like(leaf, -1)
+            if self._numbered:
+                numbers = np.arange(before, before + len(leaf))
+            self._contribute(Largest(leaf, amount, numbers, weight), inner=True)
             return
         if (int(owner.max()) + 1) * self._combinations < KEYS:
             order = np.argsort(owner * self._combinations + leaf)
@@ -340,7 +347,7 @@ class Tally:
             count=count,
             total=total - shift * weight,
             top=tops * unit,
-            ids=ids if self._owned else None,
+            ids=ids if self._owned or self._numbered else None,
             opposite=opposite,
             weighted=None if self._size.unweighted else (2 * weight + unit) // (2 * unit),
         )

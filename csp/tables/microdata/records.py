@@ -38,6 +38,8 @@ class Records:
     weight_scale : int
     contributor : (n,) int64 or None
         Who the record belongs to; None if every record is its own contributor.
+    ordered : bool
+        Whether these are all records in the order of the data, so that places tell them apart.
     """
 
     leaf: NDArray[np.int64]
@@ -45,6 +47,7 @@ class Records:
     weight: NDArray[np.int64]
     weight_scale: int
     contributor: NDArray[np.int64] | None
+    ordered: bool = False
 
 
 def batches(records: Records) -> Iterator[Records]:
