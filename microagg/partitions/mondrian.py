@@ -15,10 +15,15 @@ __all__ = ["CUTS", "mondrian_labels"]
 CUTS = ("median", "nearest", "relaxed")
 """Ways to cut: at the median; at the allowable cut nearest to it; into halves."""
 
-KERNELS = Kernels(__name__, "spread", "below", "relaxed_cut", "strict_cut", "mondrian")
+KERNELS = Kernels(
+    __name__, *("spread", "below", "relaxed_cut", "strict_cut", "mondrian"), compiling=5.0
+)
 
-_SMALL = 2_000
-"""Values up to which plain Python takes about a tenth of a second."""
+_SMALL = 300_000
+"""Values up to which plain Python takes a few seconds, as long as compiling."""
+
+_SECONDS = 1e-5
+"""That it takes for each."""
 
 
 def mondrian_labels(
@@ -49,7 +54,7 @@ def mondrian_labels(
     """
     labels: NDArray[Any] = KERNELS.run(
         "mondrian", np.ascontiguousarray(points), k, CUTS.index(cut), relative,
-        small=points.size <= _SMALL,
+        small=points.size <= _SMALL, seconds=_SECONDS * points.size,
     )  # fmt: skip
     return labels
 

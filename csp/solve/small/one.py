@@ -22,6 +22,7 @@ from csp.solve.small.kernels import KERNELS
 __all__ = [
     "NO_LIMIT",
     "OUTCOMES",
+    "PLAIN_SLICE",
     "SLICE",
     "SmallAnswer",
     "SmallSearch",
@@ -35,6 +36,9 @@ __all__ = [
 
 SLICE = 5000
 """Nodes between two looks at the clock: some hundredths of a second."""
+
+PLAIN_SLICE = 20
+"""The same in plain Python."""
 
 NO_LIMIT = 2**62
 _HIGHEST_LEVEL = 2**60
@@ -171,8 +175,10 @@ class SmallSearch:
 
     def step(self, nodes: int) -> bool:
         """Go on for at most `nodes` nodes; True once the search is complete."""
-        search = KERNELS.compiled["search"]
-        return bool(search(self._structure.net, self._case, self._work, nodes))
+        if KERNELS.choose(small=True) is KERNELS.plain:
+            nodes = min(nodes, PLAIN_SLICE)
+        net, case, work = self._structure.net, self._case, self._work
+        return bool(KERNELS.run("search", net, case, work, nodes, small=True))
 
     def answer(self) -> SmallAnswer:
         """Return what has been found so far."""
