@@ -145,13 +145,13 @@ class Kernels:
 @contextmanager
 def _undisturbed() -> Iterator[None]:
     """Hear signals that Python handles after what runs inside, as during compiled code."""
-    heard: list[int] = []
-    held: dict[int, Any] = {}
+    heard: list[signal.Signals] = []
+    held: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             if callable(handler := signal.getsignal(number)):
                 held[number] = handler
-                signal.signal(number, lambda number, _frame: heard.append(number))
+                signal.signal(number, lambda number, _frame: heard.append(signal.Signals(number)))
     try:
         yield
     finally:

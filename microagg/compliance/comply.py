@@ -135,6 +135,12 @@ def comply(
     >>> microagg.comply(data, 3, "P(60)", method="merge")
     Compliant(9 records in 2 clusters by merge, no cell sensitive to P(60,1), information loss \
 23.3350 %)
+    >>> for name in ("suppress", "grow", "drop", "optimise"):
+    ...     print(name, microagg.comply(data, 3, "P(60)", method=name).partition.sizes.tolist())
+    suppress [3, 3, 3]
+    grow [5, 4]
+    drop [3, 6]
+    optimise [5, 4]
     """
     check_choice("method", method, METHODS)
     clock = Clock.of(time_limit)
