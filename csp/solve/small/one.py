@@ -173,12 +173,22 @@ class SmallSearch:
         cases.start(self._case, self._work)
         self._constant = sum(problem.cost[problem.status == "x"].tolist())
 
+    @property
+    def slice(self) -> int:
+        """Nodes that take some hundredths of a second."""
+        return PLAIN_SLICE if KERNELS.choose(small=True) is KERNELS.plain else SLICE
+
     def step(self, nodes: int) -> bool:
         """Go on for at most `nodes` nodes; True once the search is complete."""
-        if KERNELS.choose(small=True) is KERNELS.plain:
-            nodes = min(nodes, PLAIN_SLICE)
         net, case, work = self._structure.net, self._case, self._work
-        return bool(KERNELS.run("search", net, case, work, nodes, small=True))
+        while nodes > 0:
+            # Plain work is done in pieces, so that compiling begins when it pays.
+            plain = KERNELS.choose(small=True) is KERNELS.plain
+            piece = min(nodes, PLAIN_SLICE) if plain else nodes
+            if KERNELS.run("search", net, case, work, piece, small=True):
+                return True
+            nodes -= piece
+        return False
 
     def answer(self) -> SmallAnswer:
         """Return what has been found so far."""
