@@ -847,6 +847,11 @@ def no_class_of_errors(monkeypatch):
     monkeypatch.delattr("narwhals.exceptions.NarwhalsError")
 
 
+def zeros_for_gaps(monkeypatch):
+    """As duckdb before 2.0 reads masked arrays."""
+    monkeypatch.setattr("cellveil.io.files._array", lambda _, column: np.array([0] * len(column)))
+
+
 def other_release(monkeypatch):
     import cellveil.cli.installation.file_trial as trial
 
@@ -864,6 +869,7 @@ def other_release(monkeypatch):
     [
         (no_csv, "no sniffing today"),
         (no_class_of_errors, "NarwhalsError"),
+        (zeros_for_gaps, "does not leave suppressed values out"),
         (other_release, "a release is not read back"),
     ],
 )

@@ -57,21 +57,28 @@ def trial(frames: Sequence[str]) -> str | None:
 def _round_trip(survey: Path, folder: Path) -> str | None:
     """Protect the survey, write the result and the release, and read both back."""
     published, release = folder / "published.csv", folder / "release.json"
+    packed = folder / "published.parquet"
     rule, keep = read_rules("P(10,1)|FREQ(3,10)", None, BY)
     mechanism = Mechanism(rule)
     table = read_table(Source(survey, BY, "turnover", "firm", keep=keep))
     protected = mechanism.protect(table)
     check_outputs({"-o": published, "--release": release}, [survey])
+    hidden = protected.pattern.tolist()
     with written_together() as files:
         columns = result_columns(protected, intervals=True)
         write_result(published, protected, columns, files=files)
+        write_result(packed, protected, columns, files=files)
         write_release(protected.release, release, mechanism, files=files)
     again, known = read_release(release)
     if (again.pattern != protected.pattern).any() or known != mechanism:
         return "a release is not read back as it was written"
     flags = read_columns(TextFile(published), ["published"]).arrays[0].tolist()
-    if [str(flag).lower() == "false" for flag in flags] != protected.pattern.tolist():
+    if [str(flag).lower() == "false" for flag in flags] != hidden:
         return "a published table is not read back as it was written"
+    values = read_columns(packed, ["value"]).arrays[0].tolist()
+    # What is missing is None or, where numbers are floats, not equal to itself.
+    if [value is None or value != value for value in values] != hidden:
+        return "a published .parquet file does not leave suppressed values out"
     return None
 
 
