@@ -81,6 +81,7 @@ class Kernels:
         self._compiling = compiling
         self._given, self._built, self._options = given, built, options
         self._spent, self._pays = 0.0, False
+        self._kept: dict[str, bool] = {}
         made.append(self)
 
     def __repr__(self) -> str:
@@ -108,31 +109,32 @@ class Kernels:
     def _loading(self) -> float:
         return self.LOADING if "numba" in sys.modules else self.IMPORTING
 
-    @cached_property
-    def _kept(self) -> bool:
-        """Whether an earlier run left compiled functions on disk."""
-        function: Any = self.compiled[self._names[-1]]
-        if function.stats.cache_path is None:
-            return False
-        folder, name = Path(function.stats.cache_path), function.py_func.__qualname__
-        return any(folder.glob(f"*.{name}-*.nbi"))
+    def _is_kept(self, name: str) -> bool:
+        """Whether an earlier run left a compiled function on disk."""
+        if name not in self._kept:
+            function: Any = self.compiled[name]
+            path, version = function.stats.cache_path, function.py_func.__qualname__
+            self._kept[name] = path is not None and any(Path(path).glob(f"*.{version}-*.nbi"))
+        return self._kept[name]
 
-    def choose(self, *, small: bool, seconds: float = 0.0) -> Functions:
+    def choose(self, *, small: bool, seconds: float = 0.0, name: str | None = None) -> Functions:
         """Return the plain functions for a small call while that pays, else the compiled ones.
 
-        `seconds` is what the plain functions would take, where that may outweigh loading.
+        `seconds` is what all the plain work at hand would take, where that may outweigh loading;
+        `name` the function that is to be called, by default the last.
         """
         if not self._pays:
-            spent = self._spent + seconds
+            due = max(self._spent, seconds)
             worth = self.COMPILING if self._compiling is None else self._compiling
             self._pays = (
-                not small or _at_once or spent >= worth or (spent >= self._loading and self._kept)
-            )
+                not small or _at_once or due >= worth
+                or (due >= self._loading and self._is_kept(name or self._names[-1]))
+            )  # fmt: skip
         return self.compiled if self._pays else self.plain
 
     def run(self, name: str, *arguments: Any, small: bool, seconds: float = 0.0) -> Any:
         """Call one of the functions; `small` calls run uncompiled while that pays."""
-        functions = self.choose(small=small, seconds=seconds)
+        functions = self.choose(small=small, seconds=seconds, name=name)
         if functions is not self.plain:
             return functions[name](*arguments)
         began = time.thread_time()

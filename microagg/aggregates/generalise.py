@@ -17,8 +17,8 @@ __all__ = ["generalise", "generalise_fully"]
 
 Ranges = tuple[Ints, Ints]
 
-_SMALL = 300_000
-"""Values up to which plain Python takes a few seconds, as long as compiling."""
+_SMALL = 100_000
+"""Values up to which plain Python takes about a second."""
 
 _SECONDS = 1e-5
 """That it takes for each."""
@@ -253,7 +253,7 @@ def _differences(step: _Step, values: Ints) -> NDArray[Any]:
 
 # Weighted sums go class after class, compiled.
 
-KERNELS = Kernels(__name__, "pair_differences", "shared", "narrow", compiling=3.0)
+KERNELS = Kernels(__name__, "pair_differences", "shared", "narrow")
 
 
 def fits(units: Ints, aggregates: Sequence[Linear], sizes: Ints, d: Fraction, costs: Ints) -> bool:

@@ -26,10 +26,10 @@ __all__ = [
     "with_helpers",
 ]
 
-KERNELS = Kernels(__name__, "lonely", "cut_runs", compiling=3.0)
+KERNELS = Kernels(__name__, "lonely", "cut_runs")
 
-_SMALL = 1_000_000
-"""Values times k up to which plain Python takes a few seconds, as long as compiling."""
+_SMALL = 500_000
+"""Values times k up to which plain Python takes about a second."""
 
 _SECONDS = 2e-6
 """That it takes for each."""

@@ -46,7 +46,7 @@ KERNELS = Kernels(
     *("empty_group", "offer", "meet", "take_in", "collect", "unsafe"),
     *("distances", "root_bounds", "greedy_group", "cheap_groups"),
     beside=("microagg.compliance.sensitivity",),
-    compiling=10.0,
+    compiling=3.0,
 )
 
 PLAIN_STEPS = 1_000_000

@@ -45,14 +45,14 @@ KERNELS = Kernels(
         "microagg.compliance.merge",
         "microagg.compliance.local_search",
     ),
-    compiling=5.0,
+    compiling=2.0,
 )
 
 NEAR = 16
 """Clusters that a record is tried with: those with the nearest means."""
 
-SMALL = 15_000
-"""Contributions of a file that may be searched in plain Python."""
+SMALL = 5_000
+"""Contributions of a file that may be searched in plain Python, in about a second."""
 
 SECONDS = 2e-4
 """That this takes for each of them: clusters are joined and improved in as long as that."""

@@ -67,7 +67,6 @@ KERNELS = Kernels(
     *("begin", "rounds"),
     beside=("microagg.partitions.exact_means",),
     given=kdtree_search.KERNELS,
-    compiling=5.0,
 )
 
 

@@ -15,12 +15,10 @@ __all__ = ["CUTS", "mondrian_labels"]
 CUTS = ("median", "nearest", "relaxed")
 """Ways to cut: at the median; at the allowable cut nearest to it; into halves."""
 
-KERNELS = Kernels(
-    __name__, *("spread", "below", "relaxed_cut", "strict_cut", "mondrian"), compiling=5.0
-)
+KERNELS = Kernels(__name__, "spread", "below", "relaxed_cut", "strict_cut", "mondrian")
 
-_SMALL = 300_000
-"""Values up to which plain Python takes a few seconds, as long as compiling."""
+_SMALL = 100_000
+"""Values up to which plain Python takes about a second."""
 
 _SECONDS = 1e-5
 """That it takes for each."""

@@ -204,4 +204,4 @@ def decide(whole: Any, common: int, begin: Any, sizes: Any, last: Any) -> None:
                 cost[i] = value
 
 
-KERNELS = Kernels(__name__, "errors", "candidates", "decide", compiling=5.0)
+KERNELS = Kernels(__name__, "errors", "candidates", "decide")

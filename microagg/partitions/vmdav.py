@@ -218,4 +218,4 @@ def _join_rest(points: Floats, labels: Ints) -> None:
                 best, labels[row] = distance, label
 
 
-KERNELS = Kernels(__name__, "grow", given=kdtree_search.KERNELS, compiling=5.0)
+KERNELS = Kernels(__name__, "grow", given=kdtree_search.KERNELS)

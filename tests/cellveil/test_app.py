@@ -897,7 +897,7 @@ def test_commands_compile_where_nothing_can_be_kept(tmp_path):
         "caching.CacheImpl._locator_classes = []\n"
         "from csp.compiled import Kernels\n"
         "choose = Kernels.choose\n"
-        "Kernels.choose = lambda self, small, seconds=0: choose(self, small=False)\n"
+        "Kernels.choose = lambda self, **_: choose(self, small=False)\n"
     )
     data = tmp_path / "records.csv"
     data.write_text("a,b\n" + "".join(f"{i},{i * i % 17}\n" for i in range(40)))
