@@ -8,7 +8,9 @@ code of all that it calls; here every file involved is in the key.
 from __future__ import annotations
 
 import hashlib
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +30,9 @@ made: list[Kernels] = []
 """All of a process, in the order in which their modules were imported."""
 
 _stamps: dict[int, tuple[Any, str]] = {}
+_unkept: list[str] = []
+"""Names of functions for which numba found no folder."""
+
 _at_once = False
 
 
@@ -36,7 +41,8 @@ class Kernels:
 
     Compiling takes seconds, once per installation; loading what is on disk takes tenths of a
     second, and less where numba is there already. Calls that are known to be small run the plain
-    functions until these have taken about as long.
+    functions until these have taken about as long. Either way an interrupt is heard between calls,
+    so that no caller finds its arrays half written.
 
     Parameters
     ----------
@@ -50,6 +56,9 @@ class Kernels:
         Whose compiled functions take the place of plain ones of the same name.
     built : callable, optional
         Returns, by name, what takes the place of plain functions in compiled code alone.
+    compiling : float, optional
+        Seconds of plain work after which it pays to compile, in place of `COMPILING`: for
+        functions that take that long to compile.
     **options
         Of ``numba.njit``.
     """
@@ -65,11 +74,14 @@ class Kernels:
         beside: tuple[str, ...] = (),
         given: Kernels | None = None,
         built: Callable[[], Functions] | None = None,
+        compiling: float | None = None,
         **options: Any,
     ) -> None:
         self._homes, self._names = (*beside, home), names
+        self._compiling = compiling
         self._given, self._built, self._options = given, built, options
         self._spent, self._pays = 0.0, False
+        self._kept: dict[str, bool] = {}
         made.append(self)
 
     def __repr__(self) -> str:
@@ -97,31 +109,58 @@ class Kernels:
     def _loading(self) -> float:
         return self.LOADING if "numba" in sys.modules else self.IMPORTING
 
-    @cached_property
-    def _kept(self) -> bool:
-        """Whether an earlier run left compiled functions on disk."""
-        function: Any = self.compiled[self._names[-1]]
-        folder, name = Path(function.stats.cache_path), function.py_func.__qualname__
-        return any(folder.glob(f"*.{name}-*.nbi"))
+    def _is_kept(self, name: str) -> bool:
+        """Whether an earlier run left a compiled function on disk."""
+        if name not in self._kept:
+            function: Any = self.compiled[name]
+            path, version = function.stats.cache_path, function.py_func.__qualname__
+            self._kept[name] = path is not None and any(Path(path).glob(f"*.{version}-*.nbi"))
+        return self._kept[name]
 
-    def choose(self, *, small: bool) -> Functions:
-        """Return the plain functions for a small call while that pays, else the compiled ones."""
+    def choose(self, *, small: bool, seconds: float = 0.0, name: str | None = None) -> Functions:
+        """Return the plain functions for a small call while that pays, else the compiled ones.
+
+        `seconds` is what all the plain work at hand would take, where that may outweigh loading;
+        `name` the function that is to be called, by default the last.
+        """
         if not self._pays:
+            due = max(self._spent, seconds)
+            worth = self.COMPILING if self._compiling is None else self._compiling
             self._pays = (
-                not small or _at_once or self._spent >= self.COMPILING
-                or (self._spent >= self._loading and self._kept)
+                not small or _at_once or due >= worth
+                or (due >= self._loading and self._is_kept(name or self._names[-1]))
             )  # fmt: skip
         return self.compiled if self._pays else self.plain
 
-    def run(self, name: str, *arguments: Any, small: bool) -> Any:
+    def run(self, name: str, *arguments: Any, small: bool, seconds: float = 0.0) -> Any:
         """Call one of the functions; `small` calls run uncompiled while that pays."""
-        function = self.choose(small=small)[name]
-        if self._pays:
-            return function(*arguments)
+        functions = self.choose(small=small, seconds=seconds, name=name)
+        if functions is not self.plain:
+            return functions[name](*arguments)
         began = time.thread_time()
-        answer = function(*arguments)
+        with _undisturbed():
+            answer = functions[name](*arguments)
         self._spent += time.thread_time() - began
         return answer
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hear signals that Python handles after what runs inside, as during compiled code."""
+    heard: list[signal.Signals] = []
+    held: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if callable(handler := signal.getsignal(number)):
+                held[number] = handler
+                signal.signal(number, lambda number, _frame: heard.append(signal.Signals(number)))
+    try:
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        for number in heard:
+            held[number](number, None)
 
 
 @contextmanager
@@ -162,8 +201,6 @@ def compile_together(
     from inspect import getsource
     from types import CellType, FunctionType
 
-    import numba
-
     _watch_compiling()
     space: dict[str, Any] = {}
     for module in modules:
@@ -182,9 +219,25 @@ def compile_together(
         # What is on disk names modules by where they were: after an upgrade that moved one, numba
         # cannot even read it. So every version has files of its own.
         copy.__qualname__ = f"{name}_{stamp[:12]}"
-        space[name] = numba.njit(cache=True, **options)(copy)
+        space[name] = _compiler(options)(copy)
         _stamps[id(space[name])] = space[name], stamp
     return {name: space[name] for name in names}
+
+
+def _compiler(options: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """Decorate as numba does, keeping what is compiled where there is a folder for it."""
+    import numba
+
+    def decorate(function: Any) -> Any:
+        try:
+            return numba.njit(cache=True, **options)(function)
+        except RuntimeError:
+            # So numba says that neither NUMBA_CACHE_DIR nor a folder beside the source nor one of
+            # the user can be written to; then every process compiles for itself.
+            _unkept.append(function.__qualname__)
+            return numba.njit(**options)(function)
+
+    return decorate
 
 
 def _stamp_of(given: Any) -> str:
@@ -207,7 +260,8 @@ def _watch_compiling() -> None:
 
         def on_start(self, _event: Any) -> None:
             if not self.said and (sys.stderr.isatty() or "ipykernel" in sys.modules):
-                print("compiling, once per installation", file=sys.stderr, flush=True)
+                often = "" if _unkept else ", once per installation"
+                print(f"compiling{often}", file=sys.stderr, flush=True)
             self.said = True
             # What a function calls is compiled inside its own compilation.
             if not self.inside:

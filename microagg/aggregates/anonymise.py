@@ -118,6 +118,13 @@ def aggregate_anonymise(
     O. Gkountouna, K. Lepenioti, M. Terrovitis, Privacy against aggregate knowledge attacks.
     Definition 1 is d = 0, Definition 2 is d > 0. For f < 0 the interval is f - d|f| to f + d|f|.
     What remains disclosed is counted in `Generalised.residual`.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"rent": [5, 6, 5, 9, 4, 7], "food": [4, 3, 5, 1, 5, 2]}
+    >>> microagg.aggregate_anonymise(data, 3, "sum")
+    Generalised(6 records, k=3)
     """
     clock = Clock.of(time_limit)
     if diverse and attributes is None:

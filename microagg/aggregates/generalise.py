@@ -17,8 +17,11 @@ __all__ = ["generalise", "generalise_fully"]
 
 Ranges = tuple[Ints, Ints]
 
-_SMALL = 2_000
-"""Values up to which plain Python takes about a tenth of a second."""
+_SMALL = 100_000
+"""Values up to which plain Python takes about a second."""
+
+_SECONDS = 1e-5
+"""That it takes for each."""
 
 _CHUNK = 4096
 """Classes between two questions whether going on is of any use."""
@@ -73,7 +76,8 @@ def generalise(
     for first in range(0, len(step.starts), _CHUNK):
         KERNELS.run(
             "narrow", step.units, bounds[first : first + _CHUNK + 1], weights, d.numerator,
-            d.denominator, costs, low, high, widths, small=low.size <= _SMALL,
+            d.denominator, costs, low, high, widths,
+            small=low.size <= _SMALL, seconds=_SECONDS * low.size,
         )  # fmt: skip
         if hopeless is not None and hopeless(tuple(widths.tolist())):
             return None

@@ -28,8 +28,11 @@ __all__ = [
 
 KERNELS = Kernels(__name__, "lonely", "cut_runs")
 
-_SMALL = 2_000
-"""Values up to which plain Python takes about a tenth of a second."""
+_SMALL = 500_000
+"""Values times k up to which plain Python takes about a second."""
+
+_SECONDS = 2e-6
+"""That it takes for each."""
 
 
 def sorted_by(values: Ints, rows: Ints) -> Ints:
@@ -56,7 +59,10 @@ def exposed(values: Ints, k: int, d: Fraction) -> Bools:
     far = np.column_stack([reach(v, d) for v in values.T])
     order = np.lexsort(values.T[::-1])
     found = np.empty(len(values), bool)
-    found[order] = KERNELS.run("lonely", values[order], far[order], k, small=len(order) <= _SMALL)
+    found[order] = KERNELS.run(
+        "lonely", values[order], far[order], k,
+        small=values.size * k <= _SMALL, seconds=_SECONDS * values.size * k,
+    )  # fmt: skip
     return found
 
 
@@ -188,7 +194,10 @@ def cheapest_runs(units: Ints, order: Ints, k: int, free: Ints, costs: Ints | No
     labels = np.full(len(units), -1)
     # Floats: only which cut is chosen depends on their rounding, never what is safe.
     values = units[order].astype(np.float64) * (1.0 if costs is None else costs)
-    ends = KERNELS.run("cut_runs", values, k, free, small=values.size <= _SMALL)
+    ends = KERNELS.run(
+        "cut_runs", values, k, free,
+        small=values.size * k <= _SMALL, seconds=_SECONDS * values.size * k,
+    )  # fmt: skip
     labels[order] = np.searchsorted(ends, np.arange(len(order)), side="right")
     return labels
 

@@ -73,6 +73,14 @@ def is_aggregate_anonymous(
     InputError
         If the two files do not fit together: shapes, attributes, scale, or a value outside its
         range (row and attribute named).
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"rent": [5, 6, 5, 9, 4, 7], "food": [4, 3, 5, 1, 5, 2]}
+    >>> published = microagg.aggregate_anonymise(data, 3, "sum")
+    >>> microagg.is_aggregate_anonymous(data, published, 3, "sum")
+    True
     """
     if diverse and attributes is None and not isinstance(published, Generalised):
         attributes = other_attributes(X, diverse)
@@ -113,6 +121,14 @@ def candidate_counts(
     all of them. Counted are then the records of which this is certain: those whose original
     values fit, and those with the ranges of t's own and, for every aggregate, the same sum of the
     exact part or an interval that fits as a whole.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"rent": [5, 6, 5, 9, 4, 7], "food": [4, 3, 5, 1, 5, 2]}
+    >>> published = microagg.aggregate_anonymise(data, 3, "sum")
+    >>> microagg.aggregates.candidate_counts(data, published, "sum").tolist()
+    [6, 6, 6, 6, 6, 6]
     """
     case = _read(X, published, f, d, attributes, decimals)
     n = len(case.units)

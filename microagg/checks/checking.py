@@ -151,6 +151,12 @@ def is_k_anonymous(
     ------
     InputError
         As for `anonymity`, or if k is not a whole number from 1 on.
+
+    Examples
+    --------
+    >>> from microagg.checks import is_k_anonymous
+    >>> is_k_anonymous({"age": [30, 30, 40, 40]}, 2)
+    True
     """
     least = whole_number("k", k)
     return anonymity(data, quasi_identifiers, missing=missing).k >= least
@@ -165,6 +171,13 @@ def is_p_sensitive(
     ------
     InputError
         As for `anonymity`, or if p is not a whole number from 1 on, or nothing is confidential.
+
+    Examples
+    --------
+    >>> from microagg.checks import is_p_sensitive
+    >>> data = {"age": [30, 30, 40, 40], "illness": ["flu", "flu", "flu", "cold"]}
+    >>> is_p_sensitive(data, 1, ["age"], "illness")
+    True
     """
     least = whole_number("p", p)
     found = anonymity(data, quasi_identifiers, _some(confidential)).p
@@ -198,6 +211,13 @@ def is_l_diverse(
     ------
     InputError
         As for `anonymity`, or if l or the kind is wrong.
+
+    Examples
+    --------
+    >>> from microagg.checks import is_l_diverse
+    >>> data = {"age": [30, 30, 40, 40], "illness": ["flu", "flu", "flu", "cold"]}
+    >>> is_l_diverse(data, 2, ["age"], "illness")
+    False
     """
     check_choice("kind", kind, DIVERSITIES)
     least = fraction_of(l, "l")
@@ -227,6 +247,13 @@ def is_t_close(
     ------
     InputError
         As for `anonymity`, or if t is not from 0 to 1, or confidential values are missing.
+
+    Examples
+    --------
+    >>> from microagg.checks import is_t_close
+    >>> data = {"age": [30, 30, 40, 40], "illness": ["flu", "flu", "flu", "cold"]}
+    >>> is_t_close(data, "0.25", ["age"], "illness")
+    True
     """
     most = fraction_of(t, "t")
     if not 0 <= most <= 1:

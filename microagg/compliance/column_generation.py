@@ -46,7 +46,11 @@ KERNELS = Kernels(
     *("empty_group", "offer", "meet", "take_in", "collect", "unsafe"),
     *("distances", "root_bounds", "greedy_group", "cheap_groups"),
     beside=("microagg.compliance.sensitivity",),
+    compiling=3.0,
 )
+
+PLAIN_STEPS = 1_000_000
+"""Elementary steps of a search in plain Python, about half a second."""
 
 
 @dataclass(slots=True, eq=False)
@@ -206,7 +210,7 @@ class Pricing:
 
         Sizes beyond `exact`, which only rules can make worth while, are bounded but not searched.
         """
-        task, run = self.task, KERNELS.compiled
+        task = self.task
         n = len(prices)
         demand = task.demand
         least = np.zeros(n)  # no group with this root costs less
@@ -215,14 +219,14 @@ class Pricing:
         eps = CLOSE * max(1.0, float(np.abs(prices).max()))
         added, complete, seen = 0, True, 0
         for root in range(n):
-            run["root_bounds"](
-                root, self.rank, task.points, self.near_spans, prices, self.spans, bounds
-            )
+            self.bound(root, prices, bounds)
             if task.late:
                 least[root] = min(0.0, float(bounds.min()))
                 complete = False
                 continue
-            cost, size = run["greedy_group"](root, task.points, prices, demand, group)
+            cost, size = KERNELS.run(
+                "greedy_group", root, task.points, prices, demand, group, small=task.small
+            )
             if cost < -eps:
                 added += columns.add(group[:size].copy())
             for place, t in enumerate(self.exact):
@@ -245,17 +249,34 @@ class Pricing:
         slack = CLOSE * abs(bound) + 1e-12 * float(np.abs(prices).sum())  # sums are rounded
         return added, bound - slack, complete
 
+    def bound(self, root: int, prices: Floats, bounds: Floats) -> None:
+        """Bound the groups of a root; see `pricing.root_bounds`."""
+        KERNELS.run(
+            "root_bounds", root, self.rank, self.task.points, self.near_spans, prices, self.spans,
+            bounds, small=self.task.small,
+        )  # fmt: skip
+
     def search(
         self, root: int, t: int, prices: Floats, ceiling: float, nodes: int,
         room: Ints,
     ) -> tuple[float, int, bool]:  # fmt: skip
         """Search groups of one root and size; see `pricing.cheap_groups`."""
         task = self.task
-        found: tuple[float, int, bool] = KERNELS.compiled["cheap_groups"](
-            root, t, self.rank, task.points, self.near[: t - 1], prices, task.demand,
-            ceiling, nodes, room,
-        )  # fmt: skip
-        return found
+        few = PLAIN_STEPS // task.points.size
+
+        def run(nodes: int, *, small: bool) -> tuple[float, int, bool]:
+            found: tuple[float, int, bool] = KERNELS.run(
+                "cheap_groups", root, t, self.rank, task.points, self.near[: t - 1], prices,
+                task.demand, ceiling, nodes, room, small=small,
+            )  # fmt: skip
+            return found
+
+        if task.small and nodes > few and KERNELS.choose(small=True) is KERNELS.plain:
+            # Most searches end long before their last node; compiling waits for one that does not.
+            found = run(few, small=True)
+            if found[2]:
+                return found
+        return run(nodes, small=task.small and nodes <= few)
 
     def enumerate(self, prices: Floats, columns: Columns, ceiling: float, most: int) -> bool:
         """Add every safe group with a reduced cost below a ceiling, if there are at most so many.
@@ -263,9 +284,8 @@ class Pricing:
         Says whether all were added.
         """
         task, bounds, left = self.task, np.empty(len(self.spans)), most
-        run = KERNELS.compiled["root_bounds"]
         for root in range(len(prices)):
-            run(root, self.rank, task.points, self.near_spans, prices, self.spans, bounds)
+            self.bound(root, prices, bounds)
             for place in np.flatnonzero(bounds < ceiling):
                 if place >= len(self.exact):
                     return False

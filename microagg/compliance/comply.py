@@ -134,6 +134,12 @@ def comply(
     >>> data = {"pay": [10, 11, 12, 10, 11, 95, 40, 50, 60]}
     >>> microagg.comply(data, 3, "P(60)", method="merge")
     Compliant(9 records in 2 clusters by merge, no cell sensitive to P(60,1))
+    >>> for name in ("suppress", "grow", "drop", "optimise"):
+    ...     print(name, microagg.comply(data, 3, "P(60)", method=name).partition.sizes.tolist())
+    suppress [3, 3, 3]
+    grow [5, 4]
+    drop [3, 6]
+    optimise [5, 4]
     """
     check_choice("method", method, METHODS)
     clock = Clock.of(time_limit)

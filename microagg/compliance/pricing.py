@@ -55,11 +55,13 @@ def root_bounds(
         must = a - 1
         if must < len(terms):
             terms = np.partition(terms, must - 1)
-        bounds[place] += terms[:must].sum()
+        # Added one by one in ascending order: compiled and plain sums are the same then.
+        for term in np.sort(terms[:must]):
+            bounds[place] += term
         # Beyond the least size only those come in that lower the sum.
         more = terms[must:]
-        more = np.sort(more[more < 0.0])[: b - a]
-        bounds[place] += more.sum()
+        for term in np.sort(more[more < 0.0])[: b - a]:
+            bounds[place] += term
 
 
 def greedy_group(root: int, points: Floats, prices: Floats, demand: Demand, group: Ints) -> Any:

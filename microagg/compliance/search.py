@@ -1,4 +1,4 @@
-"""Compiled searches for compliant partitions, called a while at a time.
+"""Searches for compliant partitions, called a while at a time; compiled where files are large.
 
 Between the calls an interrupt or a time limit is heard; the partition at hand is whole then.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -44,16 +45,23 @@ KERNELS = Kernels(
         "microagg.compliance.merge",
         "microagg.compliance.local_search",
     ),
+    compiling=2.0,
 )
 
 NEAR = 16
 """Clusters that a record is tried with: those with the nearest means."""
 
-SMALL = 2_000
-"""Contributions that plain Python judges in less than a tenth of a second."""
+SMALL = 5_000
+"""Contributions of a file that may be searched in plain Python, in about a second."""
+
+SECONDS = 2e-4
+"""That this takes for each of them: clusters are joined and improved in as long as that."""
 
 STEPS = 20_000_000
 """Elementary steps between two looks at the clock, about a tenth of a second."""
+
+PLAIN_STEPS = 100_000
+"""The same in plain Python."""
 
 
 class Interrupted(Exception):
@@ -113,6 +121,21 @@ class Task:
         """Largest size of a cluster, all records if there is no cap."""
         return len(self.points) if self.cap is None else self.cap
 
+    @property
+    def small(self) -> bool:
+        """Whether plain Python may do."""
+        return self.shares.size <= SMALL
+
+    def run(self, name: str, *arguments: Any, small: bool = True) -> Any:
+        """Call one of `KERNELS`; large calls, and those of large files, run compiled."""
+        seconds = SECONDS * self.shares.size
+        return KERNELS.run(name, *arguments, small=small and self.small, seconds=seconds)
+
+    @property
+    def steps(self) -> int:
+        """Elementary steps between two looks at the clock."""
+        return PLAIN_STEPS if self.small else STEPS
+
     def fails(self, group: Ints) -> Bools:
         """Columns in which a group of records fails, shape (c,)."""
         shares = self.shares[group]
@@ -153,9 +176,8 @@ def _tallied(task: Task, labels: Ints) -> tuple[Ints, Ints, Ints]:
     groups, columns = int(labels.max()) + 1, task.shares.shape[1]
     top, total = np.zeros((groups, columns, task.reads), np.int64), np.zeros((groups, columns), int)
     faults = np.empty(groups, np.int64)
-    small = task.shares.size <= SMALL
-    KERNELS.run("tally", labels, task.demand, top, total, small=small)
-    KERNELS.run("count_unsafe", top, total, task.demand, faults, small=small)
+    task.run("tally", labels, task.demand, top, total)
+    task.run("count_unsafe", top, total, task.demand, faults)
     return top, total, faults
 
 
@@ -191,10 +213,10 @@ def joined(task: Task, labels: Ints) -> Ints:
     sizes = np.bincount(labels).astype(np.int64)
     sums, demand = sums_of(task.points, labels), task.demand
     into = np.arange(len(sizes))
-    steps = max(1, STEPS // (len(sizes) * (task.points.shape[1] + task.shares.shape[1])))
-    run, start = KERNELS.compiled["join"], int((faults > 0).sum())
+    steps = max(1, task.steps // (len(sizes) * (task.points.shape[1] + task.shares.shape[1])))
+    start = int((faults > 0).sum())
     while True:
-        done = run(top, total, sums, sizes, faults, into, demand, steps)
+        done = task.run("join", top, total, sums, sizes, faults, into, demand, steps)
         left = int((faults > 0).sum())
         task.say("joining clusters", 1.0 - left / max(start, 1))
         if done < steps or task.late:
@@ -215,7 +237,6 @@ def made_safe(task: Task, labels: Ints) -> Ints:
     if task.cap is None or not faults.any():
         return labels
     state = _State(task, labels)
-    run, demand = KERNELS.compiled["mend"], task.demand
     failing, start = np.flatnonzero(faults).tolist(), int((faults > 0).sum())
     while failing and not task.late:
         alive = np.flatnonzero(state.sizes > 0)
@@ -226,7 +247,7 @@ def made_safe(task: Task, labels: Ints) -> Ints:
             far = ((means - state.sums[g] / max(int(state.sizes[g]), 1)) ** 2).sum(axis=1)
             order = alive[np.argsort(far, kind="stable")]
             for near in (order[: NEAR + 1], order[NEAR + 1 :]):
-                stepped = run(g, state.clusters, demand, near)
+                stepped = state.mend(g, near)
                 changed |= stepped
                 if stepped or task.late:
                     break
@@ -250,7 +271,7 @@ def improved(task: Task, labels: Ints) -> Ints:
             near = state.nearest()
             for name in ("relocate", "exchange"):
                 changed += state.sweep(name, near, rounds)
-    except KeyboardInterrupt:  # it is heard between compiled calls, when every cluster is whole
+    except KeyboardInterrupt:  # it is heard between calls, when every cluster is whole
         raise Interrupted(renumbered(state.labels)) from None
     return renumbered(state.labels)
 
@@ -260,10 +281,10 @@ def grown(task: Task) -> Ints:
     n, d = task.points.shape
     labels = np.full(n, -1, np.int64)
     state = np.array([n, 0], np.int64)
-    run, demand = KERNELS.compiled["grow"], task.demand
+    demand = task.demand
     while state[0] >= task.k and not task.late:
-        rounds = max(1, STEPS // (4 * n * d))
-        run(task.points, labels, state, demand, rounds)
+        rounds = max(1, task.steps // (4 * n * d))
+        task.run("grow", task.points, labels, state, demand, rounds)
         task.say("growing clusters", 1.0 - int(state[0]) / n)
     rest = np.flatnonzero(labels < 0)
     if len(rest) >= task.k:  # the time is over
@@ -296,7 +317,7 @@ class _State:
         self.labels, self.sums, self.sizes = (
             self.clusters.labels, self.clusters.sums, self.clusters.sizes,
         )  # fmt: skip
-        put = KERNELS.compiled["insert"]
+        put = KERNELS.choose(small=task.small)["insert"]
         for i in range(n - 1, -1, -1):
             put(i, int(labels[i]), self.clusters)
 
@@ -307,13 +328,13 @@ class _State:
 
     def sweep(self, name: str, near: Ints, rounds: int) -> int:
         """Try every record once with the clusters near to it, some at a time."""
-        task, run = self.task, KERNELS.compiled[name]
+        task = self.task
         n, d = task.points.shape
-        batch = max(1, STEPS // (near.shape[1] * d * max(int(self.sizes.max()), 1)))
+        batch = max(1, task.steps // (near.shape[1] * d * max(int(self.sizes.max()), 1)))
         changed = 0
         for start in range(0, n, batch):
             stop = min(start + batch, n)
-            changed += run(self.clusters, self.demand, self.tiny, near, start, stop)
+            changed += task.run(name, self.clusters, self.demand, self.tiny, near, start, stop)
             task.say(f"moving records, round {rounds}", stop / n)
             if task.late:
                 break
@@ -331,11 +352,21 @@ class _State:
 
     def split(self) -> int:
         """Cut every cluster that can be cut safely and with gain."""
-        task, run = self.task, KERNELS.compiled["split"]
-        changed = 0
+        task, changed = self.task, 0
         for g in np.flatnonzero(self.sizes >= 2 * task.k).tolist():
             if task.late:
                 break
             free = int(np.argmin(self.sizes))
-            changed += run(g, free, self.clusters, self.demand, self.tiny)
+            # A cluster of many records may be judged at as many cuts.
+            small = int(self.sizes[g]) ** 2 <= task.steps
+            changed += task.run(
+                "split", g, free, self.clusters, self.demand, self.tiny, small=small
+            )
         return changed
+
+    def mend(self, g: int, near: Ints) -> bool:
+        """Take the step that mends a cluster most; say whether there was one."""
+        # Each pair of records of two clusters is tried, and both are judged without them.
+        largest = int(self.sizes.max())
+        small = len(near) * largest**3 <= self.task.steps
+        return bool(self.task.run("mend", g, self.clusters, self.demand, near, small=small))

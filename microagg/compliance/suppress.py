@@ -143,6 +143,14 @@ def suppress_clusters(
         If the result does not pass the audit.
     OutOfTime
         If the time limit passed before a pattern was found and audited.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"pay": [10, 11, 12, 10, 11, 95, 40, 50, 60], "rent": [5, 6, 5, 4, 5, 9, 6, 7, 6]}
+    >>> cells = microagg.cluster_table(data, microagg.mdav(data, 3))
+    >>> microagg.suppress_clusters(cells, "P(60)", unions=False)
+    Suppressed(2 cells, proven optimum)
     """
     clock = Clock.of(time_limit)
     problem = cluster_problem(cells, rule, cost=cost, unions=unions)

@@ -196,6 +196,15 @@ def candidates_of(
     -------
     (m,) int64
         Row numbers from 0; none if no record of the file fits.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> from microagg.intruders import candidates_of
+    >>> data = {"rent": [5, 6, 5, 9, 4, 7], "food": [4, 3, 5, 1, 5, 2]}
+    >>> published = microagg.aggregate_anonymise(data, 3, "sum")
+    >>> candidates_of(published, 10).tolist()
+    [0, 1, 2, 3, 4, 5]
     """
     aggregates = read_aggregates(f, published.names)
     if len(aggregates) != 1:

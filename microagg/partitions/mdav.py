@@ -36,11 +36,16 @@ from microagg.partitions.kdtree_search import (
 )
 from microagg.records import Floats, Ints
 
-__all__ = ["LABEL", "LEFT", "Unassigned", "checked_points", "mdav_labels", "reporter"]
+__all__ = ["LABEL", "LEFT", "Unassigned", "checked_points", "mdav_labels", "reporter", "worth"]
 
 COMPILED_FROM = 5_000
-"""Records from which compiled code is worth its compilation: MDAV of 5,000 records of 6 attributes
-takes 0.3 s in numpy and 0.02 s compiled."""
+"""Records from which compiled code may be worth loading: MDAV of 5,000 records of 6 attributes
+takes 0.3 s in numpy and 0.02 s compiled. From `SURELY` times as many on it is used in any case."""
+
+SURELY = 8
+
+SECONDS = 8e-9
+"""What numpy takes for a distance along one attribute; n^2 d / k of them make MDAV."""
 
 LARGEST = 2.0**500
 """Squares of larger coordinates, or their sums, might not be finite."""
@@ -87,7 +92,8 @@ def mdav_labels(
     report = reporter(n, progress, clock)
     if n >= COMPILED_FROM:
         report(n)
-        label = _by_tree(points, k, labels, report)
+        if n >= SURELY * COMPILED_FROM or worth(KERNELS, points, k, SECONDS):
+            label = _by_tree(points, k, labels, report)
     left = Unassigned(points, np.flatnonzero(labels < 0))
     while left.n >= 2 * k:
         if label % (2 * ROUNDS) == 0:
@@ -103,6 +109,12 @@ def mdav_labels(
     labels[left.rows] = label
     report(0)
     return labels
+
+
+def worth(kernels: Kernels, points: Floats, k: int, seconds: float) -> bool:
+    """Whether the compiled tree pays, if numpy takes some seconds for a distance."""
+    expected = seconds * len(points) * points.size / k
+    return kernels.choose(small=True, seconds=expected) is not kernels.plain
 
 
 def reporter(

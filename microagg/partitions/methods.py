@@ -114,6 +114,13 @@ def vmdav(
         As for `mdav`, or if gamma is negative or no number.
     OutOfTime
         If the time limit passed before there was a partition.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"age": [21, 60, 24, 22, 61, 65, 23], "pay": [9, 30, 8, 10, 33, 31, 9]}
+    >>> microagg.vmdav(data, 3, gamma=1.1)
+    Partition(7 records in 2 clusters of 3 to 4 by V-MDAV(1.1))
     """
     clock = Clock.of(time_limit)
     records = read_records(X, attributes, decimals=decimals)
@@ -164,6 +171,13 @@ def mondrian(
     ------
     InputError
         As for `mdav`, or if the cut is unknown.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}
+    >>> microagg.mondrian(data, 3).labels.tolist()
+    [0, 1, 0, 0, 1, 1]
     """
     check_choice("cut", cut, (*CUTS, "paper"))
     records = read_records(X, attributes, decimals=decimals)
@@ -203,6 +217,13 @@ def individual_ranking(
     ------
     InputError
         As for `mdav`, or if the method is unknown.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}
+    >>> microagg.individual_ranking(data, 3, method="optimal")
+    Ranked(6 records, 2 attributes)
     """
     records = read_records(X, attributes, decimals=decimals)
     check_k(k, records.n, 2)

@@ -17,8 +17,11 @@ CUTS = ("median", "nearest", "relaxed")
 
 KERNELS = Kernels(__name__, "spread", "below", "relaxed_cut", "strict_cut", "mondrian")
 
-_SMALL = 2_000
-"""Values up to which plain Python takes about a tenth of a second."""
+_SMALL = 100_000
+"""Values up to which plain Python takes about a second."""
+
+_SECONDS = 1e-5
+"""That it takes for each."""
 
 
 def mondrian_labels(
@@ -49,7 +52,7 @@ def mondrian_labels(
     """
     labels: NDArray[Any] = KERNELS.run(
         "mondrian", np.ascontiguousarray(points), k, CUTS.index(cut), relative,
-        small=points.size <= _SMALL,
+        small=points.size <= _SMALL, seconds=_SECONDS * points.size,
     )  # fmt: skip
     return labels
 

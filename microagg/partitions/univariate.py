@@ -37,7 +37,13 @@ __all__ = ["METHODS", "optimal_ends", "ranking_labels"]
 METHODS = ("mdav", "optimal")
 
 COMPILED_FROM = 50_000
-"""Values times sizes of groups from which compiled code is worth its compilation."""
+"""Values times sizes of groups from which compiled code may be worth loading. From `SURELY` times
+as many on it is used in any case."""
+
+SURELY = 100
+
+SECONDS = 1e-6
+"""What integers of Python take for each."""
 
 FITS = 2**61
 """Costs that are surely less than this are added up as 64-bit integers."""
@@ -78,10 +84,13 @@ def optimal_ends(values: Floats, k: int) -> list[int]:
     numbers = [v - numbers[0] for v in numbers]
     common = math.lcm(*range(k, 2 * k))
     last = np.zeros(n + 1, np.int64)
-    if n * k < COMPILED_FROM:
-        _decide_exactly(numbers, common, _all_sizes(n, k), last)
-    else:
+    if n * k >= COMPILED_FROM and (
+        n * k >= SURELY * COMPILED_FROM
+        or KERNELS.choose(small=True, seconds=SECONDS * n * k) is not KERNELS.plain
+    ):
         _decide_compiled(values, k, numbers, unit, common, last)
+    else:
+        _decide_exactly(numbers, common, _all_sizes(n, k), last)
     ends = []
     at = n
     while at > 0:

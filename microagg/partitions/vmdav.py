@@ -30,7 +30,13 @@ from microagg.records import Floats, Ints
 __all__ = ["COMPILED_FROM", "vmdav_labels"]
 
 COMPILED_FROM = 2_000
-"""Records from which compiled code is worth its compilation."""
+"""Records from which compiled code may be worth loading; see `mdav.worth`."""
+
+SURELY = 10
+"""Times as many from which it is used in any case."""
+
+SECONDS = 2e-8
+"""What numpy takes for a distance along one attribute."""
 
 CLUSTERS = 200
 """Clusters between two calls of `progress`."""
@@ -66,7 +72,9 @@ def vmdav_labels(
     labels = np.full(n, -1, np.int64)
     report = mdav.reporter(n, progress, clock)
     report(n)
-    if n >= COMPILED_FROM:
+    if n >= COMPILED_FROM and (
+        n >= SURELY * COMPILED_FROM or mdav.worth(KERNELS, points, k, SECONDS)
+    ):
         _by_tree(points, k, gamma, centre, order, labels, report)
     else:
         left = Unassigned(points, np.arange(n))

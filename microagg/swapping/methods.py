@@ -77,6 +77,13 @@ def mdav_id(
     -----
     J. Domingo-Ferrer and V. Torra (2005), Ordinal, continuous and heterogeneous k-anonymity
     through microaggregation.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}
+    >>> microagg.mdav_id(data, 3, quasi_identifiers=["age"])
+    Swapped(6 records, 1 of 2 attributes masked by MDAV-ID, k=3)
     """
     roles = Roles.of(X, quasi_identifiers, confidential)
     if not roles.quasi:
@@ -188,6 +195,16 @@ def mdav_swap(
 
     Random groups hide a record among k, and not among all as section IV-A says: values may go to
     any record, but stay where they are with probability 1/k.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}
+    >>> swapped = microagg.mdav_swap(data, 3, confidential=["pay"], seed=1)
+    >>> swapped
+    Swapped(6 records, 1 of 2 attributes masked by MDAV-SWAP (informed, forward), k=3)
+    >>> sorted(swapped.to_frame("pandas")["pay"].tolist()) == sorted(data["pay"])
+    True
     """
     check_choice("intruders", intruders, INTRUDERS)
     roles = Roles.of(X, quasi_identifiers, confidential)
@@ -257,6 +274,13 @@ def ir_swap(
     Soria-Comas and Domingo-Ferrer (2012), section IV-C. No permutation depends on any other
     attribute, so every published value of a group is any of its members' with the same
     probability, whatever an intruder knows of the other attributes.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}
+    >>> microagg.ir_swap(data, 3, quasi_identifiers=["age"], seed=1)
+    Swapped(6 records, 1 of 2 attributes masked by IR-SWAP (mdav), k=3)
     """
     check_choice("groups", groups, RANKINGS)
     roles = Roles.of(X, quasi_identifiers or (), confidential)

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from decimal import Decimal
 from importlib.metadata import requires
 from pathlib import Path
@@ -832,6 +833,80 @@ def test_doctor_warns_of_wrong_optima(release, monkeypatch):
     assert [check.state for check in found] == ["problem"]
     assert "wrong optima" in found[0].words
     assert f"!={release}" in found[0].words  # the newest release may be the wrong one
+
+
+def no_csv(monkeypatch):
+    def connect(*_, **__):
+        raise OSError("no sniffing today")
+
+    monkeypatch.setattr("duckdb.connect", connect)
+
+
+def no_class_of_errors(monkeypatch):
+    """As in narwhals before 1.25."""
+    monkeypatch.delattr("narwhals.exceptions.NarwhalsError")
+
+
+def zeros_for_gaps(monkeypatch):
+    """As duckdb before 2.0 reads masked arrays."""
+    monkeypatch.setattr("cellveil.io.files._array", lambda _, column: np.array([0] * len(column)))
+
+
+def other_release(monkeypatch):
+    import cellveil.cli.installation.file_trial as trial
+
+    read = trial.read_release
+
+    def unlike(path):
+        release, mechanism = read(path)
+        return replace(release, pattern=~release.pattern), mechanism
+
+    monkeypatch.setattr(trial, "read_release", unlike)
+
+
+@pytest.mark.parametrize(
+    ("breaks", "words"),
+    [
+        (no_csv, "no sniffing today"),
+        (no_class_of_errors, "NarwhalsError"),
+        (zeros_for_gaps, "does not leave suppressed values out"),
+        (other_release, "a release is not read back"),
+    ],
+)
+def test_doctor_finds_files_that_do_not_work(breaks, words, monkeypatch):
+    breaks(monkeypatch)
+    result = CliRunner().invoke(app, ["doctor"])
+    assert result.exit_code == 1
+    assert "There are problems" in result.stdout
+    assert [check.state for check in checks() if words in check.words] == ["problem"]
+
+
+def test_doctor_alone_says_that_compiled_code_is_kept_nowhere(monkeypatch):
+    from numba.core import caching
+
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    found = [check for check in checks() if "compiled loops" in check.words]
+    assert [check.state for check in found] == ["warning"]
+    assert "NUMBA_CACHE_DIR" in found[0].words
+
+
+def test_commands_compile_where_nothing_can_be_kept(tmp_path):
+    """A read-only installation without a home, also for root, whom no folder refuses."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "from numba.core import caching\n"
+        "caching.CacheImpl._locator_classes = []\n"
+        "from csp.compiled import Kernels\n"
+        "choose = Kernels.choose\n"
+        "Kernels.choose = lambda self, **_: choose(self, small=False)\n"
+    )
+    data = tmp_path / "records.csv"
+    data.write_text("a,b\n" + "".join(f"{i},{i * i % 17}\n" for i in range(40)))
+    done = process(
+        "microdata", "microaggregate", data, "-k", "3", "--clusters", "mondrian", "-o",
+        tmp_path / "out.csv", path=[tmp_path],
+    )  # fmt: skip
+    assert "NUMBA" not in done.stdout + done.stderr
+    assert (tmp_path / "out.csv").exists()
 
 
 # ---- the acceptance table ------------------------------------------------------------------------

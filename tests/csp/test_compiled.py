@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -183,3 +184,60 @@ def test_a_terminal_is_told_once_that_numba_compiles(tmp_path: Path) -> None:
     environment["NUMBA_CACHE_DIR"] = str(tmp_path / "other")
     piped = subprocess.run(command, capture_output=True, check=True, env=environment)
     assert piped.stderr == b""
+
+
+def test_what_plain_work_would_take_counts_beforehand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "counted.py").write_text("def spin(n):\n    return n + 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))  # numba reads it now and then
+    new, patient = Kernels("counted", "spin"), Kernels("counted", "spin", compiling=9.0)
+    # With nothing kept on disk it is compiling that must pay, which takes some longer than others.
+    assert new.choose(small=True, seconds=0.9) is new.plain
+    assert patient.choose(small=True, seconds=8.0) is patient.plain
+    assert new.choose(small=True, seconds=1.1) is new.compiled
+    assert patient.choose(small=True, seconds=9.1) is patient.compiled
+    assert new.compiled["spin"](1) == 2
+    later = Kernels("counted", "spin", compiling=9.0)
+    assert later.choose(small=True, seconds=0.001) is later.plain
+    assert later.choose(small=True, seconds=0.2) is later.compiled
+    del made[-3:]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows delivers no signal to itself")
+def test_interrupts_are_heard_after_plain_work_as_after_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "halved.py").write_text(
+        "import os, signal\n"
+        "def move(pair):\n"
+        "    pair[0] -= 1\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    pair[1] += 1\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    kernels = Kernels("halved", "move")
+    made.remove(kernels)
+    pair, handler = [1, 0], signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        kernels.run("move", pair, small=True)
+    assert pair == [0, 1]
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_nowhere_to_keep_what_is_compiled_is_no_reason_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from numba.core import caching
+
+    (tmp_path / "homeless.py").write_text("def spin(n):\n    return n + 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    # So numba finds no folder, not even as root.
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    kernels = Kernels("homeless", "spin")
+    made.remove(kernels)
+    assert kernels.choose(small=True, seconds=0.5) is kernels.plain
+    assert kernels.run("spin", 1, small=False) == 2
+    assert kernels.compiled["spin"].signatures

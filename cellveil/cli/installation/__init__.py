@@ -1,1 +1,4 @@
-"""Verbs about the program itself: `demo`, `doctor`, and compiling in advance (`warm`)."""
+"""Verbs about the program itself.
+
+`demo`, `doctor` with its `file_trial`, and compiling in advance (`warm`).
+"""

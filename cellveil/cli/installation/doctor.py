@@ -79,6 +79,7 @@ def checks() -> Iterator[Check]:
     if ours.state == "problem":
         return  # another project's csp can solve nothing
     yield _guarded("solvers", _solvers)
+    yield _guarded("files", _files)
     yield _guarded("compiled loops", _compiled)
 
 
@@ -215,6 +216,16 @@ def _solvers() -> Check:
     return Check("ok", "HiGHS and PuLP find the same proven optimum of a small table")
 
 
+def _files() -> Check:
+    from cellveil.cli.installation.file_trial import trial
+
+    fault = trial([name for name in FRAMES if _version(name) is not None])
+    if fault is not None:
+        mend = "run pip install -U duckdb narwhals scipy numpy"
+        return Check("problem", f"files: {fault}; {mend}")
+    return Check("ok", "a small survey is read, protected, written and read back")
+
+
 def _compiled() -> Check:
     import numba
 
@@ -223,8 +234,9 @@ def _compiled() -> Check:
         loop = numba.njit(cache=True)(_nothing)
     except RuntimeError:
         return Check(
-            "problem",
-            "numba finds no folder for compiled code; set NUMBA_CACHE_DIR to one that is writable",
+            "warning",
+            "compiled loops are kept nowhere, so every command that needs them compiles anew; set "
+            "NUMBA_CACHE_DIR to a folder that is writable",
         )
     return Check("ok", f"compiled loops are kept in {loop.stats.cache_path}")
 

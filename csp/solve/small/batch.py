@@ -17,13 +17,26 @@ from csp.exact import MAX_VALUE
 from csp.problem.problem import Problem
 from csp.solve.small import many as cases
 from csp.solve.small.kernels import KERNELS
-from csp.solve.small.one import NO_LIMIT, OUTCOMES, check_sizes, mask_of, structure_of, unpack
+from csp.solve.small.one import (
+    NO_LIMIT,
+    OUTCOMES,
+    check_sizes,
+    mask_of,
+    structure_of,
+    unpack,
+)
 from csp.tables.patterns import as_pattern
 
 __all__ = ["CheckedTables", "SmallBatch", "SmallDecisions", "SmallSolver"]
 
 _CHUNK = 4096
 _POOL = 32
+
+_PLAIN_TABLES = 200
+"""Tables that are begun in plain Python."""
+
+_PLAIN_NODES = 100
+"""Nodes of each; a table that takes more is begun anew in compiled code."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -144,17 +157,12 @@ class SmallSolver:
         first = np.uint64(0) if hint is None else self._as_mask(hint)
         if first is None:
             first = np.uint64(0)
-        kernel = KERNELS.compiled["solve_many"]
         given = CheckedTables(self, values, primary, (lpl, upl, spl), cost)
         masks = np.zeros(given.count, dtype=np.uint64)
         totals, codes, nodes = (np.zeros(given.count, dtype=np.int64) for _ in range(3))
         for span, arrays, constant in given.chunks():
-            kernel(
-                self._structure.net, self._case, self._work, *arrays,
-                self._structure.may, self._structure.beforehand, first,
-                NO_LIMIT if node_limit is None else node_limit,
-                masks[span], totals[span], codes[span], nodes[span],
-            )  # fmt: skip
+            written = masks[span], totals[span], codes[span], nodes[span]
+            self._run("solve_many", arrays, (first,), node_limit, written)
             totals[span][totals[span] >= 0] += constant[totals[span] >= 0]
         patterns = unpack(masks, self._structure.cells, self._template.table.n_cells)
         return SmallBatch(patterns, totals, np.array(OUTCOMES)[codes], nodes)
@@ -188,7 +196,6 @@ class SmallSolver:
             As for `solve_many`.
         """
         mask = self._as_mask(pattern)
-        kernel = KERNELS.compiled["decide_many"]
         given = CheckedTables(self, values, primary, (lpl, upl, spl), cost)
         codes = np.ones(given.count, dtype=np.int64)
         nodes = np.zeros(given.count, dtype=np.int64)
@@ -196,11 +203,7 @@ class SmallSolver:
         for span, arrays, _ in given.chunks():
             if mask is None:  # it suppresses a cell that must be published
                 continue
-            kernel(
-                self._structure.net, self._case, self._work, *arrays,
-                self._structure.may, self._structure.beforehand, mask, pool,
-                NO_LIMIT if node_limit is None else node_limit, codes[span], nodes[span],
-            )  # fmt: skip
+            self._run("decide_many", arrays, (mask, pool), node_limit, (codes[span], nodes[span]))
         return SmallDecisions(codes == 0, codes != 2, nodes)
 
     def gives(
@@ -213,6 +216,34 @@ class SmallSolver:
         (t,) bool
         """
         return self.decide(pattern, values, primary, **{**options, "node_limit": None}).given
+
+    def _run(
+        self, name: str, arrays: tuple[NDArray[Any], ...], known: tuple[Any, ...],
+        node_limit: int | None, written: tuple[NDArray[Any], ...],
+    ) -> None:  # fmt: skip
+        """Run over the tables of a chunk: one by one in plain Python while that pays, then all.
+
+        Of what is written the outcomes come last but one.
+        """
+        limit = NO_LIMIT if node_limit is None else node_limit
+        values, bounds, *others = arrays
+
+        def run(part: slice, nodes: int, *, small: bool) -> None:
+            KERNELS.run(
+                name, self._structure.net, self._case, self._work, values[part], bounds,
+                *(array[part] for array in others), self._structure.may,
+                self._structure.beforehand, *known, nodes, *(array[part] for array in written),
+                small=small,
+            )  # fmt: skip
+
+        for t in range(len(values)):
+            if KERNELS.choose(small=len(values) <= _PLAIN_TABLES) is not KERNELS.plain:
+                run(slice(t, len(values)), limit, small=False)
+                return
+            one = slice(t, t + 1)
+            run(one, min(limit, _PLAIN_NODES), small=True)
+            if limit > _PLAIN_NODES and OUTCOMES[written[-2][t]] == "limit":
+                run(one, limit, small=False)
 
     def _as_mask(self, pattern: ArrayLike) -> np.uint64 | None:
         """Mask of a pattern, or None if it suppresses a cell that must be published."""

@@ -38,4 +38,5 @@ KERNELS = Kernels(
     *("holds", "chosen_cost", "beaten", "solve_many", "decide", "decide_many"),
     beside=HOMES[:-1],
     built=_bit_counts,
+    compiling=3.0,
 )

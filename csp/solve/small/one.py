@@ -22,6 +22,7 @@ from csp.solve.small.kernels import KERNELS
 __all__ = [
     "NO_LIMIT",
     "OUTCOMES",
+    "PLAIN_SLICE",
     "SLICE",
     "SmallAnswer",
     "SmallSearch",
@@ -35,6 +36,9 @@ __all__ = [
 
 SLICE = 5000
 """Nodes between two looks at the clock: some hundredths of a second."""
+
+PLAIN_SLICE = 20
+"""The same in plain Python."""
 
 NO_LIMIT = 2**62
 _HIGHEST_LEVEL = 2**60
@@ -169,10 +173,22 @@ class SmallSearch:
         cases.start(self._case, self._work)
         self._constant = sum(problem.cost[problem.status == "x"].tolist())
 
+    @property
+    def slice(self) -> int:
+        """Nodes that take some hundredths of a second."""
+        return PLAIN_SLICE if KERNELS.choose(small=True) is KERNELS.plain else SLICE
+
     def step(self, nodes: int) -> bool:
         """Go on for at most `nodes` nodes; True once the search is complete."""
-        search = KERNELS.compiled["search"]
-        return bool(search(self._structure.net, self._case, self._work, nodes))
+        net, case, work = self._structure.net, self._case, self._work
+        while nodes > 0:
+            # Plain work is done in pieces, so that compiling begins when it pays.
+            plain = KERNELS.choose(small=True) is KERNELS.plain
+            piece = min(nodes, PLAIN_SLICE) if plain else nodes
+            if KERNELS.run("search", net, case, work, piece, small=True):
+                return True
+            nodes -= piece
+        return False
 
     def answer(self) -> SmallAnswer:
         """Return what has been found so far."""

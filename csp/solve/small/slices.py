@@ -1,4 +1,4 @@
-"""Method "small": the compiled search of one problem in slices, with clock, progress and audit."""
+"""Method "small": the search of one problem in slices, with clock, progress and audit."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def solve_by_search(
 ) -> Suppression:  # fmt: skip
     """Solve a problem by the search for small networks; see `csp.suppress` for the parameters.
 
-    A compiled loop cannot be interrupted, so it runs some thousand nodes at a time; clock, gap
-    and interrupts are seen to in between.
+    A loop is not interrupted, so it runs some hundredths of a second at a time; clock, gap and
+    interrupts are seen to in between.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def solve_by_search(
     stopped = "done"
     try:
         tell("protectable", search.answer())
-        while not search.step(SLICE):
+        while not search.step(min(SLICE, search.slice)):
             answer = search.answer()
             tell("search", answer)
             # Gap 0 asks for more than the cost: the search goes on for the canonical pattern.

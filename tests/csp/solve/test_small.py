@@ -13,9 +13,10 @@ from scipy.sparse import csr_array
 import csp
 from csp import InputError, MinFrequency, Problem, Progress, Table, Unprotectable, audit
 from csp.clock import Clock
+from csp.compiled import at_once
 from csp.exact import UNBOUNDED
 from csp.solve import suppress
-from csp.solve.small import slices
+from csp.solve.small import batch, slices
 from csp.solve.small.batch import SmallSolver
 from csp.solve.small.kernels import KERNELS
 from csp.solve.small.one import SmallAnswer, SmallSearch
@@ -155,7 +156,8 @@ def test_compiled_equals_plain() -> None:
     @examples(60)
     @given(st.one_of(problems(NETWORKS, max_free=16), any_networks()))
     def same(problem: Problem) -> None:
-        fast = solve_small(problem)
+        with at_once():
+            fast = solve_small(problem)
         with uncompiled(KERNELS):
             slow = solve_small(problem)
         assert (fast.outcome, fast.cost, fast.bound, fast.nodes) == (
@@ -170,14 +172,37 @@ def test_compiled_equals_plain() -> None:
 def test_compiled_batches_equal_plain() -> None:
     values, primary, template = drawn_tables(5, 12, 3)
     solver = SmallSolver(template)
-    fast = solver.solve_many(values, primary)
-    decided = solver.decide(fast.patterns[3], values, primary)
+    with at_once():
+        fast = solver.solve_many(values, primary)
+        decided = solver.decide(fast.patterns[3], values, primary)
     with uncompiled(KERNELS):
         slow = solver.solve_many(values, primary)
         again = solver.decide(fast.patterns[3], values, primary)
     assert slow.patterns.tolist() == fast.patterns.tolist()
     assert slow.nodes.tolist() == fast.nodes.tolist()
     assert again.given.tolist() == decided.given.tolist()
+    assert again.nodes.tolist() == decided.nodes.tolist()
+
+
+@pytest.mark.parametrize("nodes", [0, 2, 10])
+@pytest.mark.parametrize("limit", [None, 9])
+def test_batches_begun_plainly_end_as_if_compiled(
+    nodes: int, limit: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values, primary, template = drawn_tables(5, 20, 5)
+    solver = SmallSolver(template)
+    with at_once():
+        fast = solver.solve_many(values, primary, node_limit=limit)
+        decided = solver.decide(fast.patterns[3], values, primary, node_limit=limit)
+    monkeypatch.setattr(batch, "_PLAIN_NODES", nodes)
+    with uncompiled(KERNELS):
+        slow = solver.solve_many(values, primary, node_limit=limit)
+        again = solver.decide(fast.patterns[3], values, primary, node_limit=limit)
+    assert slow.patterns.tolist() == fast.patterns.tolist()
+    assert slow.outcome.tolist() == fast.outcome.tolist()
+    assert slow.nodes.tolist() == fast.nodes.tolist()
+    assert again.given.tolist() == decided.given.tolist()
+    assert again.decided.tolist() == decided.decided.tolist()
     assert again.nodes.tolist() == decided.nodes.tolist()
 
 
@@ -369,10 +394,10 @@ def test_time_gap_and_interrupt_keep_the_best(monkeypatch: pytest.MonkeyPatch) -
     assert everything.stopped == "time"
     assert everything.pattern.tolist() == (problem.free | problem.forced).tolist()
 
-    def at_once(_: Progress) -> None:
+    def stop_early(_: Progress) -> None:
         raise KeyboardInterrupt
 
-    broken = suppress(problem, method="small", progress=at_once)
+    broken = suppress(problem, method="small", progress=stop_early)
     assert broken.stopped == "interrupt"
     assert broken.pattern.tolist() == everything.pattern.tolist()
 
@@ -380,7 +405,8 @@ def test_time_gap_and_interrupt_keep_the_best(monkeypatch: pytest.MonkeyPatch) -
 def test_search_in_slices_is_the_search() -> None:
     problem = counts(6, 3, 8)
     whole, pieces = SmallSearch(problem), SmallSearch(problem)
-    assert whole.step(10**9)
+    with at_once():
+        assert whole.step(10**9)
     while not pieces.step(1):
         assert pieces.answer().outcome == "limit"
     one, other = whole.answer(), pieces.answer()

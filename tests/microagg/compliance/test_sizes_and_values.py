@@ -112,8 +112,8 @@ def test_what_drop_and_suppress_keep_meets_all_demands(file, rule, method):
         assert found.diverse == (("branch", values, min(map(len, different))),)
 
 
-@examples(15)
-@given(files(12), RULE, st.sampled_from(["merge", "grow"]))
+@examples(20)
+@given(files(12), RULE, st.sampled_from(["merge", "grow", "drop", "suppress", "optimise"]))
 def test_compiled_searches_do_what_the_plain_functions_do(file, rule, method):
     k = file[2]
     assume(can_be_read(file) and forms_of(text(rule)).least <= k)
@@ -122,9 +122,9 @@ def test_compiled_searches_do_what_the_plain_functions_do(file, rule, method):
     def labels():
         try:
             found = microagg.comply(data, k, text(rule), method=method, **options)
-        except Unprotectable as error:
+        except (Unprotectable, SolverError) as error:
             return str(error)
-        return found.partition.labels.tolist()
+        return found.partition.labels.tolist(), found.rows.tolist(), found.bound
 
     with at_once():
         compiled = labels()

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import microagg
+from csp.compiled import at_once
 from csp.errors import InputError
 from microagg.partitions import mondrian
 from microagg.partitions.mondrian import CUTS, mondrian_labels
@@ -66,7 +67,8 @@ def files(draw):
 @given(files())
 def test_labels_are_those_of_the_definition(file):
     points, k, cut, widths = file
-    labels = mondrian_labels(points, k, cut=cut, relative=widths == "relative")
+    with at_once():
+        labels = mondrian_labels(points, k, cut=cut, relative=widths == "relative")
     clusters = by_definition(points, k, cut, widths)
     assert [np.flatnonzero(labels == c).tolist() for c in range(labels.max() + 1)] == clusters
     assert min(map(len, clusters)) >= k
