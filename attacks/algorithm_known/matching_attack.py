@@ -25,7 +25,10 @@ from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 
-__all__ = ["METHODS", "OPEN", "SAFE", "UNSAFE", "Matching", "matching"]
+__all__ = ["METHODS", "OPEN", "SAFE", "UNJUDGED", "UNSAFE", "Matching", "matching"]
+
+UNJUDGED = "not judged: give width="
+"""Verdict of a cell that is not known exactly, where a function promises no width."""
 
 METHODS = ("auto", "hull", "values", "all", "sample", "reference")
 _OF_FUNCTIONS = ("auto", "all", "sample")
@@ -98,7 +101,7 @@ class Matching:
     def __repr__(self) -> str:
         tally = ", ".join(
             f"{int((self.verdict == word).sum())} {word}"
-            for word in (UNSAFE, SAFE, OPEN)
+            for word in (UNSAFE, SAFE, OPEN, UNJUDGED)
             if (self.verdict == word).any()
         )
         return f"Matching({len(self.cells)} suppressed cells: {tally})"
@@ -275,6 +278,9 @@ def matching(
         )
         raise InputError(msg)
     lower, upper, verdict, named = run.verdicts()
+    if width is None and not isinstance(mechanism, Mechanism):
+        # One unit is enough to call a cell unsafe, and says nothing of a cell that has it.
+        verdict = np.where(verdict == SAFE, UNJUDGED, verdict)
     values = tuple(
         low + np.flatnonzero(met) for low, met in zip(view.lower, run.seen_values, strict=True)
     )

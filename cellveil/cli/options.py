@@ -95,6 +95,15 @@ Contributor = Annotated[
     ),
 ]
 Weight = Annotated[str | None, option("Column of sampling weights.", "COLUMN")]
+Shadow = Annotated[
+    str | None,
+    option(
+        "Column that rules on contributions judge in place of the value, as turnover for "
+        "investment; with --aggregated the one that --top belongs to.",
+        "COLUMN",
+        default="the value itself",
+    ),
+]
 Confidential = Annotated[str | None, option("Confidential columns, by commas.", "COLUMNS")]
 QuasiIdentifiers = Annotated[
     str | None,

@@ -72,13 +72,15 @@ def read_table(
     roots, _ = total_codes(total, source.by)
     choices = _hierarchies(source, roots)
     by, value, count, top = source.by, source.value, source.count, source.top
+    shadow = source.shadow
     layout: Metadata | None = None
     if source.tab:
         assert source.rda is not None
         layout = read_metadata(source.rda)
         cells = argus.read_table_data(source.data, layout, by, value, roots)
         data, by, value = cells.columns, cells.by, cells.value
-        count, top = count or cells.count, top or cells.top
+        count, shadow = count or cells.count, None if top else cells.shadow
+        shadow, top = source.shadow or shadow, top or cells.top
     elif source.rda is not None:
         data, layout = argus.read_microdata(source.data, source.rda)
     elif is_workbook(source.data):
@@ -94,7 +96,8 @@ def read_table(
             if layout is not None and name in known and name not in hierarchies:
                 hierarchies |= argus.hierarchies(layout, data, [name], roots[name])
         return Table.from_frame(
-            data, by, value, count=count, top=top, hierarchies=hierarchies, total=total,
+            data, by, value, count=count, top=top, shadow=shadow, hierarchies=hierarchies,
+            total=total,
             decimals=source.decimals, absent="zero" if source.absent_zero else "error",
             tolerance=source.tolerance, negative=source.negative,
         )  # fmt: skip
@@ -103,9 +106,9 @@ def read_table(
     tables = [
         Table.from_microdata(
             data, source.by, source.value, contributor=source.contributor, weight=source.weight,
-            hierarchies=dict(zip(choices, trees, strict=True)), negative=source.negative,
-            top=source.keep, decimals=source.decimals, total=total, missing=source.missing,
-            empty=source.empty, memory=source.memory,
+            shadow=shadow, hierarchies=dict(zip(choices, trees, strict=True)),
+            negative=source.negative, top=source.keep, decimals=source.decimals, total=total,
+            missing=source.missing, empty=source.empty, memory=source.memory,
             progress=lambda stage: _told(stage, progress),
         )
         for trees in product(*choices.values())
@@ -182,7 +185,8 @@ def _said(source: Source, file: Any) -> Any:
 
 def _wanted(source: Source) -> tuple[list[str], list[str]]:
     """Columns that a source needs, and those of them that hold numbers."""
-    numbers = [n for n in (source.value, source.weight, source.count, *source.top) if n is not None]
+    given = (source.value, source.weight, source.shadow, source.count, *source.top)
+    numbers = [name for name in given if name is not None]
     names = dict.fromkeys([*source.by, *numbers, *filter(None, [source.contributor])])
     return list(names), numbers
 

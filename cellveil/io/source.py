@@ -44,6 +44,7 @@ class Source:
     apriori_unknown: str = "error"
     apriori_separator: str | None = None
     sheet: str | None = None
+    shadow: str | None = None
 
     def __post_init__(self) -> None:
         clash = [name for name in self.by if name in RESERVED]

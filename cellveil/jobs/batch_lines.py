@@ -129,15 +129,13 @@ def _specify(batch: Batch, rest: str, where: str) -> None:
             "<OPENMETADATA>"
         )
     response, shadow, cost = ((found[i] or "").strip().strip('"') for i in (2, 3, 4))
-    if shadow not in ("", response):
-        refuse(
-            f"{where}: shadow variable {shadow!r}; rules look at the response itself: protect a "
-            f"table of {shadow!r}, and carry its pattern over with -o NAME.hst and --apriori"
-        )
     power = (found[5] or "").strip()
     if power not in ("", "1"):
         refuse(f"{where}: costs to the power {power} are not known; leave it out")
-    batch.tables.append(BatchTable(re.findall(r'"([^"]+)"', found[1]), response, cost, where))
+    table = BatchTable(re.findall(r'"([^"]+)"', found[1]), response, cost, where)
+    if shadow not in ("", response):
+        table.keys["shadow"] = shadow
+    batch.tables.append(table)
 
 
 def _safety(batch: Batch, rest: str, where: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +20,14 @@ from cellveil.jobs.batch import read_batch
 from cellveil.jobs.keys import DATA, checked
 from cellveil.jobs.record import record_path
 from csp.errors import InputError, phrase
-from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
+from csp.formats.reading import MAX_DESCRIPTION_BYTES, chunks, read_text
 from csp.mechanism import Mechanism
 
 __all__ = ["Job", "TableJob", "is_outside", "naming", "read_job"]
 
 _AS_GIVEN = (
     *("value", "contributor", "weight", "aggregated", "count", "negative", "decimals", "missing"),
-    *("absent_zero", "memory", "empty", "apriori_unknown", "sheet"),
+    *("absent_zero", "memory", "empty", "apriori_unknown", "sheet", "shadow"),
 )
 """Keys of [data] that a source takes as they are."""
 
@@ -43,10 +46,13 @@ class TableJob:
 
     @property
     def of(self) -> tuple[Any, ...]:
-        """Equal for tables over the same records and values, which share cells."""
+        """Equal for tables over the same records and values, which share cells.
+
+        How codes and signs are read does not matter: an attacker has the cells.
+        """
         s = self.source
-        columns = (s.value, s.contributor, s.weight)
-        return (s.data, s.sheet, columns, s.aggregated, s.negative, s.missing)
+        columns = (s.value, s.contributor, s.weight, s.shadow)
+        return (s.sheet, columns, s.aggregated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +92,13 @@ class Job:
     @property
     def groups(self) -> tuple[tuple[TableJob, ...], ...]:
         """Tables that are protected together, in the order of the file."""
+        places = {Path(os.path.realpath(table.source.data)) for table in self.tables}
         found: dict[tuple[Any, ...], list[TableJob]] = {}
         for table in self.tables:
-            found.setdefault(table.of, []).append(table)
+            place = Path(os.path.realpath(table.source.data))
+            # The same records under another name, or packed, share cells as well.
+            data = _content(place) if len(places) > 1 else ""
+            found.setdefault((data, *table.of), []).append(table)
         return tuple(tuple(group) for group in found.values())
 
     def mechanism(self, by: tuple[str, ...]) -> Mechanism:
@@ -149,6 +159,27 @@ def read_job(path: Path, *, anywhere: bool = False) -> Job:
         with naming(f"{where}, [rules]"):
             job.mechanism(tables[0].source.by)
     return job
+
+
+def _content(path: Path) -> str:
+    """SHA-256 of what a file holds, unpacked; its name where it cannot be read."""
+    try:
+        found = path.stat()
+    except OSError:
+        return str(path)
+    return _hashed(path, found.st_size, found.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _hashed(path: Path, size: int, time: int) -> str:
+    del size, time  # a file that changes is hashed anew
+    known = sha256()
+    try:
+        for chunk in chunks(path):
+            known.update(chunk)
+    except InputError:
+        return str(path)
+    return known.hexdigest()
 
 
 def is_outside(folder: str) -> bool:

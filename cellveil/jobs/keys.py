@@ -41,6 +41,7 @@ DATA = (
     Key("value", "text", "column to add up; without it records are counted", '"turnover"'),
     Key("contributor", "text", "column that says who reports", '"enterprise"'),
     Key("weight", "text", "column of sampling weights", '"weight"'),
+    Key("shadow", "text", "column that rules judge in place of the value", '"employment"'),
     Key("layout", "text", "record layout of an .asc file (.rda)", '"survey.rda"'),
     Key("aggregated", "flag", "the data has one row per cell", "false"),
     Key("count", "text", "of aggregated data: column of contributors", '"firms"'),

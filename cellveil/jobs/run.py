@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cellveil
-from cellveil.front import explained
+from cellveil.front import explained, refuse
 from cellveil.io.files import check_outputs, result_columns, write_json
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.results import FOREIGN, FORMATS, check_form, timeless, write_result
@@ -56,9 +56,11 @@ class Done:
         """How much was suppressed and how good that is, without suppressed values."""
         facts = self.protected.summary()
         quality = "" if self.protected.guarantee else f", {self.protected.suppression.quality}"
+        linked = "linked, since they are of the same data: " if len(self.names) > 1 else ""
+        attackers = " and ".join(ATTACKERS[guard] for guard in self.protected.guards)
         return (
-            f"{facts['cells']:,} cells, {facts['suppressed']:,} suppressed{quality}; audited safe "
-            f"against {' and '.join(ATTACKERS[guard] for guard in self.protected.guards)}."
+            f"{linked}{facts['cells']:,} cells, {facts['suppressed']:,} suppressed{quality}; "
+            f"audited safe against {attackers}."
         )
 
 
@@ -106,6 +108,12 @@ def run_job(
             with naming(job.path.name, one.name):
                 tables.append(tabulate(one.source))
                 known.append(read_known(one.source, tables[-1]))
+        signs = {one.source.negative for one in group}
+        if len(signs) > 1:
+            refuse(
+                f"{said}: these tables are of the same data and differ in 'negative' "
+                f"({', '.join(sorted(signs))}); say it once, in [data]"
+            )
         with naming(said):
             whole = link(*tables) if len(tables) > 1 else tables[0]
             mechanism = job.mechanism(whole.names)

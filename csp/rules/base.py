@@ -265,8 +265,12 @@ def set_parameter(
     whole: bool = False,
     positive: bool = True,
     most: int | None = None,
+    percent: bool = False,
 ) -> None:
     """Replace a parameter of a frozen rule by the exact number it stands for; None stays.
+
+    A `percent` below 1 is a fraction, or a text with the sign, "0.5%": a float such as 0.1 is taken
+    for a slip, since other programs mean 10 percent by it.
 
     Raises
     ------
@@ -276,7 +280,16 @@ def set_parameter(
     given = getattr(rule, name)
     if given is None:
         return
-    number = exact(given)
+    signed = isinstance(given, str) and given.strip().endswith("%")
+    number = exact(given.strip().rstrip("%").strip()) if signed else exact(given)
+    if percent and 0 < number < 1 and not signed and not isinstance(given, Fraction):
+        text = number_text(number)
+        msg = (
+            f"{type(rule).__name__} takes {name} in percent, got {text}: write "
+            f"{number_text(100 * number)} for {number_text(100 * number)} percent, or '{text}%' if "
+            "that is meant"
+        )
+        raise InputError(msg)
     if number < 0 or (positive and number == 0) or (most is not None and number > most):
         wanted = ("above 0" if positive else "0 or more") + (f" and at most {most}" if most else "")
         msg = f"{type(rule).__name__} needs {name} {wanted}, got {number_text(number)}"

@@ -117,8 +117,20 @@ class Concentration(Rule):
             kind = np.int64 if most < 2**62 else object
             difference = form.strong(side.top.astype(kind)) - form.unit * side.total.astype(kind)
             mask = np.asarray(difference > 0, dtype=bool)
-            found.append(Sensitivity.of(table, mask, level=-(-difference // form.unit)))
+            level = -(-difference // form.unit)
+            if side.shadow:
+                level = _carried(table, difference, form.unit, side.total)
+            found.append(Sensitivity.of(table, mask, level=level))
         return reduce(or_, found)
+
+
+def _carried(
+    table: Table, difference: NDArray[Any], unit: int, total: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Levels of a shadow variable as the same shares of the cells, rounded up, at least a unit."""
+    size, whole = np.abs(table.values).astype(object), np.maximum(total, 1).astype(object)
+    level: NDArray[Any] = np.maximum(1, -(-difference.astype(object) * size // (unit * whole)))
+    return level
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -141,7 +153,7 @@ class Dominance(Concentration):
 
     def __post_init__(self) -> None:
         set_parameter(self, "n", whole=True)
-        set_parameter(self, "k", most=100)
+        set_parameter(self, "k", most=100, percent=True)
 
     @property
     def form(self) -> Form:
@@ -174,7 +186,7 @@ class PPercent(Concentration):
     n: Number = 1
 
     def __post_init__(self) -> None:
-        set_parameter(self, "p")
+        set_parameter(self, "p", percent=True)
         set_parameter(self, "n", whole=True)
 
     @property
@@ -206,7 +218,7 @@ class PQ(Concentration):
     n: Number = 1
 
     def __post_init__(self) -> None:
-        set_parameter(self, "p")
+        set_parameter(self, "p", percent=True)
         set_parameter(self, "q", most=100)
         set_parameter(self, "n", whole=True)
         if exact(self.p) >= exact(self.q):

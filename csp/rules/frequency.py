@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, NoContributors, argument
 from csp.exact import Number, number_text
 from csp.rules.base import (
     Rule,
@@ -73,6 +73,14 @@ class MinFrequency(Rule):
         """
         count = counts_of(table, weighted=self.weighted)
         threshold = int(self.n)
+        people = table.contributors
+        if people is not None and not people.counted and threshold > people.top.shape[1]:
+            msg = (
+                f"{self} needs the number of contributors of each cell, and the table lists the "
+                f"{people.top.shape[1]} largest contributions only; name the column of counts with "
+                f"{argument('count')}"
+            )
+            raise NoContributors(msg)
         mask = count < threshold
         if not self.zero_sensitive:
             mask &= count > 0

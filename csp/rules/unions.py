@@ -169,4 +169,6 @@ def _merged(people: Contributors, cells: NDArray[np.int64]) -> Contributors:
         ids,
         None if people.opposite is None else _merged(people.opposite, cells),
         None if weighted is None else np.array([weighted]),
+        people.counted,
+        people.shadow,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -35,6 +36,11 @@ _NUMBERS = frozenset({"NUMERIC", "WEIGHT", "FREQUENCY", "MAXSCORE", "COSTVAR", "
 
 # What else than a response a <NUMERIC> variable of a table may be.
 _PARTS = frozenset({"SHADOW", "COSTVAR", "COST", "LOWERPL", "UPPERPL"})
+
+_GROUP = 3
+"""Digits between separators of thousands."""
+
+_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}[.,][0-9]{3}")
 
 _LEAST_COST = Decimal("0.0001")  # what τ-ARGUS takes for a cost of 0 in a table
 
@@ -70,9 +76,23 @@ def read_microdata(
     columns = {}
     for variable, texts in zip(metadata.variables, fields(lines, metadata, name), strict=True):
         if variable.flags & _NUMBERS or variable.decimals is not None:
+            if variable.decimals != _GROUP:
+                _check_thousands(texts, variable.name, name)
             texts = [text.replace(",", ".") for text in texts]
         columns[variable.name] = np.array([text or None for text in texts], dtype=object)
     return columns, metadata
+
+
+def _check_thousands(texts: Sequence[str], variable: str, name: str) -> None:
+    """Refuse numbers that may be thousands, 1,000, as well as have three decimal places."""
+    marked = [i for i, text in enumerate(texts) if "," in text or "." in text]
+    if marked and all(_THOUSANDS.fullmatch(texts[i]) for i in marked):
+        msg = (
+            f"{name}, line {marked[0] + 1}: the separator of {variable!r} may stand before "
+            "decimals or between thousands; write numbers without separators of thousands, or "
+            "declare <DECIMALS> 3 if these are decimals"
+        )
+        raise InputError(msg)
 
 
 def hierarchies(
@@ -142,6 +162,8 @@ class TableData:
         Column of the numbers of contributors: <FREQUENCY>.
     top : tuple of str
         Columns of the largest contributions: <MAXSCORE>.
+    shadow : str or None
+        Column of the variable to which those belong, where that is not `value`: <SHADOW>.
     statements : tuple of Statement
         What <STATUS>, <COSTVAR>, <LOWERPL> and <UPPERPL> say of cells.
     """
@@ -151,6 +173,7 @@ class TableData:
     value: str
     count: str | None
     top: tuple[str, ...]
+    shadow: str | None
     statements: tuple[Statement, ...]
 
 
@@ -165,7 +188,8 @@ def read_table_data(
 
     A cell without a value (blank or "-") is empty. Of the statuses, the letter of <UNSAFE> makes
     a cell sensitive, that of <PROTECT> public, M suppressed; that of <SAFE> says nothing, since
-    τ-ARGUS obeys it only where no rule is given. <SHADOW> variables are not used.
+    τ-ARGUS obeys it only where no rule is given. The <MAXSCORE> columns are those of the <SHADOW>
+    variable, where there is one.
 
     Parameters
     ----------
@@ -203,8 +227,14 @@ def read_table_data(
             f"{', '.join(dims)}; got {', '.join(by)}"
         )
         raise InputError(msg)
-    frequency = next(iter(metadata.flagged("FREQUENCY")), None)
+    frequency, shadow = (_only(metadata, {flag}) for flag in ("FREQUENCY", "SHADOW"))
     value = _response(metadata, value, frequency)
+    if metadata.flagged("REQUEST") or any(v.request is not None for v in metadata.variables):
+        msg = (
+            "the layout marks cells whose contributors ask for protection with <REQUEST>, which is "
+            "not obeyed in tables; make those cells unsafe by their <STATUS> or an a-priori file"
+        )
+        raise InputError(msg)
     filled = np.array([_given(v) for v in columns[value]], dtype=bool)
     lines = (np.flatnonzero(filled) + 1).tolist()
     _check_empty(columns, filled, metadata, Path(data).name)
@@ -215,8 +245,9 @@ def read_table_data(
     for name in metadata.flagged("MAXSCORE"):
         kept[name] = np.array([v if _given(v) else "0" for v in kept[name]], dtype=object)
     dims = tuple(by) or dims
+    top = metadata.flagged("MAXSCORE")
     return TableData(
-        kept, dims, value, frequency, metadata.flagged("MAXSCORE"),
+        kept, dims, value, frequency, top, shadow if top and shadow != value else None,
         _statements(kept, metadata, dims, [f"{Path(data).name}, line {i}" for i in lines]),
     )  # fmt: skip
 
@@ -224,7 +255,18 @@ def read_table_data(
 def _check_empty(
     columns: Mapping[str, NDArray[Any]], filled: NDArray[np.bool_], metadata: Metadata, name: str
 ) -> None:
-    """Refuse a line that says that a cell is empty, and another that it is not."""
+    """Refuse a line that says that a cell is empty, and itself or another that it is not."""
+    letters = {"UNSAFE": "U", "PROTECT": "P"} | dict(metadata.status)
+    stated = {letters["UNSAFE"].upper(), letters["PROTECT"].upper(), "M"}
+    status = _only(metadata, {"STATUS"})
+    for i in np.flatnonzero(~filled).tolist() if status is not None else ():
+        letter = (columns[str(status)][i] or "").upper()
+        if letter in stated:
+            msg = (
+                f"{name}, line {i + 1}: status {letter} of a cell without a value; write its "
+                "value, or leave the status out if it is empty"
+            )
+            raise InputError(msg)
     rows = list(zip(*(columns[dim] for dim in metadata.flagged("RECODEABLE")), strict=True))
     first: dict[tuple[Any, ...], int] = {}
     for i, row in enumerate(rows):
@@ -249,6 +291,18 @@ def _response(metadata: Metadata, value: str | None, frequency: str | None) -> s
     return numeric[0] if numeric else str(frequency)
 
 
+def _only(metadata: Metadata, flags: set[str]) -> str | None:
+    """Return the variable with one of some flags; a second one would be left out in silence."""
+    found = [v.name for v in metadata.variables if v.flags & flags]
+    if len(found) > 1:
+        msg = (
+            f"the layout marks {found[0]!r} and {found[1]!r} as <{'> or <'.join(sorted(flags))}>, "
+            "and a table takes one; take the mark off the other"
+        )
+        raise InputError(msg)
+    return found[0] if found else None
+
+
 def _given(text: str | None) -> bool:
     return text is not None and text != "-"
 
@@ -260,17 +314,17 @@ def _statements(
     letters = {"SAFE": "S", "UNSAFE": "U", "PROTECT": "P"} | dict(metadata.status)
     words = {letters["UNSAFE"].upper(): "u", letters["PROTECT"].upper(): "p", "M": "m"}
     silent = {letters["SAFE"].upper(), "E", ""}
-    named = [
-        next((columns[v.name] for v in metadata.variables if v.flags & flags), None)
-        for flags in ({"STATUS"}, {"COSTVAR", "COST"}, {"LOWERPL"}, {"UPPERPL"})
+    roles = [
+        _only(metadata, f) for f in ({"STATUS"}, {"COSTVAR", "COST"}, {"LOWERPL"}, {"UPPERPL"})
     ]
-    status, cost, lower, upper = named
+    status, cost, lower, upper = (None if name is None else columns[name] for name in roles)
     found = []
     for i, place in enumerate(where):
         codes = tuple(str(columns[name][i]) for name in by)
         letter = "" if status is None else (status[i] or "").upper()
         if letter not in words and letter not in silent:
-            msg = f"{place}: status {letter!r} is not one of {', '.join([*words, *silent - {''}])}"
+            known = ", ".join([*words, *sorted(silent - {""})])
+            msg = f"{place}: status {letter!r} is not one of {known}"
             raise InputError(msg)
         if letter in words:
             found.append(Statement(codes, words[letter], (), place))

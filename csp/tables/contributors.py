@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,13 @@ class Contributors:
     weighted : (n,) int64 or None
         Estimated number of contributors in the population: the sum of the sampling weights,
         rounded half up. None without weights.
+    counted : bool
+        Whether `count` is known; if not, it counts those in `top`, of whom there may be more.
+    shift : int
+        What was taken from each contribution, under negative="shift": the smallest of all, or 0.
+    shadow : bool
+        Whether the contributions are those of another variable than the cells, in its own units:
+        rules judge them, and their levels are carried over as shares of the cell.
     """
 
     count: NDArray[np.int64]
@@ -44,6 +51,9 @@ class Contributors:
     ids: NDArray[np.int64] | None = None
     opposite: Contributors | None = None
     weighted: NDArray[np.int64] | None = None
+    counted: bool = True
+    shadow: bool = False
+    shift: int = 0
 
     def __post_init__(self) -> None:
         n = len(self.count)
@@ -67,6 +77,11 @@ class Contributors:
         n, k = self.top.shape
         return f"Contributors({n} cells, {k} largest known)"
 
+    def of_shadow(self) -> Contributors:
+        """Return the same as contributions of a shadow variable."""
+        opposite = None if self.opposite is None else self.opposite.of_shadow()
+        return replace(self, shadow=True, opposite=opposite)
+
     def take(self, cells: NDArray[np.int64]) -> Contributors:
         """Return those of some cells, in the order in which these are given."""
         return self.mapped(lambda array, _: array[cells])
@@ -86,4 +101,7 @@ class Contributors:
             None if self.ids is None else change(self.ids, -1),
             None if self.opposite is None else self.opposite.mapped(change),
             None if self.weighted is None else change(self.weighted, 0),
+            self.counted,
+            self.shadow,
+            self.shift,
         )

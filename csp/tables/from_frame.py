@@ -46,6 +46,7 @@ def table_from_frame(
     *,
     count: str | None = None,
     top: Sequence[str] = (),
+    shadow: str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     total: str | Mapping[str, str] | None = None,
     absent: str = "error",
@@ -76,6 +77,9 @@ def table_from_frame(
         contributors.
     top : sequence of str
         Columns of the largest contributions, the largest first.
+    shadow : str, optional
+        Column of the variable to which these contributions belong, where that is not `value`:
+        rules on contributions judge it, and their levels are carried over to the cells as shares.
     hierarchies : mapping of str to Hierarchy, optional
         For columns of `by`. Others are flat, their codes in sorted order.
     total : str or mapping of dimension to str, optional
@@ -118,7 +122,13 @@ def table_from_frame(
     check_choice("absent", absent, ("error", "zero"))
     check_known("hierarchies", given, names, "dimensions")
     top = (top,) if isinstance(top, str) else tuple(top)
-    extra = [name for name in (value, count, *top, lower, upper) if name is not None]
+    if shadow is not None and not top:
+        msg = (
+            f"{argument('shadow')} says to what the largest contributions belong; name their "
+            f"columns with {argument('top')}"
+        )
+        raise InputError(msg)
+    extra = [name for name in (value, shadow, count, *top, lower, upper) if name is not None]
     columns = read_columns(data, [*names, *extra], extra)
     found = dict(zip([*names, *extra], columns.arrays, strict=True))
     if not len(columns.arrays[0]):
@@ -137,7 +147,9 @@ def table_from_frame(
     cells = np.ravel_multi_index(tuple(positions), shape)
     _check_duplicates(cells, shown)
     measures = [value, *top]
-    units, scale = _measures(found, measures, decimals)
+    units, scale = _measures(found, measures if shadow is None else [value], decimals)
+    if shadow is not None:  # a variable of its own, in units of its own
+        units |= _measures(found, [shadow, *top], None)[0]
     present = np.zeros(len(labels), dtype=bool)
     present[cells] = True
     complete = _check_complete(present, trees, shown)
@@ -147,7 +159,8 @@ def table_from_frame(
     if not complete:
         _check_absent(present, trees, shown, absent)
         given_count = None if counts else count
-        per_cell = [name for name in (given_count, *top, lower, upper) if name is not None]
+        each = (given_count, shadow, *top, lower, upper)
+        per_cell = [name for name in each if name is not None]
         if per_cell:
             msg = (
                 f"column {per_cell[0]!r} is given for inner cells only, and what it says of the "
@@ -164,7 +177,7 @@ def table_from_frame(
         values, notes = _added_up(values, present, trees, exact(tolerance), scale)
     if counts:
         _check_counts(values, scale, cells)
-    people = None if counts else _contributors(found, count, top, units, cells, values)
+    people = None if counts else _contributors(found, count, top, units, cells, values, shadow)
     table = make(
         values=values,
         relations=cube_relations(trees),
@@ -360,6 +373,7 @@ def _contributors(
     units: Mapping[str, NDArray[np.int64]],
     cells: NDArray[np.int64],
     values: NDArray[np.int64],
+    shadow: str | None,
 ) -> Contributors | None:
     if count is None and not top:
         return None
@@ -382,12 +396,16 @@ def _contributors(
         counts[cells] = numbers
     else:
         counts = (largest > 0).sum(axis=1).astype(np.int64)
+    whole = values
+    if shadow is not None:
+        whole = np.zeros(len(values), np.int64)
+        whole[cells] = units[shadow]
     together = largest.sum(axis=1)
     for wrong, what in (
-        (together > values, "its largest contributions add up to more than its value"),
+        (together > whole, "its largest contributions add up to more than its value"),
         (counts < (largest > 0).sum(axis=1), "it has fewer contributors than contributions"),
         (
-            (counts <= len(top)) & (count is not None and len(top) > 0) & (together < values),
+            (counts <= len(top)) & (count is not None and len(top) > 0) & (together < whole),
             "its contributors, all of them listed, add up to less than its value",
         ),
     ):
@@ -395,7 +413,13 @@ def _contributors(
     if count is not None:
         why = "it has no contributors, and a value other than 0; correct its count or its value"
         _refuse(((counts == 0) & (values != 0))[cells], why)
-    return Contributors(count=counts, total=values.copy(), top=largest)
+    return Contributors(
+        count=counts,
+        total=whole.copy(),
+        top=largest,
+        counted=count is not None,
+        shadow=shadow is not None,
+    )
 
 
 def _refuse(wrong: NDArray[np.bool_], why: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.calls import expect
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
@@ -294,6 +294,7 @@ def _scaled(side: Contributors | None, factor: int, number: int) -> Contributors
         side,
         total=side.total * factor,
         top=side.top * factor,
+        shift=side.shift * factor,
         opposite=_scaled(side.opposite, factor, number),
     )
 
@@ -333,7 +334,9 @@ class _Union:
         _check_all([side.ids is not None for side in known], "identified contributors (ids)")
         _check_all([side.opposite is not None for side in known], "negative contributions apart")
         _check_all([side.weighted is not None for side in known], "sampling weights")
+        _check_all([side.shadow for side in known], "contributions of a shadow variable")
         # Tables may know more of the largest contributions than others: keep what all of them know.
+        known = _shifted_alike(known)
         k = min(side.top.shape[1] for side in known)
         ids = [side.ids[:, :k] for side in known if side.ids is not None]
         weighted = [side.weighted for side in known if side.weighted is not None]
@@ -344,7 +347,39 @@ class _Union:
             ids=self.merged(ids, "largest contributors") if ids else None,
             opposite=self.contributors([side.opposite for side in known]),
             weighted=self.merged(weighted, "weighted number of contributors") if weighted else None,
+            counted=all(side.counted for side in known),
+            shadow=known[0].shadow,
+            shift=known[0].shift,
         )
+
+
+def _shifted_alike(sides: list[Contributors]) -> list[Contributors]:
+    """Contributions less one amount in all tables, the smallest that was taken from any.
+
+    Who has several records adds up otherwise in each table, and so has another smallest one.
+    """
+    least = min(side.shift for side in sides)
+    if all(side.shift == least for side in sides):
+        return sides
+    if any(side.weighted is not None for side in sides):
+        msg = (
+            "negative contributions are shifted by another amount in each of the linked tables, "
+            f"and weights do not let that be changed; read them with {argument('negative', 'abs')}"
+        )
+        raise InputError(msg)
+    return [
+        replace(
+            side,
+            total=side.total + (side.shift - least) * side.count,
+            top=np.where(
+                np.arange(side.top.shape[1]) < side.count[:, None],
+                side.top + (side.shift - least),
+                side.top,
+            ),
+            shift=least,
+        )
+        for side in sides
+    ]
 
 
 def _check_all(flags: Sequence[bool], what: str) -> None:

@@ -47,8 +47,9 @@ def as_pattern(table: Table, pattern: Any) -> NDArray[np.bool_]:
     ----------
     table : Table
     pattern : (n,) bool or (n,) str
-        Booleans, or status letters: u, x and w are suppressed, s, z and e published. Any sequence,
-        array or series; rows of frames are taken in their order.
+        Booleans, or status letters: u, x and w are suppressed, s, z and e published. Any sequence
+        or array in the order of the cells, or a series whose index holds the codes of the cells
+        (several levels, or the code alone in a table of one dimension), in any order.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def as_pattern(table: Table, pattern: Any) -> NDArray[np.bool_]:
         For another shape, other letters, numbers (they could be positions as well) and missing
         entries; the first cell concerned is named.
     """
-    array = _array(pattern)
+    array = _array(_by_label(table, pattern))
     if array.shape != (table.n_cells,):
         msg = f"the pattern has shape {array.shape}; {table.n_cells} cells need ({table.n_cells},)"
         raise InputError(msg)
@@ -75,6 +76,36 @@ def as_pattern(table: Table, pattern: Any) -> NDArray[np.bool_]:
                 raise InputError(_refusal(table, i, item))
     flags.flags.writeable = False
     return flags
+
+
+def _by_label(table: Table, pattern: Any) -> Any:
+    """Put a series with labels into the order of the cells; anything else stays as it is."""
+    index = getattr(pattern, "index", None)
+    if hasattr(pattern, "columns") and not isinstance(pattern, np.ndarray):
+        msg = (
+            "the pattern is a frame; give its column with the marks, with the codes of the cells "
+            "as the index where rows are not in the order of the cells"
+        )
+        raise InputError(msg)
+    if index is None or callable(index) or not hasattr(pattern, "to_list"):
+        return pattern
+    keys = list(index)
+    if all(isinstance(key, (int, np.integer)) for key in keys):
+        return pattern
+    labels = [tuple(map(str, key)) if isinstance(key, tuple) else (str(key),) for key in keys]
+    wanted = list(table.labels)
+    if sorted(labels) != sorted(wanted):
+        odd = next((one for one in labels if one not in set(wanted)), None)
+        msg = (
+            f"the index of the pattern holds {odd}, which is not a cell"
+            if odd is not None
+            else f"the index of the pattern holds {len(labels)} labels, not each of the "
+            f"{len(wanted)} cells once"
+        )
+        msg += f"; its levels must be {', '.join(table.names)}"
+        raise InputError(msg)
+    marks = dict(zip(labels, pattern.to_list(), strict=True))
+    return [marks[label] for label in wanted]
 
 
 def as_flags(marks: Any, n: int, name: str, *, single: bool = False) -> NDArray[np.bool_]:

@@ -266,7 +266,7 @@ class Table:
     @named_errors
     def from_microdata(
         cls, data: Any, by: Sequence[str], value: str | None = None, *,
-        contributor: str | None = None, weight: str | None = None,
+        contributor: str | None = None, weight: str | None = None, shadow: str | None = None,
         hierarchies: Mapping[str, Hierarchy] | None = None, negative: str = "error",
         top: int | None = None, decimals: int | None = None,
         total: str | Mapping[str, str] | None = None, missing: str | None = None,
@@ -277,7 +277,8 @@ class Table:
         from csp.tables.microdata.from_microdata import tabulate
 
         return tabulate(
-            cls, data, by, value, contributor=contributor, weight=weight, hierarchies=hierarchies,
+            cls, data, by, value, contributor=contributor, weight=weight, shadow=shadow,
+            hierarchies=hierarchies,
             negative=negative, top=top, decimals=decimals, total=total, missing=missing,
             empty=empty, memory=memory, progress=progress,
         )  # fmt: skip
@@ -286,7 +287,7 @@ class Table:
     @named_errors
     def from_frame(
         cls, data: Any, by: Sequence[str], value: str, *,
-        count: str | None = None, top: Sequence[str] = (),
+        count: str | None = None, top: Sequence[str] = (), shadow: str | None = None,
         hierarchies: Mapping[str, Hierarchy] | None = None,
         total: str | Mapping[str, str] | None = None, absent: str = "error",
         tolerance: Number = 0,
@@ -297,9 +298,9 @@ class Table:
         from csp.tables.from_frame import table_from_frame
 
         return table_from_frame(
-            cls, data, by, value, count=count, top=top, hierarchies=hierarchies, total=total,
-            absent=absent, tolerance=tolerance, decimals=decimals, lower=lower, upper=upper,
-            negative=negative,
+            cls, data, by, value, count=count, top=top, shadow=shadow,
+            hierarchies=hierarchies, total=total, absent=absent, tolerance=tolerance,
+            decimals=decimals, lower=lower, upper=upper, negative=negative,
         )  # fmt: skip
 
 

@@ -48,6 +48,7 @@ def protect(
     value: options.Value = None,
     contributor: options.Contributor = None,
     weight: options.Weight = None,
+    shadow: options.Shadow = None,
     hierarchy: Annotated[
         list[str] | None,
         option(
@@ -252,7 +253,7 @@ def protect(
             inputs.split_names(top, "--top") if top else (), negative, decimals, tuple(total or ()),
             missing, looked_at, inputs.text_file(path, sep, decimal, encoding, na), absent_zero,
             tolerance, memory, None if drop_empty is None else "drop" if drop_empty else "keep",
-            apriori, sheet=sheet,
+            apriori, sheet=sheet, shadow=shadow,
         )
         for path in data
     ]  # fmt: skip

@@ -47,6 +47,7 @@ def tabulate(
     *,
     contributor: str | None = None,
     weight: str | None = None,
+    shadow: str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     negative: str = "error",
     top: int | None = None,
@@ -82,6 +83,10 @@ def tabulate(
         scale is that of the values plus that of the weights); in the largest contributions each
         one stands as often as its weight, rounded half up, but at least once. Frequency rules
         count respondents, unless they say ``weighted``.
+    shadow : str, optional
+        Column of a variable that rules on contributions judge in place of `value`, as turnover for
+        investment: who contributes how much is read from it, and levels are carried over to the
+        cells as shares.
     hierarchies : mapping of str to Hierarchy, optional
         For columns of `by`. Others are flat, their codes in sorted order.
     negative : {"error", "abs", "shift", "split"}
@@ -147,7 +152,7 @@ def tabulate(
     why = "; the rules need the largest contributions"
     keep = 5 if top is None else whole_number("top", top, 1, why)
     roots, told = total_codes(total, names)
-    notes = _unused(data, contributor, weight)
+    notes = _unused(data, contributor, weight, shadow)
     data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
     data = native_frame(data)
     check_known("hierarchies", hierarchies, names, "dimensions")
@@ -164,6 +169,12 @@ def tabulate(
             f"records; leave it out of {argument('by')}, or band it first"
         )
         raise InputError(msg)
+    if shadow is not None and value is None:
+        msg = (
+            f"{argument('shadow')} stands in for the values of cells, and records are counted "
+            f"here; name {argument('value')} too, or leave it out"
+        )
+        raise InputError(msg)
     wanted = Wanted(
         names, value, contributor, weight, hierarchies, roots, negative, keep, decimals, missing,
         empty,
@@ -176,6 +187,14 @@ def tabulate(
     else:
         found = _in_memory(data, wanted)
     table = _assembled(make, found, wanted, notes)
+    if shadow is not None:
+        judged = tabulate(
+            make, data, names, shadow, contributor=contributor, weight=weight,
+            hierarchies=hierarchies, negative=negative, top=top, total=total, missing=missing,
+            empty=empty, memory=memory, progress=progress,
+        )  # fmt: skip
+        assert judged.contributors is not None
+        table = table.replace(contributors=judged.contributors.of_shadow())
     doubtful = [name not in hierarchies and name not in told for name in names]
     check_leaves(table, found.trees, doubtful)
     return table
@@ -274,7 +293,9 @@ def _from_layout(
     return columns, given, decimals
 
 
-def _unused(data: Any, contributor: str | None, weight: str | None) -> tuple[str, ...]:
+def _unused(
+    data: Any, contributor: str | None, weight: str | None, shadow: str | None
+) -> tuple[str, ...]:
     """Say which variables of a τ-ARGUS layout take no part, though its flags ask for it."""
     flagged = getattr(data[1], "flagged", None) if isinstance(data, tuple) and data[1:] else None
     if flagged is None:
@@ -283,8 +304,13 @@ def _unused(data: Any, contributor: str | None, weight: str | None) -> tuple[str
     for flag, given, role, what in (
         ("HOLDING", contributor, "contributor", "each record is a contributor of its own"),
         ("WEIGHT", weight, "weight", "each record counts once"),
+        ("SHADOW", shadow, "shadow", "rules judge the values themselves"),
     ):
         if given is None and flagged(flag):
             marked = ", ".join(map(repr, flagged(flag)))
             found.append(f"the layout marks {marked} as <{flag}>, but no {role} was named: {what}")
+    asked = [v.name for v in data[1].variables if v.request is not None]
+    if asked:
+        marked = ", ".join(map(repr, asked))
+        found.append(f"the layout marks {marked} as <REQUEST>: the request rule is not applied")
     return tuple(found)

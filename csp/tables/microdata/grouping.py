@@ -350,6 +350,7 @@ class Tally:
             ids=ids if self._owned or self._numbered else None,
             opposite=opposite,
             weighted=None if self._size.unweighted else (2 * weight + unit) // (2 * unit),
+            shift=shift * unit,
         )
 
 

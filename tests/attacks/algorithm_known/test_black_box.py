@@ -82,9 +82,12 @@ def test_a_sample_proves_what_is_wide_and_no_more() -> None:
     exact = matching(release, p_percent, method="all")
     # What the sample met is wide enough, so what it did not meet is no worse.
     assert (found.upper > found.lower).any()
-    assert ((found.verdict == "proved safe") == (found.upper > found.lower)).all()
+    assert ((found.verdict == "not judged: give width=") == (found.upper > found.lower)).all()
+    judged = matching(release, p_percent, method="sample", draws=300, width=1)
+    assert ((judged.verdict == "proved safe") == (judged.upper > judged.lower)).all()
     assert set(found.verdict[found.upper == found.lower].tolist()) <= {"undecided"}
-    assert (exact.verdict[found.verdict == "proved safe"] == "proved safe").all()
+    named = matching(release, p_percent, method="all", width=1)
+    assert (named.verdict[judged.verdict == "proved safe"] == "proved safe").all()
     assert (found.lower >= exact.lower).all()
     assert (found.upper <= exact.upper).all()
 

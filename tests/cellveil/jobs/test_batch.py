@@ -214,7 +214,6 @@ WRONG = [
     ("<READMICRODATA>\n", "", "has no <READMICRODATA>"),
     ("(1,4,AS+SE+", "(1,5,", "type 5 holds suppressed values"),
     ("(1,4,AS+SE+", "(1,4,what", "options 'what' are not written like"),
-    ('"Value"||"-2"', '"Value"|"Other"|"-2"', "shadow variable 'Other'"),
     ('"Value"||"-2"', '"Value"||"-3"', "cost '-3' is not known"),
     ('"Value"||"-2"', '"Value"||"-2",0.5', "costs to the power 0.5"),
     ('1,",",0,0', '1,",",0,1', "trivial levels are not expanded"),

@@ -399,10 +399,10 @@ def test_slips_in_rules_are_asked_about(text: str, words: str) -> None:
         parse_rules(text)
 
 
-@pytest.mark.parametrize("rule", [PPercent("0.1"), Dominance(5, 3), Dominance(2, "0.5")])
+@pytest.mark.parametrize("rule", [PPercent("0.1%"), Dominance(5, 3), Dominance(2, "0.5%")])
 def test_rules_that_look_like_slips_come_back(rule: object) -> None:
     assert parse_rules(str(rule)) == rule
-    assert parse_rules("P(0.1%)") == PPercent("0.1")
+    assert parse_rules("P(0.1%)") == PPercent("0.1%")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from fractions import Fraction
 from math import ceil
 
@@ -166,7 +165,7 @@ def test_p_percent_tie_is_not_sensitive() -> None:
     assert PPercent(10)(table_of([[100, 50, 9]])).primary[0]
 
 
-@pytest.mark.parametrize("p", ["0.1", 0.1, Decimal("0.1"), Fraction(1, 10)])
+@pytest.mark.parametrize("p", ["0.1%", " 0.10 %", Fraction(1, 10)])
 def test_a_tenth_of_a_percent_is_a_tenth(p) -> None:
     assert not PPercent(p)(table_of([[1000, 5, 1]])).primary[0]
     assert PPercent(p)(table_of([[1001, 5, 1]])).primary[0]
@@ -411,7 +410,7 @@ def test_words_of_tau_argus() -> None:
     "rule",
     [
         PPercent(10),
-        PPercent("0.05", 3),
+        PPercent("0.05%", 3),
         PPercent(Fraction(100, 3)),
         PQ(1, "2.5", 2),
         Dominance(2, "33.3"),
@@ -464,7 +463,7 @@ def test_manual_cells_need_the_word() -> None:
 
 
 def test_repr_shows_the_numbers_meant() -> None:
-    assert repr(PPercent(0.1)) == "PPercent(p=0.1, n=1)"
+    assert repr(PPercent("0.1%")) == "PPercent(p=0.1, n=1)"
     assert "sensitive" in repr(PPercent(10)(table_of([[1]])))
 
 
@@ -511,3 +510,19 @@ def test_many_contributors_are_not_counted_one_by_one() -> None:
 def test_rules_with_many_digits_judge_cells_of_nothing(rule: str) -> None:
     table = Table.from_microdata({"a": ["x", "y"], "v": [0, 0]}, ["a"], "v")
     assert not as_rule(rule)(table).primary.any()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: PPercent(0.1), r"write 10 for 10 percent, or '0\.1%'"),
+        (lambda: PPercent("0.1"), "write 10 for 10 percent"),
+        (lambda: Dominance(2, 0.9), "write 90 for 90 percent"),
+    ],
+)
+def test_a_share_is_not_taken_for_a_percentage(make, words):
+    """In other programs 0.1 is 10 percent; a tenth of a percent marks next to nothing."""
+    with pytest.raises(InputError, match=words):
+        make()
+    assert PPercent("0.1%").p == Fraction(1, 10)
+    assert PPercent(Fraction(1, 10)) == PPercent("0.1%")

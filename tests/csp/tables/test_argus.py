@@ -92,6 +92,7 @@ def test_variables_that_take_no_part_are_named(folder):
     assert [note.split(",")[0] for note in plain.notes] == [
         "the layout marks 'Firm' as <HOLDING>",
         "the layout marks 'Wgt' as <WEIGHT>",
+        "the layout marks 'Ask' as <REQUEST>: the request rule is not applied",
     ]
     named = Table.from_microdata(data, ["Region"], "Turnover", contributor="Firm")
     assert [note for note in named.notes if "HOLDING" in note] == []

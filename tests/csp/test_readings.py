@@ -1,0 +1,366 @@
+"""Data that were once read in another sense than meant, with the right values by hand."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from cellveil.cli.app import app
+from csp import (
+    InputError,
+    Mechanism,
+    Problem,
+    Table,
+    apply_apriori,
+    audit,
+    intervals,
+    link,
+    protect,
+)
+from csp.formats.apriori import Statement
+from csp.rules import MinFrequency
+
+
+def hidden(table: Table, pattern: np.ndarray) -> set[tuple[str, ...]]:
+    return {table.labels[i] for i in np.flatnonzero(pattern)}
+
+
+def columns(names: str, rows: list[tuple]) -> dict[str, list]:
+    return dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True))
+
+
+# ---- shadow variables ------------------------------------------------------------------------
+
+# One firm has 9 of the 10 of the shadow behind a1, b1; the others share 20 of 100 and 30 of 100.
+SHADOW = [
+    ("a1", "b1", 100, 5, 9, 1, 10), ("a1", "b2", 100, 5, 30, 20, 100),
+    ("a2", "b1", 100, 5, 30, 20, 100), ("a2", "b2", 100, 5, 30, 20, 100),
+    ("a1", "T", 200, 10, 30, 20, 110), ("a2", "T", 200, 10, 30, 30, 200),
+    ("T", "b1", 200, 10, 30, 20, 110), ("T", "b2", 200, 10, 30, 30, 200),
+    ("T", "T", 400, 20, 30, 30, 310),
+]  # fmt: skip
+LAYOUT = """<SEPARATOR> ";"
+A <RECODEABLE> <TOTCODE> "T"
+B <RECODEABLE> <TOTCODE> "T"
+resp <NUMERIC>
+freq <FREQUENCY>
+m1 <MAXSCORE>
+m2 <MAXSCORE>
+shad <NUMERIC> <SHADOW>
+""".replace(" <", "\n<")
+
+
+def test_rules_judge_the_shadow_and_levels_are_shares_of_the_cell():
+    data = columns("A B v n t1 t2 s", SHADOW)
+    table = Table.from_frame(
+        data, ["A", "B"], "v", count="n", top=["t1", "t2"], shadow="s", total="T"
+    )
+    found = Mechanism("P(10,1)").problem(table)
+    assert hidden(table, found.primary) == {("a1", "b1")}
+    # 10 % of 9 less what is left, 0, is 0.9 of 10: 9 of 100.
+    assert found.upl[found.primary].tolist() == found.lpl[found.primary].tolist() == [9]
+    assert hidden(table, protect(table, "P(10,1)").pattern) == {
+        ("a1", "b1"), ("a1", "b2"), ("a2", "b1"), ("a2", "b2"),
+    }  # fmt: skip
+    response = Table.from_frame(data, ["A", "B"], "v", count="n", top=["t1", "t2"], total="T")
+    assert not protect(response, "P(10,1)").pattern.any()
+
+
+@pytest.mark.parametrize("way", ["protect", "run", "batch"])
+def test_a_layout_with_a_shadow_is_obeyed(tmp_path, monkeypatch, way):
+    monkeypatch.chdir(tmp_path)
+    Path("t.rda").write_text(LAYOUT)
+    Path("t.tab").write_text("".join(";".join(map(str, row)) + "\n" for row in SHADOW))
+    if way == "protect":
+        words = ["protect", "t.tab", "--rda", "t.rda", "--rules", "P(10,1)", "-o", "out.csv"]
+        place = Path("out.csv")
+    elif way == "run":
+        Path("j.toml").write_text(
+            '[data]\nfile = "t.tab"\nlayout = "t.rda"\n[[table]]\nname = "t"\nby = ["A", "B"]\n'
+            '[rules]\nsensitive = "P(10,1)"\n'
+        )
+        words, place = ["run", "j.toml"], Path("published/t.csv")
+    else:
+        Path("j.arb").write_text(
+            '<OPENTABLEDATA> "t.tab"\n<OPENMETADATA> "t.rda"\n'
+            '<SPECIFYTABLE> "A""B"|"resp"|"shad"|"-2"\n<SAFETYRULE> P(10,1)\n<READTABLE>\n'
+            '<SUPPRESS> MOD(1,5,1,1,1)\n<WRITETABLE> (1,2,,"t.csv")\n'
+        )
+        words, place = ["run", "j.arb"], Path("t.csv")
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    lines = place.read_text().splitlines()
+    assert sum(line.startswith("a1,b1,,") for line in lines) == 1
+
+
+def test_a_shadow_of_records_is_judged_contributor_by_contributor():
+    rows = [("x", f"f{i}", 20, s) for i, s in enumerate([9, 1, 0, 0, 0])]
+    rows += [("y", f"g{i}", 20, 20) for i in range(5)] + [("z", f"h{i}", 20, 20) for i in range(5)]
+    table = Table.from_microdata(columns("a f v s", rows), ["a"], "v", contributor="f", shadow="s")
+    found = Mechanism("P(10,1)").problem(table)
+    assert hidden(table, found.primary) == {("x",)}
+    assert table.values[table.position(("x",))] == 100
+    assert found.upl[table.position(("x",))] == 9  # 0.9 of 10, of a cell of 100
+
+
+# ---- empty cells and contradictions ----------------------------------------------------------
+
+EMPTY = [
+    ("a", "x", 520, 2, 500, 20), ("a", "y", 90, 9, 20, 20), ("a", "z", 0, 0, 0, 0),
+    ("b", "x", 70, 7, 20, 20), ("b", "y", 0, 0, 0, 0), ("b", "z", 75, 7, 20, 20),
+    ("a", "T", 610, 11, 500, 20), ("b", "T", 145, 14, 20, 20), ("T", "x", 590, 9, 500, 20),
+    ("T", "y", 90, 9, 20, 20), ("T", "z", 75, 7, 20, 20), ("T", "T", 755, 25, 500, 20),
+]  # fmt: skip
+
+
+def test_a_row_with_count_0_is_empty_and_no_partner():
+    """With az = by = 0 known, ax would follow: 610 - (90 - 0)."""
+    table = Table.from_frame(
+        columns("r s v n t1 t2", EMPTY), ["r", "s"], "v", count="n", top=["t1", "t2"], total="T"
+    )
+    found = protect(table, "P(10,1)|FREQ(3,10)", cost="value")
+    assert not {("a", "z"), ("b", "y")} & hidden(table, found.pattern)
+    lower, upper = intervals(table, found.pattern)
+    at = table.position(("a", "x"))
+    assert lower[at] < 520 < upper[at]
+    absent = [row for row in EMPTY if row[3]]
+    again = Table.from_frame(
+        columns("r s v n t1 t2", absent), ["r", "s"], "v", count="n", top=["t1", "t2"], total="T"
+    )
+    assert (protect(again, "P(10,1)|FREQ(3,10)", cost="value").pattern == found.pattern).all()
+
+
+def test_a_value_without_contributors_is_refused_by_its_row():
+    rows = [("x", 50, 0), ("y", 60, 9), ("T", 110, 9)]
+    with pytest.raises(InputError, match="row 1: it has no contributors, and a value other than 0"):
+        Table.from_frame(columns("r v n", rows), ["r"], "v", count="n", total="T")
+
+
+def test_a_sensitive_cell_without_a_value_is_refused_by_its_line(tmp_path):
+    from csp.tables import argus
+
+    (tmp_path / "t.rda").write_text(
+        '<SEPARATOR> ";"\nR\n<RECODEABLE>\nV\n<NUMERIC>\nN\n<FREQUENCY>\nS\n<STATUS>\n'
+    )
+    (tmp_path / "t.tab").write_text("A;-;-;U\nB;20;5;S\nT;20;5;S\n")
+    with pytest.raises(InputError, match=r"t\.tab, line 1: status U of a cell without a value"):
+        argus.read_table_data(tmp_path / "t.tab", tmp_path / "t.rda", total={"R": "T"})
+
+
+def test_a_second_column_of_one_role_is_refused(tmp_path):
+    from csp.tables import argus
+
+    (tmp_path / "t.rda").write_text(
+        '<SEPARATOR> ";"\nR\n<RECODEABLE>\nV\n<NUMERIC>\nN\n<FREQUENCY>\nH\n<FREQUENCY>\n'
+    )
+    (tmp_path / "t.tab").write_text("A;5;5;1\nT;5;5;1\n")
+    with pytest.raises(InputError, match="'N' and 'H' as <FREQUENCY>, and a table takes one"):
+        argus.read_table_data(tmp_path / "t.tab", tmp_path / "t.rda")
+
+
+def test_thousands_are_not_read_as_decimals(tmp_path):
+    from csp.tables import argus
+
+    layout = tmp_path / "r.rda"
+    layout.write_text('<SEPARATOR> ";"\nR\n<RECODEABLE>\nV\n<NUMERIC>\n')
+    data = tmp_path / "r.asc"
+    data.write_text("a;1,000\nb;12,000\nc;250\n")
+    with pytest.raises(InputError, match=r"r\.asc, line 1: the separator of 'V'"):
+        argus.read_microdata(data, layout)
+    data.write_text("a;1,000\nb;12,5\n")  # decimals, since one of them can be nothing else
+    assert argus.read_microdata(data, layout)[0]["V"].tolist() == ["1.000", "12.5"]
+    layout.write_text(layout.read_text() + "<DECIMALS> 3\n")
+    data.write_text("a;1,000\n")
+    assert argus.read_microdata(data, layout)[0]["V"].tolist() == ["1.000"]
+
+
+def test_listed_contributions_are_no_count():
+    rows = [("A", 100, 55, 44), ("B", 300, 30, 29), ("C", 400, 40, 39), ("T", 800, 55, 44)]
+    table = Table.from_frame(columns("r v a b", rows), ["r"], "v", top=["a", "b"], total="T")
+    with pytest.raises(InputError, match=r"lists the 2 largest contributions only.*count="):
+        MinFrequency(3)(table)
+    assert not MinFrequency(2, width=5)(table).primary.any()
+
+
+# ---- levels ----------------------------------------------------------------------------------
+
+
+def test_levels_of_0_still_hide_the_cell():
+    table = Table.from_array([[100, 100], [90, 90]])
+    problem = Problem.of(table, np.zeros(9, bool))
+    first = [Statement(("1", "1"), "u"), Statement(("1", "1"), "pl", (0, 0))]
+    posed = apply_apriori(problem, first, margin=10)
+    assert posed.spl[0] == 1
+    alone = np.arange(9) == 0
+    assert not audit(posed, alone).safe  # 100 = 200 - 100
+
+
+def test_a_zero_may_be_named_as_sensitive():
+    """Its lower level cannot reach below what is known beforehand."""
+    table = Table.from_array([[0, 5, 7], [6, 8, 9]])
+    posed = apply_apriori(
+        Mechanism("FREQ(1,5)").problem(table),
+        [Statement(("1", "1"), "u")], margin=10,
+    )  # fmt: skip
+    assert (posed.lpl[0], posed.upl[0]) == (0, 1)
+
+
+# ---- contributors ----------------------------------------------------------------------------
+
+
+def test_a_firm_alone_in_a_negative_and_a_positive_cell_is_one():
+    """r,C follows for firm 1 from r,Total, r,D and its own -40 and 60."""
+    rows = [("r", "A", "1", -40), ("r", "B", "1", 60), ("r", "C", "2", 50)]
+    rows += [("r", "D", f"d{i}", 30 + i) for i in range(6)]
+    rows += [(r, c, f"{r}{c}{i}", 30 + i) for r in "stu" for c in "ABCD" for i in range(6)]
+    data = columns("row col firm v", rows)
+    table = Table.from_microdata(data, ["row", "col"], "v", contributor="firm", negative="split")
+    found = protect(table, "P(10,1)")
+    gone = hidden(table, found.pattern)
+    row = {c for r, c in gone if r == "r"}
+    # What firm 1 does not know must leave r,C at least one more unknown cell in its row.
+    assert "C" in row
+    assert row & {"D", "Total"}
+
+
+LONE = columns(
+    "a b v", [("A1", "B1", 50), ("A2", "B2", 40)]
+    + [(a, b, v) for a in ("A3", "A4") for b in ("B2", "B3") for v in range(30, 35)],
+)  # fmt: skip
+
+
+def test_records_without_a_name_are_told_apart_in_linked_tables():
+    """The respondent of record 1 knows A1 and B1: Total - 640 - 50 would be A2."""
+    named = LONE | {"f": [f"f{i}" for i in range(22)]}
+    with_names = link(*(Table.from_microdata(named, [d], "v", contributor="f") for d in "ab"))
+    without = link(*(Table.from_microdata(LONE, [d], "v") for d in "ab"))
+    wanted = {("A1", "Total"), ("A2", "Total"), ("A3", "Total"), ("Total", "B1"), ("Total", "B2")}
+    for table in (with_names, without):
+        assert hidden(table, protect(table, "P(10,1)").pattern) == wanted
+
+
+def test_cells_whose_contributors_nobody_names_say_so_when_linked():
+    one = Table.from_frame(columns("a v n", [("x", 5, 1), ("T", 5, 1)]), ["a"], "v", count="n",
+                           total="T")  # fmt: skip
+    two = Table.from_frame(columns("b v n", [("y", 5, 1), ("T", 5, 1)]), ["b"], "v", count="n",
+                           total="T")  # fmt: skip
+    assert "counts as two" in link(one, two).notes[-1]
+
+
+def test_a_cell_equal_to_a_total_is_its_contributors_too():
+    """X,L is all of X,Total, above X,2 where a firm is alone: the rule judges that cell."""
+    rows = [("X", "1", "L", 50, "e"), ("X", "2", "L", 3000, "g")]
+    rows += [
+        (a, s, f, 30 + k, f"{a}{s}{f}{k}")
+        for a in "YZ" for s in "12" for f in "LM" for k in range(6)
+    ]  # fmt: skip
+    data = columns("act size form v firm", rows)
+
+    def cells(by: list[str]) -> Table:
+        whole = Table.from_microdata(data, by, "v", contributor="firm")
+        assert whole.contributors is not None
+        return whole.replace(
+            contributors=type(whole.contributors)(
+                whole.contributors.count.copy(),
+                whole.contributors.total.copy(),
+                whole.contributors.top.copy(),
+            )
+        )
+
+    table = link(cells(["act", "size"]), cells(["act", "form"]))
+    found = protect(table, "FREQ(3,10)|NK(1,85)")
+    assert found.guards == ("outsider", "singletons")
+    assert {a for a, *_ in hidden(table, found.pattern)} >= {"X"}
+
+
+def test_one_shift_for_all_linked_tables():
+    """Firms add up otherwise in each table: x: 9 less 7, p: the same firm with 5 and 9."""
+    rows = [("x", "p", "1", 5), ("x", "q", "2", -7), ("y", "p", "1", 9), ("y", "q", "2", 3),
+            ("z", "p", "1", -2)]  # fmt: skip
+    data = columns("a b f v", rows)
+    tables = [Table.from_microdata(data, [d], "v", contributor="f", negative="shift") for d in "ab"]
+    assert [t.contributors.shift for t in tables] == [-7, -4]
+    whole = link(*tables)
+    assert whole.contributors.shift == -7
+    at = whole.position(("Total", "p"))
+    assert whole.contributors.top[at, 0] == 12 + 7  # firm 1 has 5 + 9 - 2 in p
+
+
+# ---- jobs ------------------------------------------------------------------------------------
+
+DIS = "a,b,c,f,v\n" + "".join(
+    f"{row},f{i},{v}\n" for i, (row, v) in enumerate(
+        [("a2,b1,c1", 20), ("a3,b2,c2", 44), ("a3,b2,c1", 13), ("a1,b2,c1", 22), ("a1,b2,c2", 58),
+         ("a3,b2,c1", 28), ("a3,b1,c1", 33), ("a1,b1,c1", 21), ("a1,b2,c1", 11), ("a3,b1,c1", 28),
+         ("a2,b1,c2", 39), ("a1,b1,c2", 30), ("a3,b1,c2", 47), ("a1,b2,c1", 24), ("a2,b1,c2", 38),
+         ("a2,b1,c1", 47), ("a2,b1,c2", 55), ("a1,b2,c2", 28)])
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line", ["", 'missing = "unknown"', 'file = "link.csv"', 'file = "copy.csv"',
+             'file = "packed.csv.gz"', 'file = "../data/d.csv"'],
+)  # fmt: skip
+def test_tables_of_the_same_records_are_linked_whatever_they_are_called(tmp_path, line):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "d.csv").write_text(DIS)
+    (folder / "copy.csv").write_text(DIS)
+    (folder / "link.csv").symlink_to(folder / "d.csv")
+    (folder / "packed.csv.gz").write_bytes(gzip.compress(DIS.encode()))
+    job = folder / "j.toml"
+    job.write_text(
+        '[data]\nfile = "d.csv"\nvalue = "v"\ncontributor = "f"\n[[table]]\nname = "ta"\n'
+        f'by = ["a", "b"]\n[[table]]\nname = "tb"\nby = ["a", "c"]\n{line}\n'
+        '[rules]\nsensitive = "P(10,1)|FREQ(3,10)"\n'
+    )
+    result = CliRunner().invoke(app, ["run", str(job)])
+    assert result.exit_code == 0, result.output
+    assert "ta and tb: linked, since they are of the same data: 20 cells" in result.output
+    facts = json.loads((folder / "published" / "j.result.json").read_text())
+    assert [one["names"] for one in facts["tables"]] == [["ta", "tb"]]
+    rows = [line.split(",") for line in (folder / "published" / "ta.csv").read_text().splitlines()]
+    known = {(a, b): v for a, b, v, *_ in rows[1:]}
+    cross = [line.split(",") for line in (folder / "published" / "tb.csv").read_text().splitlines()]
+    totals = {(a, c): v for a, c, v, *_ in cross[1:]}
+    # a1,b1 is two firms: it must not follow from a1,Total less a1,b2.
+    assert not (known["a1", "b2"] and totals["a1", "Total"])
+
+
+def test_signs_are_read_alike_in_tables_of_the_same_data(tmp_path):
+    (tmp_path / "d.csv").write_text(DIS)
+    job = tmp_path / "j.toml"
+    job.write_text(
+        '[data]\nfile = "d.csv"\nvalue = "v"\ncontributor = "f"\n[[table]]\nby = ["a", "b"]\n'
+        '[[table]]\nby = ["a", "c"]\nnegative = "abs"\n[rules]\nsensitive = "P(10,1)"\n'
+    )
+    result = CliRunner().invoke(app, ["run", str(job)])
+    assert result.exit_code == 2
+    assert "differ in 'negative' (abs, error)" in result.output
+
+
+# ---- labelled patterns -----------------------------------------------------------------------
+
+
+def test_a_pattern_with_labels_is_put_in_the_order_of_the_cells():
+    table = Table.from_array([[5, 100, 110], [105, 5, 95]], names=["r", "c"])
+    pattern = protect(table, "FREQ(6,10)").pattern
+    series = pd.Series(pattern, index=pd.MultiIndex.from_tuples(list(table.labels)))
+    mixed = series.sample(frac=1, random_state=3)
+    problem = Mechanism("FREQ(6,10)").problem(table)
+    assert audit(problem, mixed).safe
+    one, two = intervals(table, mixed), intervals(table, pattern)
+    assert np.array_equal(one[0], two[0])
+    assert np.array_equal(one[1], two[1])
+    with pytest.raises(InputError, match="is not a cell; its levels must be r, c"):
+        audit(problem, mixed.rename(index={"1": "9"}))
+    with pytest.raises(InputError, match="not each of the 12 cells once"):
+        audit(problem, mixed.iloc[:-1])
+    with pytest.raises(InputError, match="the pattern is a frame"):
+        audit(problem, series.to_frame("x"))
