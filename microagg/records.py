@@ -54,6 +54,8 @@ class Records:
         "pandas", "polars" or "pyarrow" if the data came as such a frame, otherwise "".
     note : str
         How a text file was read; see `csp.tables.columns.Columns`.
+    index : pandas.Index or None
+        Of the caller's frame, for frames that go back to the caller.
     """
 
     names: tuple[str, ...]
@@ -61,6 +63,7 @@ class Records:
     decimals: int | None = None
     library: str = ""
     note: str = ""
+    index: Any = None
 
     def __repr__(self) -> str:
         return f"Records({self.n} records, attributes {', '.join(self.names)})"
@@ -127,12 +130,13 @@ class Records:
         check_known("attributes", chosen, self.names)
         places = [self.names.index(name) for name in chosen]
         columns = tuple(self.columns[j] for j in places)
-        return Records(chosen, columns, self.decimals, self.library)
+        return Records(chosen, columns, self.decimals, self.library, index=self.index)
 
     def at(self, rows: Ints) -> Records:
         """Return some of the records, with the decimal places of all."""
         columns = tuple(column[rows] for column in self.columns)
-        return Records(self.names, columns, self.scale, self.library)
+        index = None if self.index is None else self.index[rows]
+        return Records(self.names, columns, self.scale, self.library, index=index)
 
     def bounds(self, given: Mapping[str, tuple[Number | None, Number | None]]) -> tuple[Ints, Ints]:
         """Publicly known least and largest value of each attribute in units, shape (d,) each.
@@ -197,7 +201,8 @@ def read_records(
     data = named_columns(data)
     names = _checked_names(column_names(data) if attributes is None else attributes)
     found = read_columns(data, names, names)
-    records = Records(names, found.arrays, decimals, found.library, found.note)
+    index = getattr(data, "index", None) if found.library == "pandas" else None
+    records = Records(names, found.arrays, decimals, found.library, found.note, index)
     if records.n == 0:
         msg = "the data has no records; give at least one"
         raise InputError(msg)

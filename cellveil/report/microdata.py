@@ -87,9 +87,7 @@ def _losses_of(
 
 
 def _rows(records: Records, rows: Any) -> Records:
-    return Records(
-        records.names, tuple(c[rows] for c in records.columns), records.scale, records.library
-    )
+    return records.at(rows)
 
 
 def microdata_page(facts: Mapping[str, Any]) -> str:

@@ -185,6 +185,7 @@ def aggregate_anonymise(
             for variety, found in zip(varieties, values, strict=True)
         ),
         library=records.library,
+        index=records.index,
     )
 
 

@@ -84,6 +84,8 @@ class Generalised(Frozen):
         many were asked for, and the fewest, counted by the verifier.
     library : str
         "pandas", "polars" or "pyarrow" if the data came as such a frame, otherwise "".
+    index : pandas.Index or None
+        Of the caller's frame; it may tell records apart and is not for publication.
     """
 
     lower: NDArray[np.int64]
@@ -103,6 +105,7 @@ class Generalised(Frozen):
     importance: tuple[Fraction, ...] = ()
     diverse: tuple[tuple[str, int, int], ...] = ()
     library: str = ""
+    index: Any = None
 
     def __repr__(self) -> str:
         return f"Generalised({len(self.lower)} records, k={self.k})"
@@ -120,7 +123,10 @@ class Generalised(Frozen):
         InputError
             If the form is unknown, the new names collide, or no frame library is installed.
         """
-        return columns_to_frame(self.to_columns(form), self.library)
+        frame = columns_to_frame(self.to_columns(form), self.library)
+        if self.index is not None and self.library == "pandas":
+            frame.index = self.index  # records keep their rows where some were left out before
+        return frame
 
     def to_columns(self, form: str = "text") -> dict[str, Any]:
         """Return the published file as columns by name.

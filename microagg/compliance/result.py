@@ -98,6 +98,7 @@ class Compliant(MaskedFile):
     most: int | None = None
     diverse: tuple[tuple[str, int, int], ...] = ()
     library: str = ""
+    index: Any = None
 
     def __repr__(self) -> str:
         hidden = int(self.hidden.sum())
@@ -134,6 +135,9 @@ class Compliant(MaskedFile):
             columns = columns.astype(object)
             columns[self.hidden[self.partition.labels]] = None
         return dict(zip(self.partition.names, columns.T, strict=True))
+
+    def _rows(self) -> tuple[int, NDArray[np.int64]]:
+        return len(self.rows) + len(self.dropped), self.rows
 
     def summary(self, *, reveal: bool = False) -> dict[str, Any]:
         """Plain data for JSON; holds no value of any record.
@@ -233,5 +237,5 @@ def certified(
         method=asked.method, rule=str(asked.rule), partition=partition, hidden=gone,
         start_loss=start[0], start_unsafe=start[1], unsafe=unsafe, most=asked.most, diverse=values,
         published_loss=information_loss(records, partition.labels, gone),
-        library=records.library, **options,
+        library=records.library, index=partition.index, **options,
     )  # fmt: skip

@@ -231,4 +231,4 @@ def individual_ranking(
     for j, name in enumerate(records.names):
         labels = ranking_labels(records.values[:, j], k, method=method)
         parts.append(Partition.of(records.only([name]), labels, k, f"ranking({method})"))
-    return Ranked(tuple(parts), records.library)
+    return Ranked(tuple(parts), records.library, records.index)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.tables.cross.html import notebook_list
 from csp.tables.frames import columns_to_frame
+from microagg.kept import kept_beside
 from microagg.records import Floats, Frozen, Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 
@@ -33,23 +34,50 @@ class MaskedFile(Frozen, ABC):
     __slots__ = ()
 
     library: str
+    index: Any = None
 
     @abstractmethod
     def to_columns(self) -> dict[str, NDArray[Any]]:
         """Masked file as columns by name."""
 
-    def to_frame(self, library: str | None = None) -> Any:
+    def to_frame(
+        self, library: str | None = None, *, keep: Any = None, keep_identifiers: bool = False
+    ) -> Any:
         """Masked file in the caller's kind of frame, missing where a cell is suppressed.
-
-        The index of a pandas frame does not come back, since it may tell the records apart. Rows
-        keep their order: unless records were dropped, ``frame.set_axis(data.index)`` restores it.
 
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}, optional
             That of the caller's data by default, or the first that is installed.
+        keep : data frame or mapping of columns, optional
+            Columns to be published as they are beside the masked ones, one row for each record that
+            was given.
+        keep_identifiers : bool
+            Take columns in which most records have a value of their own, too.
+
+        Returns
+        -------
+        data frame
+            A pandas frame has the index of the caller's frame, so that records keep their rows
+            where some were dropped. It may tell the records apart: leave it out of what is
+            published (``to_csv(index=False)``).
+
+        Raises
+        ------
+        InputError
+            If `keep` has another number of rows, a masked column, or one that identifies records.
         """
-        return columns_to_frame(self.to_columns(), self.library if library is None else library)
+        library, columns = self.library if library is None else library, self.to_columns()
+        if keep is not None:
+            columns |= kept_beside(keep, columns, self._rows(), identifiers=keep_identifiers)
+        frame = columns_to_frame(columns, library)
+        if self.index is not None and library == "pandas":
+            frame.index = self.index
+        return frame
+
+    def _rows(self) -> tuple[int, NDArray[np.int64] | None]:
+        """Return how many records were given, and which are kept; None for all."""
+        return len(next(iter(self.to_columns().values()))), None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -76,6 +104,8 @@ class Partition(MaskedFile):
         How the clusters were made.
     library : str
         Library of the caller's frame, "" if there was none.
+    index : pandas.Index or None
+        Of the caller's frame.
     """
 
     labels: NDArray[np.int64]
@@ -86,6 +116,7 @@ class Partition(MaskedFile):
     names: tuple[str, ...]
     method: str
     library: str = ""
+    index: Any = None
 
     @classmethod
     def of(cls, records: Records, labels: NDArray[Any], k: int, method: str) -> Partition:
@@ -112,7 +143,9 @@ class Partition(MaskedFile):
             raise InputError(msg)
         centroids = cluster_means(records, groups, sizes)
         loss = information_loss(records, groups)
-        return cls(groups, k, sizes, centroids, loss, records.names, method, records.library)
+        return cls(
+            groups, k, sizes, centroids, loss, records.names, method, records.library, records.index
+        )
 
     def __repr__(self) -> str:
         return (
@@ -154,6 +187,7 @@ class Ranked(MaskedFile):
 
     partitions: tuple[Partition, ...]
     library: str = ""
+    index: Any = None
 
     def __repr__(self) -> str:
         n = len(self.partitions[0].labels)

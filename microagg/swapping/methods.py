@@ -353,5 +353,5 @@ def _result(
         names=roles.names, columns=tuple((now | new).values()), quasi_identifiers=roles.quasi,
         confidential=roles.confidential, masked=tuple(unchanged), partitions=partitions,
         sources=sources, proved=proved, unchanged=unchanged, homogeneous=homogeneous,
-        library=roles.library, **how,
+        library=roles.library, index=roles.records.index, **how,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -63,6 +63,8 @@ class Roles:
             msg = "there is no attribute to mask; name the quasi-identifiers, or the confidential"
             raise InputError(msg)
         records = read_records(table, (*parts[0], *parts[1]))
+        if library == "pandas":
+            records = replace(records, index=getattr(data, "index", None))
         return cls(names, columns, records, parts[0], parts[1], library)
 
     @property

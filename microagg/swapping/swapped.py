@@ -71,6 +71,7 @@ class Swapped(MaskedFile):
     unchanged: Mapping[str, float]
     homogeneous: Mapping[str, int]
     library: str = ""
+    index: Any = None
 
     def __repr__(self) -> str:
         how = f"{self.method} ({self.variant})" if self.variant else self.method

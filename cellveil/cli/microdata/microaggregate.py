@@ -110,6 +110,7 @@ def microaggregate(
     from csp.clock import Clock
     from csp.exact import read_whole
     from csp.rules import parse_rules
+    from microagg.kept import kept_columns
     from microagg.records import read_records
 
     if comply is not None and rules is None:
@@ -141,9 +142,7 @@ def microaggregate(
     records = read_records(file, names, decimals=decimals)
     if records.note:
         say(records.note)
-    whole = _kept_columns(file, kept)
-    if not keep_identifiers:
-        _check_identifiers(whole)
+    whole = kept_columns(file, kept, identifiers=keep_identifiers)
     hints = sentences.codes_words(records) if reveal else ()
     for line in (*hints, *sentences.together_words(whole)):
         say(line)
@@ -259,26 +258,3 @@ def _names(
     if both:
         refuse(f"column {both[0]!r} is in --attributes and in --keep; choose one")
     return masked
-
-
-def _kept_columns(data: TextFile, kept: tuple[str, ...]) -> dict[str, list[str]]:
-    """Columns to be published as they are, as text."""
-    if not kept:
-        return {}
-    from csp.tables.codes import text_codes
-    from csp.tables.columns import read_columns
-
-    arrays = read_columns(data, kept).arrays
-    return {name: list(text_codes(column)) for name, column in zip(kept, arrays, strict=True)}
-
-
-def _check_identifiers(kept: dict[str, list[str]]) -> None:
-    """Refuse columns that tell most records apart: they say whose means stand beside them."""
-    for name, codes in kept.items():
-        alone = sentences.count_alone(codes)
-        if 2 * alone >= len(codes):
-            refuse(
-                f"--keep {name}: {alone} of {len(codes)} records have a value there that no other "
-                "record has, so it identifies the record beside the means; leave the column out, "
-                "or add --keep-identifiers if all of its values are known anyway"
-            )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,13 +15,10 @@ CODES = 10
 """Most values of an attribute that may be codes of categories."""
 
 
-def count_alone(values: Sequence[Any]) -> int:
-    """Count the records whose value no other record has."""
-    return sum(times == 1 for times in Counter(values).values())
-
-
 def together_words(kept: dict[str, list[str]]) -> Iterator[str]:
     """Say how many records the kept columns tell apart together."""
+    from microagg.kept import count_alone
+
     together = list(zip(*kept.values(), strict=True))
     alone = count_alone(together)
     if alone:
