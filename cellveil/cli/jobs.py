@@ -95,6 +95,8 @@ def run(
             }
             for one in done:
                 say(f"{head}{' and '.join(one.names)}: {one.words}")
+                for note in one.protected.table.notes:
+                    say(f"{note[0].upper()}{note[1:]}.")
                 say(f"Wrote {', '.join(str(file) for file in one.files)}.")
             say(f"Internal record, not for publication: {job.record}.")
     lines = [f"{path.name}: {message}" for path, (message, _) in failed.items()]

@@ -153,6 +153,8 @@ def tabulate(
     keep = 5 if top is None else whole_number("top", top, 1, why)
     roots, told = total_codes(total, names)
     notes = _unused(data, contributor, weight, shadow)
+    if contributor is None and not any("<HOLDING>" in note for note in notes):
+        notes = (*notes, "each record counts as one contributor, since none is named")
     data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
     data = native_frame(data)
     check_known("hierarchies", hierarchies, names, "dimensions")
