@@ -219,6 +219,7 @@ def read_amount(text: str, what: str, where: str) -> Decimal:
         msg = f"{where}: {error}"
         raise InputError(msg) from error
     if number < 0:
-        msg = f"{where}: {what} is negative; give 0 or more"
+        more = "a number above 0" if what in ("c", "the cost") else "0 or more"
+        msg = f"{where}: {what} is negative; give {more}"
         raise InputError(msg)
     return number

@@ -391,7 +391,14 @@ def _contributors(
     _refuse(values[cells] < 0, why)
     counts = np.zeros(len(values), np.int64)
     if count is not None:
-        numbers, _ = column_units(found[count], count, 0)
+        numbers, places = column_units(found[count], count)
+        why = (
+            f"the count in column {count!r} is not a whole number; name unweighted counts of "
+            "contributors, which rules on their number look at"
+        )
+        if places:
+            _refuse(numbers % 10**places != 0, why)
+            numbers //= 10**places
         _refuse(numbers < 0, f"the count in column {count!r} is negative; correct it")
         counts[cells] = numbers
     else:

@@ -280,7 +280,9 @@ def _parse_slow(text: str, index: int) -> tuple[int, int]:
         number = read_decimal(text)
     except InputError:
         reason = "the text is not a decimal number; write it with a point, like 12.34"
-        if _COMMA.fullmatch(text):
+        if text == ".":
+            reason = "'.' is not a number; leave a cell without a value blank or write '-'"
+        elif _COMMA.fullmatch(text):
             reason += f", or declare the comma ({argument('decimal', ',')})"
         elif len(text) > MAX_DIGITS:
             reason = f"the number has more than {MAX_DIGITS} digits; shorten it"

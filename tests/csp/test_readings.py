@@ -364,3 +364,27 @@ def test_a_pattern_with_labels_is_put_in_the_order_of_the_cells():
         audit(problem, mixed.iloc[:-1])
     with pytest.raises(InputError, match="the pattern is a frame"):
         audit(problem, series.to_frame("x"))
+
+
+# ---- messages ----------------------------------------------------------------------------------
+
+
+def test_counts_are_whole_numbers_of_respondents():
+    rows = [("A", 50, 2.28), ("B", 60, 9), ("T", 110, 11.28)]
+    with pytest.raises(InputError, match=r"row 1: the count in column 'n' is not a whole number"):
+        Table.from_frame(columns("r v n", rows), ["r"], "v", count="n", total="T")
+
+
+def test_a_point_alone_is_no_number():
+    rows = [("A", "."), ("B", "60"), ("T", "60")]
+    with pytest.raises(InputError, match=r"row 1, column 'v': '\.' is not a number; leave a cell"):
+        Table.from_frame(columns("r v", rows), ["r"], "v", total="T")
+
+
+def test_codes_that_differ_in_unicode_form_are_named_as_such():
+    from csp import Hierarchy
+
+    tree = Hierarchy.from_dict({"North": ["I\u0302le", "b"]})  # a letter and its accent apart
+    data = {"r": ["\u00cele", "b"], "v": [1, 2]}
+    with pytest.raises(InputError, match="in another Unicode form"):
+        Table.from_microdata(data, ["r"], "v", hierarchies={"r": tree})

@@ -148,7 +148,7 @@ def full(**changes):
         (full(v=[77, float("inf"), 77]), {}, ["row 2", "'v'"]),
         (full(n=[1, None, 3]), {"count": "n"}, ["row 2", "'n'", "missing"]),
         (full(n=[1, -1, 3]), {"count": "n"}, ["row 2", "'n'", "negative"]),
-        (full(n=[1, 1.5, 3]), {"count": "n"}, ["row 2", "'n'", "decimal"]),
+        (full(n=[1, 1.5, 3]), {"count": "n"}, ["row 2", "'n'", "whole number"]),
         (full(x1=[1, -1, 3]), {"top": ["x1"]}, ["row 2", "'x1'", "negative"]),
         (full(), {"top": ["x2", "x1"]}, ["row 1", "'x1'", "'x2'", "largest first"]),
         (full(), {"count": "m"}, ["'m'"]),
