@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -29,6 +30,14 @@ def run(
         bool,
         flag("Results may go outside the folder of the job.", "--anywhere", default="refused"),
     ] = False,
+    record: Annotated[
+        Path | None,
+        option(
+            "Internal record of one job, not for publication.",
+            "FILE",
+            default="NAME.internal.json beside the job",
+        ),
+    ] = None,
     verify: Annotated[
         Path | None,
         option(
@@ -66,7 +75,9 @@ def run(
     ]
     if not paths:
         refuse(f"{str(jobs[0])!r} holds no job (.toml); write one with 'cellveil init'")
-    check_outputs({"--summary": summary}, paths)
+    if record is not None and len(paths) > 1:
+        refuse("--record is for one job; each has its own beside it")
+    check_outputs({"--summary": summary, "--record": record}, paths)
     facts: dict[str, Any] = {}
     failed: dict[Path, tuple[str, int]] = {}
     with Meter("reading jobs") as meter:
@@ -74,6 +85,8 @@ def run(
             head = f"{path.name} ({number} of {len(paths)}): " if len(paths) > 1 else ""
             try:
                 job = read_job(path, anywhere=anywhere)
+                if record is not None:
+                    job = replace(job, record=record)
                 for note in job.notes:
                     say(f"{note}.")
 

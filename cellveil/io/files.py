@@ -58,10 +58,12 @@ def check_outputs(
     outputs: Mapping[str, Path | None],
     inputs: Sequence[Path | None],
     kinds: Mapping[str, tuple[str, ...]] | None = None,
+    made: Path | None = None,
 ) -> None:
     """Check before any work that all results can be written, by their options.
 
-    `kinds` says what each name must end with, or else `KINDS`.
+    `kinds` says what each name must end with, or else `KINDS`; `made` is a folder that may be made
+    with the results.
 
     Raises
     ------
@@ -89,7 +91,8 @@ def check_outputs(
             why = f": {beside[0]} are written beside it under its name" if beside else ""
             refuse(f"{other} and {option} are the same file {str(path)!r}{why}; choose two names")
         taken[target] = option
-        check_writable(path)
+        if made is None or path.parent != made or made.exists():
+            check_writable(path)
     release, cells = given.get("--release"), given.get("the cells of --release")
     if release is not None and cells is not None and cells.exists() and not _names(release, cells):
         refuse(

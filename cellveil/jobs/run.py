@@ -199,10 +199,8 @@ def _places(job: Job, forms: Sequence[str]) -> dict[str, Path]:
                 kinds[f"report {name}{suffix}"] = (suffix,)
     places["result"] = job.folder / f"{job.path.stem}.result.json"
     outputs["result"], kinds["result"] = places["result"], (".json",)
-    if not job.folder.exists():
-        outputs, kinds = {}, {}
-    outputs["the internal record"] = job.record
-    check_outputs(outputs, list(job.inputs), kinds)
+    outputs["internal record"] = job.record
+    check_outputs(outputs, list(job.inputs), kinds, job.folder)
     return places
 
 

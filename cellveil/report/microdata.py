@@ -59,8 +59,10 @@ def microdata_facts(
     kept = records if compliant is None else _rows(records, compliant.rows)
     if rule is not None and hidden is None:
         found = disclosure(kept, partition, rule, negative=negative)
-        after = found.sensitive.sum(axis=0).tolist()
-        facts["sensitive_means"] = dict(zip(partition.names, after, strict=True))
+        facts["safe"] = not found.count
+        if reveal or facts["safe"]:
+            after = found.sensitive.sum(axis=0).tolist()
+            facts["sensitive_means"] = dict(zip(partition.names, after, strict=True))
     if reveal:
         facts |= _losses_of(kept, partition, hidden)
         if compliant is not None:
@@ -127,6 +129,8 @@ def _means(facts: Mapping[str, Any]) -> Iterator[str]:
             f"{facts['suppressed_means']:,} of {facts['means']:,} means are suppressed; no "
             f"published one is sensitive under {escape(facts['rule'])}."
         )
+    elif "sensitive_means" not in facts:
+        words = f"<strong>Some means are sensitive under {escape(facts['rule'])}.</strong>"
     else:
         sensitive: dict[str, int] = facts["sensitive_means"]
         now, clusters = sum(sensitive.values()), sum(facts["clusters"].values())

@@ -14,6 +14,7 @@ from csp.exact import UNBOUNDED
 from csp.tables.codes import Labels, cell_name
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
+from csp.tables.units import finer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -63,8 +64,8 @@ class Release:
     def of(cls, table: Table, pattern: ArrayLike, *, scale: int | None = None) -> Release:
         """Release of a table under a pattern; holds no suppressed value.
 
-        Its scale is `scale`, or the least at which every published value and every bound is whole
-        and which is no less than the decimals that were stated.
+        Its scale is `scale`, which published cells must not need more than, or the least at which
+        every published value and every bound is whole, and no less than what was stated.
         """
         flags = as_pattern(table, pattern)
         arrays = [np.where(flags, 0, table.values), table.lower, table.upper]
@@ -72,6 +73,8 @@ class Release:
             scale = _least_scale(table, arrays)
         if scale < table.scale:
             arrays = [_coarser(array, 10 ** (table.scale - scale)) for array in arrays]
+        elif scale > table.scale:
+            arrays = finer(arrays, table.scale, scale, "the table")
         arrays[0].flags.writeable = False
         return cls(
             arrays[0], flags, table.relations, arrays[1], arrays[2], table.labels,

@@ -187,9 +187,9 @@ def is_count_table(table: Table) -> bool:
     people = table.contributors
     if people is None:
         return table.counts
-    return (
-        table.scale == 0 and people.opposite is None and np.array_equal(people.count, table.values)
-    )
+    # Weights that were named may be other than 1, even where none is.
+    plain = table.scale == 0 and people.opposite is None and people.weighted is None
+    return plain and np.array_equal(people.count, table.values)
 
 
 def counts_of(table: Table, *, weighted: bool = False) -> NDArray[np.int64]:

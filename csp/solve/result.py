@@ -142,7 +142,7 @@ class Suppression:
 
     def __repr__(self) -> str:
         # The cost may be a sum of suppressed values: it stays out of what is printed.
-        notes = "".join(f"; {note}" for note in self.notes)
+        notes = "" if self.limited else "".join(f"; {note}" for note in self.notes)
         return (
             f"Suppression({int(self.pattern.sum())} cells, {self.quality}, {self.seconds:.2f} s"
             f"{notes})"

@@ -392,8 +392,9 @@ def file_note(asked: TextFile, found: TextFile) -> str:
     parts = []
     if asked.separator is None and found.separator not in (None, ","):
         parts.append(f"separated by {SEPARATORS[found.separator]}")
-    if asked.decimal is None and found.decimal == ",":
-        parts.append("with decimal commas")
+    if asked.decimal is None and found.separator not in (None, ","):
+        # Which of the two there are may be told by a single value that is not published.
+        parts.append("with decimal commas or points")
     if asked.encoding is None and found.encoding != "utf-8":
         parts.append(f"in {encoding_name(found.encoding or '')}")
     return f"Read {str(asked.path)!r} as text {', '.join(parts)}." if parts else ""

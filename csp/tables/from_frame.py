@@ -285,13 +285,13 @@ def _added_up(
     """
     sums = sum_up(values.reshape([len(tree.codes) for tree in trees]), trees).ravel()
     off = np.where(present, np.abs(sums - values), 0)
-    if (off > tolerance * 10**scale).any() or not off.any():
-        return values, ()
-    # Which and by how much would tell of numbers that are not published.
+    # Whether, which and by how much would tell of numbers that are not published.
     note = (
-        "margins that differed from the sum of their inner cells by no more than the tolerance of "
-        f"{number_text(tolerance)} were replaced by the sum"
+        "margins that differ from the sum of their inner cells by no more than the tolerance of "
+        f"{number_text(tolerance)} are replaced by the sum"
     )
+    if (off > tolerance * 10**scale).any():
+        return values, (note,)
     return sums, (note,)
 
 

@@ -44,7 +44,7 @@ TRIES: dict[str, tuple[tuple[str, ...], ...]] = {
     "--width": (("--width", "2"), ("--width", "6")),
     "--decimals": (("--decimals", "2"),),
     "--total": (("--total", "Total"),),
-    "--tolerance": (("--tolerance", "0.1"),),
+    "--tolerance": (("--tolerance", "0.1"), ("--tolerance", "2")),
     "--missing": (("--missing", "unknown"),),
     "--sep": (("--sep", ","),),
     "--decimal": (("--decimal", "."),),
@@ -107,17 +107,20 @@ NOT_TRIED = {
     "--rda": "another form of the same data, which is read into the same table",
     "--hierarchy": "another form of the same table",
     "--sheet": "another form of the same data",
-    "--weight": "a column that these data do not have",
+    "--weight": "in the base of the world of weights",
     "--apriori": "states what is public of single cells",
     "--primary": "in the base of the world of cells",
     "--value": "in the base",
     "--defence": "a world of its own",
     "--key-file": "a world of its own",
-    "--count": "needs columns that these data do not have",
-    "--top": "needs columns that these data do not have",
+    "--count": "in the base of the world of cells with contributors",
+    "--top": "likewise",
+    "--shadow": "likewise",
     "--mechanism": "what the attacker supposes",
     "--knowledge": "what the attacker supposes",
     "--original": "not for publication",
+    "--anywhere": "where files go, and not what is in them",
+    "--record": "where the internal record goes",
     "--verify": "reads an internal record, which is not for publication",
     "--help": "reads nothing",
     "--debug": "shows tracebacks",
@@ -187,6 +190,8 @@ class Written:
 
     def agreeing(self, world: World, words: tuple[str, ...]) -> tuple[Any, ...] | None:
         """What an attacker has; None if nothing was published."""
+        if world.refused:
+            return (self.code,) if self.code == 1 else None
         if self.code and not world.before:
             return None
         there = [name for name in world.published if name in self.parts]

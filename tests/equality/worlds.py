@@ -23,7 +23,8 @@ class World:
 
     `base` are its arguments, `published` the files that an attacker has, `files` the files of data,
     one mapping for each that may be the true one. `before` are commands that make what it reads,
-    `random` files that are drawn by coins, of which any may come of each file of data.
+    `random` files that are drawn by coins, of which any may come of each file of data. With
+    `refused`, nothing is published, and what is said of that is compared.
     """
 
     name: str
@@ -33,6 +34,7 @@ class World:
     files: tuple[Files, ...]
     before: tuple[tuple[str, ...], ...] = ()
     random: tuple[str, ...] = ()
+    refused: bool = False
 
 
 def csv_text(header: str, rows: Sequence[Sequence[Any]]) -> str:
@@ -225,15 +227,74 @@ def _records(most: int) -> Iterator[World]:
     )  # fmt: skip
 
 
+def _weights(first: float) -> Files:
+    """Persons with weights: hidden cells of two, whose weights add up to two."""
+    rows: list[tuple[Any, ...]] = []
+    for i, j in product(range(3), range(3)):
+        pair = i < 2 and j < 2
+        weights = [first, 2 - first] if pair else [1] * (8 + i + j)
+        rows += [(f"r{i}", f"c{j}", _written(w)) for w in weights]
+    return {"data.csv": csv_text("r,c,w", rows)}
+
+
+def _owned(step: int) -> Files:
+    """Cells with the number of their contributors, whose hidden values differ."""
+    inner = np.array(VALUES) * 10
+    inner[:2, :2] += np.array([[step, -step], [-step, step]])
+    people = np.full((3, 4), 9)
+    people[0, 0] = 2
+    both = zip(_with_margins(inner).ravel(), _with_margins(people).ravel(), strict=True)
+    rows = [
+        (f"r{n // 5}" if n < 15 else "Total", f"c{n % 5}" if n % 5 < 4 else "Total", value, count)
+        for n, (value, count) in enumerate(both)
+    ]
+    return {"data.csv": csv_text("r,c,v,n", rows)}
+
+
+def _further(most: int) -> Iterator[World]:
+    outputs = ("-o", "out.csv", "--release", "rel.json", "--summary", "s.json", "--report",
+               "page.html")  # fmt: skip
+    yield World(
+        "weights", ("protect",),
+        ("data.csv", "--by", "r,c", "--weight", "w", "--rules", "FREQ(3,10)", *outputs),
+        ("rel.csv",), tuple(_weights(first) for first in (1, 1.5, 0.75)[:most]),
+    )  # fmt: skip
+    yield World(
+        "cells with contributors", ("protect",),
+        ("data.csv", "--aggregated", "--by", "r,c", "--value", "v", "--count", "n", "--rules",
+         "FREQ(3,10)", *outputs),
+        ("rel.csv",), tuple(_owned(step) for step in (0, 3, -8, 20)[:most]),
+    )  # fmt: skip
+    rounded = tuple(
+        {**one, "data.csv": one["data.csv"].replace("Total,Total,1035", f"Total,Total,{total}")}
+        for one, total in zip([_cells(np.array(VALUES))] * 2, ("1035", "1034"), strict=True)
+    )
+    yield World(
+        "margins off by rounding", ("protect",),
+        ("data.csv", "--aggregated", "--by", "r,c", "--value", "v", "--tolerance", "2", "--rules",
+         "MAN(20)", "--primary", "hand.csv", *outputs),
+        ("rel.csv",), rounded[:most],
+    )  # fmt: skip
+    pieces = tuple(
+        {"data.csv": one["data.csv"].replace(",", ";").replace(".", ",")}
+        for one in (_firms(0, 0), _firms(0, 0.5), _firms(3, 0))
+    )
+    yield World(
+        "decimal commas", ("protect",),
+        ("data.csv", "--by", "r,c", "--value", "v", "--contributor", "firm", "--rules",
+         "P(10,1)|FREQ(3,10)", *outputs),
+        ("rel.csv",), pieces[:most],
+    )  # fmt: skip
+
+
 # ---- problems in JJ files ----------------------------------------------------------------------
 
 
-def _posed(step: int) -> Files:
+def _posed(step: float) -> Files:
     from csp import Problem
     from csp.problem.jj import write_jj
 
-    cells = _moved(VALUES, step).astype(int)
-    table = Table.from_array(cells)
+    table = Table.from_array(_moved(VALUES, step), decimals=1)
     primary = np.zeros(20, dtype=bool)
     primary[0] = True
     problem = Problem.of(table, primary, lpl=np.where(primary, 4, 0), upl=np.where(primary, 4, 0))
@@ -244,7 +305,7 @@ def _posed(step: int) -> Files:
 
 
 def _problems(most: int) -> Iterator[World]:
-    files = tuple(_posed(step) for step in (0, 3, 20, 55)[:most])
+    files = tuple(_posed(step) for step in (0, 0.5, 20, 55)[:most])
     ask = ("posed.jj", "-o", "out.csv", "--summary", "s.json")
     yield World("a problem", ("suppress",), ask, ("out.csv",), files)
     yield World(
@@ -276,6 +337,14 @@ def _masked(most: int) -> Iterator[World]:
            "--summary", "s.json", "--report", "page.html")  # fmt: skip
     for command in (("microdata", "microaggregate"), ("microaggregate",)):
         yield World(" ".join(command), command, ask, ("out.csv",), files)
+    yield World("judged", command, (*ask, "--rules", "P(1)"), ("out.csv",), files)
+    unsafe = tuple(
+        {"data.csv": csv_text("x,y,g", [(v, 50 + n, "ab"[n % 2]) for n, v in enumerate(values)])}
+        for values in ((1, 2, 57, 1001, 1008, 1021), (1, 2, 57, 500, 510, 2020))
+    )
+    yield World(
+        "refused", command, (*ask, "--rules", "P(30)"), (), unsafe[:most], refused=True
+    )  # fmt: skip
     judged = (*ask, "--rules", "P(1)", "--comply")
     for way in ("merge", "grow", "suppress", "drop", "optimise"):
         yield World(f"comply by {way}", command, (*judged, way), ("out.csv",), files)
@@ -310,5 +379,6 @@ def worlds(most: int) -> Iterator[World]:
     yield from _early(most)
     yield from _values(most)
     yield from _records(most)
+    yield from _further(most)
     yield from _problems(most)
     yield from _masked(most)

@@ -74,8 +74,10 @@ def plain_facts(partition: Partition, judged: Disclosure | None, *, reveal: bool
     }
     if reveal:
         facts["information_loss"] = partition.information_loss
-    if judged is not None:
+    if judged is not None and reveal:
         facts["disclosure"] = judged.summary()
+    elif judged is not None:
+        facts["disclosure"] = {"rule": judged.rule, "cells": judged.cells, "safe": not judged.count}
     return facts
 
 
@@ -89,6 +91,11 @@ def plain_words(partition: Partition, judged: Disclosure | None, *, reveal: bool
     ]
     if judged is None:
         lines.append("The means were not tested; give --rules to find sensitive ones.")
+    elif judged.count and not reveal:
+        lines.append(
+            f"Unsafe: some of {judged.cells} cluster means are sensitive under {judged.rule} "
+            "(--reveal counts them)."
+        )
     elif judged.count:
         worst = sorted(judged.by_attribute.items(), key=lambda item: -item[1])[:3]
         named = ", ".join(f"{name} {count}" for name, count in worst if count)

@@ -124,6 +124,7 @@ def audit(
     from cellveil.render.tables import guarantee, violation_words
     from csp.audits.audit import audit as check
     from csp.problem.jj import read_jj
+    from csp.release.release import Release
 
     check_outputs({"-o": output, "--summary": summary}, [problem, pattern])
     clock = options.started(time_limit)
@@ -149,7 +150,10 @@ def audit(
     columns = None
     if wrote is not None:
         columns = pattern_columns(posed, hidden, reveal=reveal)
-        columns |= interval_columns(found.proved, posed.table.scale)
+        scale = Release.of(posed.table.replace(least_scale=0), hidden).scale
+        unit = 10.0 ** (posed.table.scale - scale)
+        low, high = found.proved
+        columns |= interval_columns((low / unit, high / unit), scale)
     if found.safe:
         lines = list(guarantee(found, "its protection levels", options=False))
     else:

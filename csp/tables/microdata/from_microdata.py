@@ -209,8 +209,6 @@ def _in_memory(data: Any, wanted: Wanted) -> Found:
     placed = [wanted.placed(name, found[name], len(found[name])) for name in wanted.names]
     trees, positions = zip(*placed, strict=True)
     records, scale = records_of(found, wanted)
-    if (records.weight == 10**records.weight_scale).all():
-        wanted = replace(wanted, weight=None)  # counts need no contributions then
     wanted.check(trees)
     tally = Tally(wanted, trees)
     leaf = np.ravel_multi_index(positions, [len(tree.codes) for tree in trees])

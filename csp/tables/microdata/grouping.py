@@ -159,6 +159,7 @@ class Tally:
         self._combinations = check_combinations(trees)
         self._axes = axes_of(trees)
         self._negative, self._top, self._counted = wanted.negative, wanted.kept, wanted.counted
+        self._weighted = wanted.weight is not None
         self._sums = Sums.none(2)
         sides = 0 if not self._top else 2 if self._negative == "split" else 1
         self._sides = [_Side(self._top, self._combinations) for _ in range(sides)]
@@ -270,7 +271,8 @@ class Tally:
         shift = self._smallest if self._negative == "shift" else 0
         self._size.check(-shift)
         inner = self._sums.places
-        sides = [] if self._counted and self._size.unweighted else self._sides
+        # Whether weights were named decides, and not what they are: that is not public.
+        sides = [] if self._counted and not self._weighted else self._sides
         columns = [self._sums.columns, *(side.sums[True].at(inner) for side in sides)]
         cells = Sums(inner, np.concatenate(columns)).carried_up(self._axes)
         people: Contributors | None = None
@@ -349,7 +351,7 @@ class Tally:
             top=tops * unit,
             ids=ids if self._owned or self._numbered else None,
             opposite=opposite,
-            weighted=None if self._size.unweighted else (2 * weight + unit) // (2 * unit),
+            weighted=None if not self._weighted else (2 * weight + unit) // (2 * unit),
             shift=shift * unit,
         )
 

@@ -58,7 +58,9 @@ def test_how_a_text_file_was_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "german.csv").write_text("region;pay\n" + "N;1,5\n" * 5)
     chosen = Choices(tmp_path / "german.csv", ("region",), "pay")
     note = perform(Look(chosen), Records(), Tell(len, len)).note
-    assert note == "Read 'german.csv' as text separated by semicolons, with decimal commas."
+    assert (
+        note == "Read 'german.csv' as text separated by semicolons, with decimal commas or points."
+    )
 
 
 def test_every_choice_is_in_the_job(chosen: Choices) -> None:

@@ -339,3 +339,37 @@ def test_results_stay_below_the_folder_of_the_job_unless_allowed(job: Path, targ
     assert found.exit_code == 2
     assert "--anywhere" in found.output
     assert str(read_job(job, anywhere=True).output["folder"]) == target
+
+
+def test_a_report_of_linked_tables_shows_each_number_as_published(tmp_path: Path) -> None:
+    """A part with fewer decimals than the whole was shown by those of the whole."""
+    rows = [(f"r{i}", f"c{j}", f"f{i}{j}{n}", 100 + 7 * i + 11 * j + n)
+            for i in range(3) for j in range(3) for n in range(5)]  # fmt: skip
+    text = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    (tmp_path / "d.csv").write_text("r,c,firm,v\n" + text)
+    job = tmp_path / "j.toml"
+    job.write_text(
+        '[data]\nfile = "d.csv"\nvalue = "v"\ncontributor = "firm"\n[[table]]\nname = "one"\n'
+        'by = ["r", "c"]\n[[table]]\nname = "two"\nby = ["c"]\ndecimals = 2\n'
+        '[rules]\nsensitive = "P(10,1)|FREQ(3,10)"\n[output]\nreport = true\n'
+    )
+    run_job(read_job(job))
+    total = sum(row[3] for row in rows)
+    page = (tmp_path / "published" / "one+two.html").read_text()
+    assert page.count(f">{total:,}.00<") == 2
+    assert f"{total}.00" in (tmp_path / "published" / "two.csv").read_text()
+
+
+def test_a_record_can_stand_elsewhere_and_collisions_are_seen_before_the_work(job: Path) -> None:
+    found = CliRunner().invoke(app, ["run", str(job), "--record", str(job.parent / "kept.json")])
+    assert found.exit_code == 0, found.output
+    assert (job.parent / "kept.json").stat().st_mode & 0o777 == 0o600
+    assert not job.with_name("job.internal.json").exists()
+    one = JOB.replace('[[table]]\nby = ["region", "sector"]\n', "")
+    job.write_text(
+        one.replace('"sizes"', '"job.result"').replace("[output]", '[output]\nfolder = "new"')
+    )
+    again = CliRunner().invoke(app, ["run", str(job)])
+    assert again.exit_code == 2
+    assert "are the same file" in again.output
+    assert not (job.parent / "new").exists()

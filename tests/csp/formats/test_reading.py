@@ -168,7 +168,9 @@ def test_encodings(tmp_path: Path) -> None:
         put(path, text.encode(encoding))
         assert columns(path) == (["Köln", "Łódź"], ["2.5", "3"])
     found = read_columns(path, ["r", "v"], ["v"])
-    assert found.note.endswith("text separated by semicolons, with decimal commas, in UTF-16.")
+    assert found.note.endswith(
+        "text separated by semicolons, with decimal commas or points, in UTF-16."
+    )
     put(path, text.replace("Łódź", "Metz").encode("cp1252"))
     with pytest.raises(InputError, match=r"line 2: not UTF-8 .*encoding='cp1252'"):
         columns(path)

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csp import UNBOUNDED, Hierarchy, InputError, Table
+from csp import UNBOUNDED, Hierarchy, InputError, Mechanism, Table
 from tests.support.shared import examples
 
 TREE = {"N": ["1", "2"], "S": {"3": None, "W": ["4", "5"]}}
@@ -505,7 +505,12 @@ def test_a_large_file_is_quick_and_exact():
     assert table.values[-1] == int(np.rint(data["v"] * 100).astype(np.int64).sum())
 
 
-def test_counts_whose_weights_are_one_need_no_memory_for_contributions() -> None:
-    table = Table.from_microdata({"a": ["x", "y"], "w": [1, 1]}, ["a"], weight="w", top=10**12)
-    assert table.values.tolist() == [1, 1, 2]
-    assert table.contributors is None
+@pytest.mark.parametrize("weights", [[1, 1, 1, 1], [1.5, 0.5, 1, 1]])
+def test_whether_weights_were_named_decides_and_not_what_they_are(weights):
+    """A single hidden weight other than 1 chose which attackers were withstood."""
+    data = {"r": ["a", "a", "b", "b"], "w": weights}
+    table = Table.from_microdata(data, ["r"], weight="w")
+    assert table.contributors is not None
+    mechanism = Mechanism("FREQ(3,10)")
+    assert not mechanism.attacker_is_integer(table)
+    assert mechanism.guards_singletons(table)
