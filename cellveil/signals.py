@@ -74,6 +74,13 @@ def run_program(program: Callable[[], Callable[..., Any]], **options: Any) -> No
             with suppress(OSError):
                 print("Interrupted; nothing more is written.", file=sys.stderr)
             sys.exit(exit_code())
+        except SystemExit:
+            # The parser makes an end of its own of an interrupt that comes while it reads.
+            if not interrupted():
+                raise
+            with suppress(OSError):
+                print("Interrupted; nothing more is written.", file=sys.stderr)
+            sys.exit(exit_code())
         except Exception:  # with --debug, or outside any command
             with suppress(OSError):
                 traceback.print_exc()

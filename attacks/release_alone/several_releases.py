@@ -22,7 +22,6 @@ from csp.release.completion import agreeing
 from csp.release.release import Release
 from csp.tables.link import link
 from csp.tables.table import Table
-from csp.tables.units import finer
 
 __all__ = ["Differencing", "differencing", "union_of"]
 
@@ -174,7 +173,9 @@ def union_of(
     """
     # `link` matches cells by label; all values 0 satisfy every relation and agree everywhere.
     frame = link(*(_structure(release) for release in releases))
-    scaled = [_rescaled(release, frame.scale, r) for r, release in enumerate(releases, start=1)]
+    scaled = [
+        release.at_scale(frame.scale, f"release {r}") for r, release in enumerate(releases, start=1)
+    ]
     position = {label: i for i, label in enumerate(frame.labels)}
     roots = dict(zip(frame.names, frame.roots, strict=True))
     places = []
@@ -239,14 +240,6 @@ def _structure(release: Release) -> Table:
         np.full(n, UNBOUNDED), release.labels, release.scale, names=release.names,
         roots=release.roots,
     )  # fmt: skip
-
-
-def _rescaled(release: Release, scale: int, number: int) -> Release:
-    if release.scale == scale:
-        return release
-    arrays = release.published, release.lower, release.upper
-    published, lower, upper = finer(arrays, release.scale, scale, f"release {number}")
-    return replace(release, published=published, lower=lower, upper=upper, scale=scale)
 
 
 def _ends(

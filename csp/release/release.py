@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,6 +80,20 @@ class Release:
             arrays[0], flags, table.relations, arrays[1], arrays[2], table.labels,
             scale, table.names, table.roots, table.structural,
         )  # fmt: skip
+
+    def at_scale(self, scale: int, what: str = "the release") -> Release:
+        """Return the same in a finer unit; `what` names it in messages.
+
+        Raises
+        ------
+        InputError
+            If a value does not fit into 2**53 of these units.
+        """
+        if scale == self.scale:
+            return self
+        arrays = (self.published, self.lower, self.upper)
+        published, lower, upper = finer(arrays, self.scale, scale, what)
+        return replace(self, published=published, lower=lower, upper=upper, scale=scale)
 
     def table(self, values: ArrayLike) -> Table:
         """Table that agrees with the release.

@@ -111,6 +111,26 @@ main()
     assert "Traceback" not in done.stderr
 
 
+def test_a_signal_while_options_are_read_has_its_own_exit_code(folder):
+    words = """
+import os, signal, sys
+import typer.core
+real = typer.core.TyperGroup.parse_args
+def parse(self, ctx, args):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return real(self, ctx, args)
+typer.core.TyperGroup.parse_args = parse
+from cellveil.__main__ import main
+sys.argv = ["cellveil", "--version"]
+main()
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", words], env=env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Interrupted" in done.stderr) == (143, True)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux ends the workers of a killed run")
 def test_workers_do_not_outlive_a_killed_run(folder):
     words = """

@@ -12,7 +12,7 @@ from cellveil.cli.answers import finish, read_attacked
 from cellveil.cli.options import argument, flag, option
 from cellveil.front import refuse
 from cellveil.render.progress import Meter
-from cellveil.render.screen import tell
+from cellveil.render.screen import say, tell
 
 if TYPE_CHECKING:
     from attacks.release_alone.insider_knowledge import Insight, Knowledge
@@ -171,7 +171,8 @@ def insiders(
     check_outputs({"-o": output, "--summary": summary}, [release, knowledge])
     given = read_release(release)[0]
     with Meter("attacking as each contributor", time_limit):
-        found = run(given, _knowledge(given, knowledge), integer=integer, time_limit=time_limit)
+        given, members = _knowledge(given, knowledge)
+        found = run(given, members, integer=integer, time_limit=time_limit)
     parts = [_insights(given, one, reveal=reveal) for one in found]
     names = ["contributor", *given.names, "width", "width_of_the_rest", "verdict"]
     names += ["lower", "upper"] if reveal else []
@@ -287,16 +288,27 @@ def _position(release: Release, text: str) -> int:
     return place
 
 
-def _knowledge(release: Release, path: Path) -> list[Knowledge]:
+def _knowledge(release: Release, path: Path) -> tuple[Release, list[Knowledge]]:
+    """Read what contributors know; the release is taken to as many decimals as they have."""
     from attacks import Knowledge
     from csp.exact import exact
     from csp.tables.columns import column_names, read_columns
+    from csp.tables.units import MOST_DECIMALS
 
     names = ["contributor", *release.names]
     more = [name for name in ("own", "value") if name in column_names(path)]
     if not more:
         refuse(f"{str(path)!r} has neither a column 'own' nor 'value'; add what contributors know")
-    rows = zip(*read_columns(path, [*names, *more], more).arrays, strict=True)
+    rows = list(zip(*read_columns(path, [*names, *more], more).arrays, strict=True))
+    entries = [
+        exact(str(entry)) for row in rows for entry in row[len(names) :] if str(entry or "").strip()
+    ]
+    scale = release.scale
+    while scale < MOST_DECIMALS and any((n * 10**scale).denominator > 1 for n in entries):
+        scale += 1
+    if scale > release.scale:
+        say(f"Cells are taken for units of {scale} decimal places, as contributors know them.")
+        release = release.at_scale(scale)
     place = {tuple(label): i for i, label in enumerate(release.labels)}
     found: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
     for number, row in enumerate(rows, start=1):
@@ -309,12 +321,9 @@ def _knowledge(release: Release, path: Path) -> list[Knowledge]:
                 continue
             units = exact(str(entry)) * 10**release.scale
             if units.denominator != 1:
-                refuse(
-                    f"{path}, row {number}: {kind} {entry} has more decimal places than the "
-                    f"{release.scale} of the release"
-                )
+                refuse(f"{path}, row {number}: {kind} {entry} has more than {scale} decimal places")
             known[kind == "own"][place[label]] = int(units)
-    return [Knowledge(name, cells, own) for name, (cells, own) in found.items()]
+    return release, [Knowledge(name, cells, own) for name, (cells, own) in found.items()]
 
 
 def _insights(release: Release, one: Insight, *, reveal: bool) -> dict[str, list[Any]]:
