@@ -101,7 +101,9 @@ class Exposure:
     def words(self, *, reveal: bool = False) -> str:
         """One sentence; numbers in it only with `reveal`."""
         how = (
-            "is published" if self.published else f"keeps too narrow an interval for {self.attacker}"
+            "is published"
+            if self.published
+            else f"keeps too narrow an interval for {self.attacker}"
         )
         text = f"cell ({', '.join(self.label)}) is sensitive by {self.need.rule} and {how}"
         if reveal:
@@ -148,7 +150,11 @@ class Rereading:
             return [f"Read twice, both agree: {self.cells} cells.", *self.notes]
         told = [d.secret if reveal else d.words for d in self.differences]
         told += [e.words(reveal=reveal) for e in self.exposures]
-        return [f"The second reading differs: {told[0]}.", *(f"  {t}" for t in told[1:]), *self.notes]
+        return [
+            f"The second reading differs: {told[0]}.",
+            *(f"  {t}" for t in told[1:]),
+            *self.notes,
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +225,7 @@ def reread(
     reading = read(records, columns)
     releases = list(published) if isinstance(published, Sequence) else [published]
     shown = _shown(releases, reading)
-    labels = list(dict.fromkeys((*reading.cells, *shown)))
+    labels = sorted({*reading.cells, *shown})
     sums = reading.sums(labels)
     _check_sums(reading, sums)
     bounds = {label: _bounds(reading, shown.get(label)) for label in labels}
@@ -232,7 +238,7 @@ def reread(
         label for label in labels
         if (label not in shown or shown[label].value is None) and not reading.empty(label)
     ]  # fmt: skip
-    whole = columns.counts if integer is None else integer
+    whole = (columns.counts and columns.weight is None) if integer is None else integer
     notes = []
     if whole and len(hidden) > MOST_WHOLE:
         whole = False
@@ -283,7 +289,7 @@ def _shown(releases: Iterable[Published], reading: Reading) -> dict[Label, _Show
 
 
 def _bounds(reading: Reading, shown: _Shown | None) -> tuple[int | None, int | None]:
-    """What anybody knows of a cell beforehand, in units: its sign, and what the release says."""
+    """Return what anybody knows of a cell beforehand: its sign, and what the release says."""
     unit = 10**reading.scale
     low = 0 if reading.columns.negative == "error" else None
     high = None
@@ -395,8 +401,8 @@ def _spread(
         part |= {c for c in labels if any(reading.below(p, c) for p in part)}
         for total, parts in sums:
             within = [p for p in parts if filled(p)]
-            if total in part and len(within) == 1:
-                part.add(within[0])
+            if total in part and (len(within) == 1 or reading.cell(total).count == 1):
+                part.update(within)
     return part
 
 
@@ -406,7 +412,9 @@ def _spread(
 class _System:
     """Deviations of suppressed cells that keep every published number, for one HiGHS model."""
 
-    def __init__(self, labels: Sequence[Label], low: Any, high: Any, rows: Any, whole: bool) -> None:  # noqa: FBT001
+    def __init__(
+        self, labels: Sequence[Label], low: Any, high: Any, rows: Any, whole: bool
+    ) -> None:
         self.at = {label: i for i, label in enumerate(labels)}
         self.low, self.high = low, high
         self.found: list[NDArray[np.float64]] = []
@@ -447,7 +455,7 @@ class _System:
         ends = [(reading.cell(label).value, *bounds[label]) for label in hidden]
         low = [-highspy.kHighsInf if lo is None else float(lo - v) for v, lo, _ in ends]
         high = [highspy.kHighsInf if hi is None else float(hi - v) for v, _, hi in ends]
-        return cls(hidden, low, high, rows, whole)
+        return cls(hidden, low, high, rows, whole=whole)
 
     def reach(self, cell: int, sign: int, most: int, fixed: Collection[int]) -> float:
         """How far a cell can move one way, up to `most`, while others are fixed."""
@@ -470,7 +478,10 @@ class _System:
 
 
 def _exposures(
-    system: _System, reading: Reading, sensitive: Mapping[Label, Need], attackers: Iterable[_Attacker]
+    system: _System,
+    reading: Reading,
+    sensitive: Mapping[Label, Need],
+    attackers: Iterable[_Attacker],
 ) -> Iterator[Exposure]:
     """Sensitive cells that are published, or whose interval is too narrow for an attacker."""
     for attacker in attackers:
@@ -509,4 +520,3 @@ def _follow(system: _System, cell: int, need: Need, fixed: Sequence[int]) -> tup
         down = system.reach(cell, -1, max(need.down, need.width), fixed)
         up = system.reach(cell, 1, max(need.up, need.width), fixed)
     return down, up
-

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +22,8 @@ __all__ = ["Cell", "Columns", "Label", "Reading", "Side", "parents_of", "read", 
 
 Label = tuple[str, ...]
 Parents = Mapping[str, str]
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?", re.ASCII)
 
 LISTED = 5
 """Largest contributions that a table lists; smaller contributors count as strangers to a cell."""
@@ -77,6 +80,11 @@ class Columns:
     def counts(self) -> bool:
         """Whether cells count contributors or records, and do not add up a variable."""
         return self.value is None or (self.rows == "cells" and self.value == self.count)
+
+    @property
+    def respondents(self) -> bool:
+        """Whether the value of a cell is the number of its respondents."""
+        return self.counts and self.contributor is None and self.weight is None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -155,7 +163,7 @@ class Reading:
     children: Mapping[str, Sequence[Mapping[str, Sequence[str]]]]
 
     def cell(self, label: Label) -> Cell:
-        """A cell; one that nobody contributes to if the file does not have it."""
+        """Return a cell; one that nobody contributes to if the file does not have it."""
         nobody = None if self.columns.rows == "cells" and self.columns.count is None else 0
         return self.cells.get(label) or Cell(0, nobody, ())
 
@@ -172,7 +180,8 @@ class Reading:
 
     def sums(self, labels: Iterable[Label]) -> list[tuple[Label, tuple[Label, ...]]]:
         """Totals among some cells with their parts, of each dimension of each table."""
-        here, found = set(labels), {}
+        here = set(labels)
+        found: dict[tuple[Label, tuple[Label, ...]], None] = {}
         names = self.columns.names
         for label in sorted(here):
             for table in self.columns.by:
@@ -184,7 +193,8 @@ class Reading:
                     at = names.index(name)
                     for tree in self.children[name]:
                         parts = [
-                            (*label[:at], code, *label[at + 1 :]) for code in tree.get(label[at], ())
+                            (*label[:at], code, *label[at + 1 :])
+                            for code in tree.get(label[at], ())
                         ]
                         if parts:
                             kept = tuple(part for part in parts if part in here)
@@ -226,7 +236,11 @@ def rows_of(
             text = data.decode(encoding)
             first = text.split("\n", 1)[0]
             separator = separator or max(",;\t|", key=first.count)
-            lines = [line for line in csv.reader(text.splitlines(True), delimiter=separator) if line]
+            lines = [
+                line
+                for line in csv.reader(text.splitlines(keepends=True), delimiter=separator)
+                if line
+            ]
     except (OSError, ValueError, csv.Error) as error:
         msg = f"{str(path)!r} cannot be read: {error}"
         raise InputError(msg) from error
@@ -311,7 +325,7 @@ def read(records: Any, columns: Columns) -> Reading:
                 if code not in leaves[name]:
                     msg = f"row {row}: code {code!r} of {name!r} is not at its lowest level"
                     raise InputError(msg)
-        cells = _added_up(labels, data, numbers, columns, codes)
+        cells = _added_up(labels, data, numbers, scale, columns, codes)
     reading = Reading(columns, scale, cells, codes, children)
     if columns.rows == "cells":
         return _with_margins(reading)
@@ -366,11 +380,11 @@ def _trees(labels: Sequence[Label], columns: Columns) -> tuple[dict[str, Any], d
 
 
 def _number(entry: Any, name: str, row: int) -> Fraction:
-    try:
-        return Fraction(str(entry).strip())
-    except (ValueError, ZeroDivisionError) as error:
+    text = str(entry).strip()
+    if not _NUMBER.fullmatch(text):
         msg = f"row {row}: the entry of {name!r} is missing, or not a number"
-        raise InputError(msg) from error
+        raise InputError(msg)
+    return Fraction(text)
 
 
 def _places(numbers: Iterable[Fraction]) -> int:
@@ -402,10 +416,8 @@ def _units(
         places = columns.decimals
         for name in measures:
             column = [Fraction(round(v * 10**places), 10**places) for v in numbers[str(name)]]
-            if any(
-                abs(a - b) > Fraction(1, 10**9) * max(1, abs(a))
-                for a, b in zip(column, numbers[str(name)], strict=True)
-            ):
+            pairs = zip(column, numbers[str(name)], strict=True)
+            if any(abs(a - b) * 10**9 > abs(a) + 1 for a, b in pairs):
                 msg = f"a number of {name!r} has more than {places} decimal places"
                 raise InputError(msg)
             numbers[str(name)] = column
@@ -420,7 +432,7 @@ def _units(
 def _whole(number: Fraction, scale: int) -> int:
     units = number * 10**scale
     assert units.denominator == 1
-    return units.numerator
+    return int(units)
 
 
 # ---- records -------------------------------------------------------------------------------------
@@ -430,6 +442,7 @@ def _added_up(
     labels: Sequence[Label],
     data: Mapping[str, list[Any]],
     numbers: Mapping[str, list[Fraction]],
+    scale: int,
     columns: Columns,
     codes: Mapping[str, Mapping[str, frozenset[str]]],
 ) -> dict[Label, Cell]:
@@ -460,21 +473,13 @@ def _added_up(
             values[above] = values.get(above, Fraction(0)) + value[row] * weight[row]
             own = parts.setdefault(above, {})
             own[who[row]] = own.get(who[row], Fraction(0)) + seen[row]
-    smallest = min(x for own in parts.values() for x in own.values())
-    # In "shift" one amount for all cells of all tables.
-    shift = smallest if columns.negative == "shift" else Fraction(0)
-    scale = _scale(columns, value, seen, weights.values())
+    shift = Fraction(0)
+    if columns.negative == "shift":  # by one amount in all cells of all tables
+        shift = min(shift, *(x for own in parts.values() for x in own.values()))
     return {
         label: _cell(values[label], own, weights, columns, shift, scale)
         for label, own in parts.items()
     }
-
-
-def _scale(
-    columns: Columns, value: Iterable[Fraction], seen: Iterable[Fraction], weights: Iterable[Fraction]
-) -> int:
-    places = _places(itertools.chain(value, seen)) if columns.decimals is None else columns.decimals
-    return places + (0 if columns.weight is None else _places(weights))
 
 
 def _above(
@@ -566,7 +571,7 @@ def _rows(
 
 
 def _with_margins(reading: Reading) -> Reading:
-    """The same with the margins of one table added up where they have no rows."""
+    """Add up the margins of one table where they have no rows."""
     columns, cells = reading.columns, dict(reading.cells)
     if len(columns.by) > 1:
         return reading

@@ -135,7 +135,7 @@ def needs(
 
 
 def _asked(word: _Word, cell: Cell, reading: Reading, *, named: bool) -> Need | None:
-    """What a rule asks for a cell; None if it does not call it sensitive."""
+    """Return what a rule asks for a cell; None if it does not call it sensitive."""
     unit = 10**reading.scale
     match word.name:
         case "FREQ":
@@ -143,7 +143,7 @@ def _asked(word: _Word, cell: Cell, reading: Reading, *, named: bool) -> Need | 
         case "MAN":
             return _margin(word, cell, reading, 0) if named else None
         case "ZERO":
-            reported = reading.columns.counts or cell.count != 0
+            reported = reading.columns.respondents or cell.count != 0
             level = ceil(word.numbers[0] * unit)
             return Need(level, level, 0, word.text) if cell.value == 0 and reported else None
         case "P" | "PQ" | "NK":
@@ -179,7 +179,7 @@ def _frequency(word: _Word, cell: Cell, reading: Reading) -> Need | None:
         raise InputError(msg)
     if not (0 < count < n or (count == 0 and word.named.get("zero"))):
         return None
-    return _margin(word, cell, reading, n if reading.columns.counts else 0)
+    return _margin(word, cell, reading, n if reading.columns.respondents else 0)
 
 
 def _margin(word: _Word, cell: Cell, reading: Reading, n: int) -> Need:
@@ -195,5 +195,5 @@ def _margin(word: _Word, cell: Cell, reading: Reading, n: int) -> Need:
         level = max(1, ceil(abs(seen) * given / 100))
     wide = ceil(word.named["width"] * unit) if "width" in word.named else 0
     if given is None and "width" not in word.named:
-        wide = n * unit
+        wide = n * unit  # beyond the sensitive range 0 to n - 1
     return Need(level, level, wide, word.text)
