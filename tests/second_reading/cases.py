@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
 import csp
 from csp.audits.second_reading import Columns, reread, rows_of
@@ -20,6 +21,7 @@ from csp.audits.second_reading.people import Reading, read
 from csp.audits.second_reading.rules import needs
 from csp.errors import CellveilError, InputError, OutOfTime, Unprotectable
 from csp.release.release import Release
+from csp.release_file import read_release, write_release
 
 __all__ = ["Case", "Outcome", "compare", "draw", "everything", "table_of"]
 
@@ -60,6 +62,25 @@ def _tree(rng: Random, codes: Sequence[str], name: str) -> dict[str, str]:
     groups = [f"{name}X", f"{name}Y", f"{name}Z"][: rng.randint(1, 3)]
     parents = {code: rng.choice([*groups, ""]) for code in codes}
     return parents | {group: "" for group in groups if group in parents.values()}
+
+
+SOURCES = ("frame", "shuffled", "pandas", "polars", "csv", "csv", "memory", "parquet")
+"""A mapping, the same in another order, frames, text, text within a bound of memory, Parquet."""
+
+STYLES: tuple[tuple[str, ...], ...] = (
+    ("1", "01", "001", "1.0"),
+    ("1", "2", "10", "-1"),
+    ("x", "X", "x ", " x"),
+    ("\u00e9", "e\u0301", "e", "E"),
+    ("true", "True", "1", "yes"),
+    ("1e5", "100000", "1E5", "inf"),
+    ("2020-01-01", "2020-1-1", "01.01.2020", "20200101"),
+    ("a,b", 'a"b', "a;b", "a|b"),
+    ("-", ".", "_", "#"),
+    ("Total1", "total", "TOTAL", "Totals"),
+    ("=1", "@x", "+1", "'x"),
+)
+"""Codes that a reader might take for one another, or for something else than a text."""
 
 
 def _values(rng: Random, n: int, negative: str, places: int) -> list[str]:
@@ -104,6 +125,8 @@ def draw(rng: Random, kind: str | None = None, *, known: bool = False) -> Case:
     trees: dict[str, list[dict[str, str]]] = {}
     for name in names:
         codes = [f"{name}{i}" for i in range(rng.randint(2, 4))]
+        if rng.random() < 0.15:
+            codes = list(rng.choice(STYLES))[: len(codes)]
         data[name] = [codes[int(rng.random() ** skew * len(codes))] for _ in range(n)]
         if rng.random() < 0.35:
             trees[name] = [_tree(rng, codes, name)]
@@ -113,10 +136,14 @@ def draw(rng: Random, kind: str | None = None, *, known: bool = False) -> Case:
         negative = rng.choice(modes)
     if not counts:
         places = rng.choice([0, 0, 1, 2])
-        data["v"] = _values(rng, n, negative, places)
+        data["v"] = ["1"] * n if known and rng.random() < 0.1 else _values(rng, n, negative, places)
     if len(by) > 1 and not known:
         who = True
-    people = [f"f{rng.randint(0, max(2, n * 2 // 3))}" for _ in range(n)]
+    if rng.random() < 0.1:
+        ids = [one for style in STYLES for one in style]
+        people = [rng.choice(ids[: rng.choice([4, 8, len(ids)])]) for _ in range(n)]
+    else:
+        people = [f"f{rng.randint(0, max(2, n * 2 // 3))}" for _ in range(n)]
     if kind == "records" and rng.random() < 0.25:
         weight = "w"
         every = {one: rng.choice(["1", "2", "3", "1.5", "2.25", "7"]) for one in people}
@@ -131,7 +158,7 @@ def draw(rng: Random, kind: str | None = None, *, known: bool = False) -> Case:
         decimals=places if mechanism.get("integer") and not counts else None,
     )  # fmt: skip
     case = Case(
-        data, columns, mechanism, rng.choice(["frame", "pandas", "csv", "shuffled"]),
+        data, columns, mechanism, rng.choice(SOURCES),
         rng.choice([None, None, "keep", "drop"]),
     )  # fmt: skip
     return _as_cells(case, rng, known=known) if kind == "cells" else case
@@ -205,7 +232,7 @@ def _as_cells(case: Case, rng: Random, *, known: bool) -> Case:
 
 def _numeric(data: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     return {
-        name: [float(x) if "." in str(x) else int(x) for x in column]
+        name: [float(x) if any("." in str(y) for y in column) else int(x) for x in column]
         if name in ("v", "w", "n", "t1", "t2", "t3") else list(column)
         for name, column in data.items()
     }  # fmt: skip
@@ -213,13 +240,18 @@ def _numeric(data: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
 
 def _source(case: Case, folder: Path) -> Any:
     """The file in one of the forms that the library reads."""
-    if case.source == "csv":
+    if case.source in ("csv", "memory"):
         path = folder / "data.csv"
         with path.open("w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(case.data)
             writer.writerows(zip(*case.data.values(), strict=True))
         return path
+    if case.source == "polars":
+        return pl.DataFrame(_numeric(case.data))
+    if case.source == "parquet":
+        pl.DataFrame(_numeric(case.data)).write_parquet(folder / "data.parquet")
+        return folder / "data.parquet"
     if case.source == "pandas":
         return pd.DataFrame(_numeric(case.data))
     if case.source == "shuffled":
@@ -268,6 +300,7 @@ def table_of(case: Case, data: Any) -> csp.Table:
                     empty=case.empty,
                     total=total,
                     decimals=columns.decimals,
+                    memory="2GB" if case.source == "memory" else None,
                 )
             )
     return made[0] if len(made) == 1 else csp.link(*made)
@@ -342,7 +375,10 @@ def compare(case: Case, *, levels: bool = True) -> Outcome:
             return Outcome(f"bad input: {str(error)[:300]}", tuple(findings))
         except CellveilError as error:
             return Outcome("failed", (*findings, f"{type(error).__name__}: {error}"))
-        again = reread(protected.release, records, case.columns, rules, **options)
+        stored = Path(name, "release.json")
+        write_release(protected.release, stored)
+        shown = read_release(stored)[0]
+        again = reread(shown, records, case.columns, rules, **options)
     findings += [d.secret for d in again.differences]
     findings += [e.words(reveal=True) for e in again.exposures]
     return Outcome("protected", tuple(findings))

@@ -413,13 +413,13 @@ class _System:
     """Deviations of suppressed cells that keep every published number, for one HiGHS model."""
 
     def __init__(
-        self, labels: Sequence[Label], low: Any, high: Any, rows: Any, whole: bool
+        self, labels: Sequence[Label], low: Any, high: Any, rows: Any, *, whole: bool
     ) -> None:
         self.at = {label: i for i, label in enumerate(labels)}
         self.low, self.high = low, high
         self.found: list[NDArray[np.float64]] = []
         self.model = highspy.Highs()
-        self.model.setOptionValue("output_flag", False)
+        self.model.setOptionValue("output_flag", False)  # noqa: FBT003
         self.model.setOptionValue("threads", 1)
         self.model.setOptionValue("mip_rel_gap", 0.0)
         n = len(labels)

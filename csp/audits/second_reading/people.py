@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -236,11 +237,8 @@ def rows_of(
             text = data.decode(encoding)
             first = text.split("\n", 1)[0]
             separator = separator or max(",;\t|", key=first.count)
-            lines = [
-                line
-                for line in csv.reader(text.splitlines(keepends=True), delimiter=separator)
-                if line
-            ]
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+            lines = [line for line in reader if line]
     except (OSError, ValueError, csv.Error) as error:
         msg = f"{str(path)!r} cannot be read: {error}"
         raise InputError(msg) from error
@@ -332,17 +330,23 @@ def read(records: Any, columns: Columns) -> Reading:
     return reading
 
 
+def _text(entry: Any) -> str:
+    """Return a code without blanks around it; "" if it is missing."""
+    gone = entry is None or entry != entry  # NaN differs from itself
+    return "" if gone else str(entry).strip()
+
+
 def _labels(data: Mapping[str, list[Any]], columns: Columns) -> list[Label]:
     """Codes of each row as texts; a missing one is that of `missing`."""
     texts = []
     for name in columns.names:
         column = []
         for row, code in enumerate(data[name], start=1):
-            gone = code is None or code == "" or code != code  # NaN differs from itself
-            if gone and columns.missing is None:
+            text = _text(code) or columns.missing
+            if text is None:
                 msg = f"row {row}: the code of {name!r} is missing"
                 raise InputError(msg)
-            column.append(str(columns.missing if gone else code))
+            column.append(text)
         texts.append(column)
     return list(zip(*texts, strict=True))
 
@@ -358,7 +362,7 @@ def _trees(labels: Sequence[Label], columns: Columns) -> tuple[dict[str, Any], d
         above: dict[str, set[str]] = {root: {root}}
         children[name] = []
         for parents in given:
-            full = {str(c): str(p) if p else root for c, p in parents.items() if str(c) != root}
+            full = {_text(c): _text(p) or root for c, p in parents.items() if _text(c) != root}
             full |= {p: root for p in full.values() if p not in full and p != root}
             tree: dict[str, list[str]] = {}
             for code in full:
@@ -454,10 +458,11 @@ def _added_up(
     weight = ones if columns.weight is None else numbers[columns.weight]
     # Without the column every record has an identity of its own, in all tables.
     who = list(range(n)) if columns.contributor is None else data[columns.contributor]
-    if any(w is None or w == "" or w != w for w in who):
-        msg = f"an entry of {columns.contributor!r} is missing"
-        raise InputError(msg)
-    who = [w if columns.contributor is None else str(w) for w in who]
+    if columns.contributor is not None:
+        who = [_text(one) for one in who]
+        if "" in who:
+            msg = f"row {who.index('') + 1}: the entry of {columns.contributor!r} is missing"
+            raise InputError(msg)
     weights: dict[object, Fraction] = {}
     for row, (one, w) in enumerate(zip(who, weight, strict=True), start=1):
         if weights.setdefault(one, w) != w:
