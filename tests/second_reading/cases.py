@@ -348,12 +348,24 @@ def _other_levels(case: Case, problem: Any, reading: Reading) -> list[str]:
     return found
 
 
+def _refused(case: Case, data: Any, why: InputError) -> Outcome:
+    """What the second reading refuses, the first must refuse too."""
+    try:
+        table_of(case, data)
+    except InputError as error:
+        return Outcome(f"bad input: {str(error)[:300]}")
+    return Outcome("bad input", (f"refused by the second reading only: {why}",))
+
+
 def compare(case: Case, *, levels: bool = True) -> Outcome:
     """Protect a case by the library, and judge what came by the second reading."""
     with tempfile.TemporaryDirectory() as name:
         data = _source(case, Path(name))
         records = rows_of(data) if isinstance(data, Path) else case.data
-        reading = read(records, case.columns)
+        try:
+            reading = read(records, case.columns)
+        except InputError as error:
+            return _refused(case, data, error)
         options = {k: v for k, v in case.mechanism.items() if k not in ("rules", "cost")}
         rules = case.mechanism["rules"]
         mechanism = csp.Mechanism(**case.mechanism)

@@ -562,17 +562,34 @@ def _rows(
             count = number.numerator
         top = tuple(_whole(numbers[name][row], scale) for name in columns.top)
         total = _whole(seen, scale)
-        if count == 0 and (value != 0 or seen != 0 or any(top)):
-            msg = f"{where}: the cell has a value and no contributor; one of the two is wrong"
-            raise InputError(msg)
+        wrong = _contradiction(count, total, top)
+        if count == 0 and value != 0:
+            wrong = "the cell has a value and no contributor"
         if label in cells:
-            msg = f"{where}: cell {', '.join(label)} has a row already"
+            wrong = f"cell ({', '.join(label)}) has a row already"
+        if wrong:
+            msg = f"{where}: {wrong}; correct the row"
             raise InputError(msg)
         sides = (Side(total, top),) if top else ()
         if count is None and top and sum(top) == total and 0 in top:
             count = sum(x > 0 for x in top)  # all of them are listed
         cells[label] = Cell(_whole(value, scale), count, sides)
     return cells
+
+
+def _contradiction(count: int | None, total: int, top: Sequence[int]) -> str:
+    """Say how the numbers of a row contradict each other; "" if they do not."""
+    if count == 0 and (total or any(top)):
+        return "the cell has a value and no contributor"
+    if list(top) != sorted(top, reverse=True) or any(x < 0 for x in top):
+        return "its largest contributions are not in descending order, or negative"
+    if sum(top) > total and top:
+        return "its largest contributions add up to more than its value"
+    if count is not None and top and sum(x > 0 for x in top) > count:
+        return "it has more contributions than contributors"
+    if count is not None and 0 < count <= len(top) and sum(top) != total:
+        return "all of its contributors are listed, and add up to less than its value"
+    return ""
 
 
 def _with_margins(reading: Reading) -> Reading:
