@@ -109,9 +109,9 @@ class Exposure:
         if reveal:
             unit = 10**self.scale
             low, high = ((self.value + move) / unit for move in (-self.down, self.up))
-            asked = f"{self.need.down / unit:g} down, {self.need.up / unit:g} up"
-            text += f": value {self.value / unit:g} in [{low:g}, {high:g}], needed {asked}"
-            text += f", width {self.need.width / unit:g}" if self.need.width else ""
+            asked = f"{self.need.down / unit:.15g} down, {self.need.up / unit:.15g} up"
+            text += f": value {self.value / unit:.15g} in [{low:.15g}, {high:.15g}], needed {asked}"
+            text += f", width {self.need.width / unit:.15g}" if self.need.width else ""
         return text
 
 
@@ -252,7 +252,9 @@ def reread(
         attackers += _alone(reading, labels, sums)
     system = _System.of(reading, hidden, sums, bounds, whole=whole)
     exposures = list(_exposures(system, reading, sensitive, attackers))
-    differences = _differences(reading, shown, labels, sensitive)
+    # Beside a pattern that is unsafe, true values of other cells would disclose more.
+    told = () if exposures else set(labels) - set(sensitive)
+    differences = _differences(reading, shown, labels, told)
     return Rereading(
         tuple(differences), tuple(exposures), len(labels), len(attackers), tuple(notes)
     )
@@ -312,14 +314,14 @@ def _differences(
     reading: Reading,
     shown: Mapping[Label, _Shown],
     labels: Iterable[Label],
-    sensitive: Mapping[Label, Need],
+    told: Collection[Label],
 ) -> Iterator[Difference]:
-    """Compare cells; a value that must not be known is left out of the words."""
+    """Compare cells; the words have the records' value of those that may be told."""
     unit = 10**reading.scale
     for label in labels:
         name = f"cell ({', '.join(label)})"
         value = Fraction(reading.cell(label).value, unit)
-        own = "another value" if label in sensitive else f"{float(value):g}"
+        own = f"{float(value):.15g}" if label in told else "another value"
         seen = shown.get(label)
         if seen is None:
             words = f"{name} has records, and the release has no such cell"
@@ -334,8 +336,8 @@ def _differences(
             words = f"{name} is published as known to be empty, and has contributors"
             yield Difference(label, words, words)
         elif seen.value is not None and seen.value != value:
-            words = f"{name} is published as {float(seen.value):g}, and the records give"
-            yield Difference(label, f"{words} {own}", f"{words} {float(value):g}")
+            words = f"{name} is published as {float(seen.value):.15g}, and the records give"
+            yield Difference(label, f"{words} {own}", f"{words} {float(value):.15g}")
         elif (seen.low is not None and value < seen.low) or (
             seen.high is not None and value > seen.high
         ):
