@@ -116,7 +116,7 @@ def draw(rng: Random, kind: str | None = None, *, known: bool = False) -> Case:
     n = rng.randint(3, 24)
     names = ["a", "b", "c"][: rng.randint(1, 3)]
     by: list[list[str]] = [names]
-    if len(names) > 1 and kind == "records" and rng.random() < 0.4:
+    if len(names) > 1 and (kind == "records" or known) and rng.random() < 0.4:
         by = [list(pair) for pair in itertools.combinations(names, len(names) - 1)]
         by = by[: rng.randint(2, len(by))]
     counts = rng.random() < 0.25
@@ -188,9 +188,17 @@ def _as_cells(case: Case, rng: Random, *, known: bool) -> Case:
     """The same file added up by hand: one row a cell, margins included."""
     columns = case.columns
     who = None if columns.counts else columns.contributor  # numbers of persons do not add up
-    reading = read(case.data, replace(columns, by=(columns.by[0],), contributor=who))
-    names = columns.by[0]
-    every = itertools.product(*(reading.codes[n] for n in names))
+    reading = read(case.data, replace(columns, contributor=who))
+    names = columns.names
+    every = sorted(
+        {
+            label
+            for table in columns.by
+            for label in itertools.product(
+                *(reading.codes[n] if n in table else ("Total",) for n in names)
+            )
+        }
+    )
     rows = []
     how = rng.choice(["zero", "absent", "some"] if known or columns.counts else ["absent"])
     for label in every:
@@ -219,7 +227,7 @@ def _as_cells(case: Case, rng: Random, *, known: bool) -> Case:
         case,
         data=data,
         columns=Columns(
-            (tuple(names),), value, rows="cells", count=count,
+            columns.by, value, rows="cells", count=count,
             top=() if columns.counts else ("t1", "t2", "t3"), decimals=columns.decimals,
             hierarchies=columns.hierarchies,
         ),
@@ -261,6 +269,18 @@ def _source(case: Case, folder: Path) -> Any:
     return {name: list(column) for name, column in case.data.items()}
 
 
+def _rows_of_table(case: Case, data: Any, by: Sequence[str]) -> Any:
+    """Rows of one of several linked tables: those at the total of all other dimensions."""
+    if len(case.columns.by) == 1:
+        return data
+    others = [name for name in case.columns.names if name not in by]
+    keep = [
+        i for i in range(len(case.data[by[0]]))
+        if all(case.data[name][i] == "Total" for name in others)
+    ]  # fmt: skip
+    return {name: [column[i] for i in keep] for name, column in case.data.items()}
+
+
 def table_of(case: Case, data: Any) -> csp.Table:
     """Table of the library."""
     columns = case.columns
@@ -277,7 +297,7 @@ def table_of(case: Case, data: Any) -> csp.Table:
         if columns.rows == "cells":
             made.append(
                 csp.Table.from_frame(
-                    data,
+                    _rows_of_table(case, data, by),
                     list(by),
                     str(columns.value),
                     count=columns.count,
@@ -357,7 +377,7 @@ def _refused(case: Case, data: Any, why: InputError) -> Outcome:
     return Outcome("bad input", (f"refused by the second reading only: {why}",))
 
 
-def compare(case: Case, *, levels: bool = True) -> Outcome:
+def compare(case: Case, *, gap: float = 0.0) -> Outcome:
     """Protect a case by the library, and judge what came by the second reading."""
     with tempfile.TemporaryDirectory() as name:
         data = _source(case, Path(name))
@@ -373,9 +393,8 @@ def compare(case: Case, *, levels: bool = True) -> Outcome:
         try:
             table = table_of(case, data)
             problem = mechanism.problem(table)
-            if levels:
-                findings += _other_levels(case, problem, reading)
-            protected = mechanism.protect(table, time_limit=20)
+            findings += _other_levels(case, problem, reading)
+            protected = mechanism.protect(table, time_limit=20, gap=gap)
         except Unprotectable as error:
             full = everything(table, reading, margins=case.mechanism.get("margins", "suppress"))
             if reread(full, records, case.columns, rules, **options).safe:

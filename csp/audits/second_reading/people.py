@@ -246,6 +246,10 @@ def rows_of(
     if not lines or uneven is not None:
         msg = f"{str(path)!r}: row {uneven or 0} has another number of columns than the first line"
         raise InputError(msg)
+    names = [name.strip() for name in lines[0]]
+    if len(set(names)) < len(names):
+        msg = f"{str(path)!r}: two columns have the same name"
+        raise InputError(msg)
 
     def entry(value: Any) -> Any:
         if isinstance(value, str):
@@ -254,7 +258,7 @@ def rows_of(
             return value.replace(decimal, ".") if decimal != "." and _numeric(value) else value
         return value
 
-    return {name: [entry(line[i]) for line in lines[1:]] for i, name in enumerate(lines[0])}
+    return {name: [entry(line[i]) for line in lines[1:]] for i, name in enumerate(names)}
 
 
 def _numeric(text: str) -> bool:
@@ -332,8 +336,12 @@ def read(records: Any, columns: Columns) -> Reading:
 
 def _text(entry: Any) -> str:
     """Return a code without blanks around it; "" if it is missing."""
-    gone = entry is None or entry != entry  # NaN differs from itself
-    return "" if gone else str(entry).strip()
+    if isinstance(entry, str):
+        return entry.strip()
+    text = str(entry)
+    if entry is None or text in ("nan", "NaN", "<NA>", "NaT"):
+        return ""
+    return text.removesuffix(".0") if isinstance(entry, float) else text
 
 
 def _labels(data: Mapping[str, list[Any]], columns: Columns) -> list[Label]:
