@@ -2,5 +2,5 @@
 
 `claims` is what one has to trust: claims in whole numbers and their check. `intervals` makes claims
 for all cells, `violations` and `singletons` say which requirements fail, and against whom; `audit`
-judges a pattern by all of them.
+judges a pattern by all of them. `second_reading` begins at the records, without any of this.
 """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, needs_reveal
-from cellveil.cli.options import argument, option
-from cellveil.front import explained
+from cellveil.cli.options import argument, flag, option
+from cellveil.front import explained, refuse
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
 
@@ -98,7 +98,14 @@ def suppress(
 
 
 def audit(
-    problem: options.ProblemFile,
+    problem: Annotated[
+        Path,
+        argument(
+            "Suppression problem: .jj or .jj.gz. With --records: what 'protect --release' wrote, "
+            ".json.",
+            "PROBLEM",
+        ),
+    ],
     pattern: Annotated[
         Path | None,
         argument(
@@ -109,7 +116,93 @@ def audit(
         ),
     ] = None,
     *,
-    integer: options.Integer = False,
+    records: Annotated[
+        Path | None,
+        option(
+            "Read these records (.csv, .csv.gz, .parquet) once more, by code that 'protect' does "
+            "not use, and judge the release by them.",
+            "FILE",
+        ),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        option(
+            "With --records: columns of the dimensions; once for each of several linked tables.",
+            "COLUMNS",
+            default="those of the release",
+        ),
+    ] = None,
+    value: options.Value = None,
+    contributor: options.Contributor = None,
+    weight: options.Weight = None,
+    shadow: Annotated[
+        str | None,
+        option("With --records: column that rules look at in place of the value.", "COLUMN"),
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        option("With --records: hierarchy of a column (.hrc); once for each.", "COLUMN=FILE"),
+    ] = None,
+    aggregated: Annotated[
+        bool, flag("With --records: the file has one row per cell.", "--aggregated")
+    ] = False,
+    count: Annotated[
+        str | None, option("With --aggregated: column of contributor counts.", "COLUMN")
+    ] = None,
+    top: Annotated[
+        str | None, option("With --aggregated: columns of largest contributions.", "COLUMNS")
+    ] = None,
+    negative: Annotated[
+        options.NegativeCells, option("With --records: how negative contributions are read.")
+    ] = "error",
+    total: Annotated[
+        list[str] | None,
+        option(
+            "With --records: code of the total, of all columns or of one; once for each.",
+            "[COLUMN=]CODE",
+            default="Total",
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        option("With --records: code for records that lack one.", "CODE", default="refused"),
+    ] = None,
+    decimals: options.Decimals = None,
+    sep: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Missing = None,
+    rules: Annotated[
+        str | None,
+        option(
+            "With --records: what is sensitive, as for 'protect'.",
+            "RULES",
+            default="those that the release states, with all that goes with them",
+        ),
+    ] = None,
+    width: Annotated[
+        str | None, option("With --rules: least width of every sensitive interval.", "NUMBER")
+    ] = None,
+    strict: Annotated[bool, flag("With --rules: wider than --width.", "--strict")] = False,
+    margins: Annotated[
+        Literal["suppress", "publish"], option("With --rules: whether margins are public.")
+    ] = "suppress",
+    singletons: Annotated[
+        bool | None,
+        flag(
+            "With --rules: guard against a contributor who is alone in a cell.",
+            "--singletons/--no-singletons",
+            default="in tables of values",
+        ),
+    ] = None,
+    integer: Annotated[
+        bool | None,
+        flag(
+            "The attacker knows that cells are whole units.",
+            "--integer/--no-integer",
+            default="no; with --records in tables of counts",
+        ),
+    ] = None,
     time_limit: options.TimeLimit = None,
     output: Annotated[
         Path | None,
@@ -118,7 +211,25 @@ def audit(
     summary: options.Summary = None,
     reveal: options.Reveal = False,
 ) -> None:
-    """Check what an outsider can infer from a pattern: exit code 0 safe, 1 unsafe."""
+    """Check what an outsider can infer from a pattern: exit code 0 safe, 1 unsafe.
+
+    With --records a release is judged by a second reading of the records that it was made of: 0
+    both agree, 1 unsafe, or they differ.
+    """
+    if records is not None:
+        from cellveil.cli.tables.second_reading import read_twice
+
+        if pattern is not None or output is not None:
+            refuse("with --records neither a pattern nor -o is read; give a release and no more")
+        asked = {
+            "by": by, "value": value, "contributor": contributor, "weight": weight,
+            "shadow": shadow, "hierarchy": hierarchy, "aggregated": aggregated, "count": count,
+            "top": top, "negative": negative, "total": total, "missing": missing,
+            "decimals": decimals, "sep": sep, "decimal": decimal, "encoding": encoding, "na": na,
+            "rules": rules, "width": width, "strict": strict, "margins": margins,
+            "singletons": singletons, "integer": integer,
+        }  # fmt: skip
+        read_twice(problem, records, asked, summary=summary, reveal=reveal)
     from cellveil.io.files import check_outputs, interval_columns, pattern_columns
     from cellveil.io.inputs import read_pattern
     from cellveil.render.tables import guarantee, violation_words
@@ -132,7 +243,7 @@ def audit(
         posed = read_jj(problem)
         hidden = read_pattern(pattern, posed)
         meter.phase("auditing")
-        found = check(posed, hidden, integer=integer, time_limit=clock.seconds)
+        found = check(posed, hidden, integer=bool(integer), time_limit=clock.seconds)
     words = violation_words(posed, found.violations, reveal=reveal)
     facts: dict[str, Any] = {
         "safe": found.safe,

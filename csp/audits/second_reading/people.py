@@ -1,0 +1,617 @@
+"""Who contributes what to which cell: records, or rows of cells, read as their user means them.
+
+Nothing here is shared with `csp.tables`: columns, codes, hierarchies, empty cells and contributors
+are read from the file once more, one record after another, in whole numbers of a decimal unit.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from csp.errors import InputError
+
+__all__ = ["Cell", "Columns", "Label", "Reading", "Side", "parents_of", "read", "rows_of"]
+
+Label = tuple[str, ...]
+Parents = Mapping[str, str]
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?", re.ASCII)
+
+LISTED = 5
+"""Largest contributions that a table lists; smaller contributors count as strangers to a cell."""
+
+MOST_LISTED = 100
+"""Largest contributions that are kept of a cell: no rule asks for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the columns of a file mean, in the words of the user.
+
+    Attributes
+    ----------
+    by : sequence of (sequence of str)
+        Dimensions of each table; several tables of the same records are judged together.
+    value : str, optional
+        Column that is added up; without it records are counted.
+    contributor, weight, shadow : str, optional
+        Who reports (without it each record is a contributor of its own), sampling weights, and
+        the variable that rules and levels look at in place of the value.
+    rows : {"records", "cells"}
+        Whether a row is a record or a cell.
+    count, top : str and sequence of str, optional
+        Of cells: numbers of contributors, and largest contributions (of the shadow, if any).
+    hierarchies : mapping of str to sequence of mappings
+        Of a dimension: its hierarchies, each from code to parent (see `parents_of`); codes whose
+        parent is not named, or is "", lie below the total.
+    total : mapping of str to str
+        Code of the total of a dimension, "Total" by default.
+    negative : {"error", "abs", "shift", "split", "allow"}
+        How the rules see negative contributions; "allow" of cells.
+    missing : str, optional
+        Code for records that lack one.
+    decimals : int, optional
+        Decimal places of values; without it the fewest that hold all of them.
+    """
+
+    by: Sequence[Sequence[str]]
+    value: str | None = None
+    contributor: str | None = None
+    weight: str | None = None
+    shadow: str | None = None
+    rows: Literal["records", "cells"] = "records"
+    count: str | None = None
+    top: Sequence[str] = ()
+    hierarchies: Mapping[str, Sequence[Parents]] | None = None
+    total: Mapping[str, str] | None = None
+    negative: str = "error"
+    missing: str | None = None
+    decimals: int | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether cells count contributors or records, and do not add up a variable."""
+        return self.value is None or (self.rows == "cells" and self.value == self.count)
+
+    @property
+    def respondents(self) -> bool:
+        """Whether the value of a cell is the number of its respondents."""
+        return self.counts and self.contributor is None and self.weight is None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Dimensions of all tables."""
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(self.by)))
+
+    def root(self, name: str) -> str:
+        """Code of the total of a dimension."""
+        return (self.total or {}).get(name, "Total")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Contributions to a cell that the rules look at together, in units.
+
+    Attributes
+    ----------
+    total : int
+    top : tuple of int
+        In descending order.
+    """
+
+    total: int
+    top: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What the file says of a cell.
+
+    Attributes
+    ----------
+    value : int
+        In units.
+    count : int or None
+        Contributors, whatever their weights; None if the file does not say.
+    sides : tuple of Side
+        None of them if the contributions are not known.
+    people : tuple
+        Identities, the largest contribution of a side first; empty if the file does not say.
+    listed : frozenset
+        Those among the `LISTED` largest contributions of a side.
+    stands_for : int or None
+        Contributors in the population by their weights, rounded half up.
+    """
+
+    value: int
+    count: int | None
+    sides: tuple[Side, ...]
+    people: tuple[object, ...] = ()
+    listed: frozenset[object] = frozenset()
+    stands_for: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All cells of a file, and how they add up.
+
+    Attributes
+    ----------
+    columns : Columns
+    scale : int
+        Decimal places of a unit.
+    cells : mapping of label to Cell
+        Of records: cells that have some. Other combinations of codes are empty.
+    codes : mapping of dimension to mapping of code to set of code
+        Each code with all codes above it, itself included.
+    children : mapping of dimension to sequence of mappings of code to list of code
+        One for each hierarchy.
+    """
+
+    columns: Columns
+    scale: int
+    cells: Mapping[Label, Cell]
+    codes: Mapping[str, Mapping[str, frozenset[str]]]
+    children: Mapping[str, Sequence[Mapping[str, Sequence[str]]]]
+
+    def cell(self, label: Label) -> Cell:
+        """Return a cell; one that nobody contributes to if the file does not have it."""
+        nobody = None if self.columns.rows == "cells" and self.columns.count is None else 0
+        return self.cells.get(label) or Cell(0, nobody, ())
+
+    def empty(self, label: Label) -> bool:
+        """Whether a cell is publicly known to be empty: nobody contributes to a sum of values."""
+        return not self.columns.counts and self.cell(label).count == 0
+
+    def below(self, part: Label, whole: Label) -> bool:
+        """Whether a cell lies within another, or is the same."""
+        names = self.columns.names
+        return all(
+            w in self.codes[n].get(p, ()) for n, p, w in zip(names, part, whole, strict=True)
+        )
+
+    def sums(self, labels: Iterable[Label]) -> list[tuple[Label, tuple[Label, ...]]]:
+        """Totals among some cells with their parts, of each dimension of each table."""
+        here = set(labels)
+        found: dict[tuple[Label, tuple[Label, ...]], None] = {}
+        names = self.columns.names
+        for label in sorted(here):
+            for table in self.columns.by:
+                inside = all(
+                    n in table or c == self.columns.root(n)
+                    for n, c in zip(names, label, strict=True)
+                )
+                for name in table if inside else ():
+                    at = names.index(name)
+                    for tree in self.children[name]:
+                        parts = [
+                            (*label[:at], code, *label[at + 1 :])
+                            for code in tree.get(label[at], ())
+                        ]
+                        if parts:
+                            kept = tuple(part for part in parts if part in here)
+                            found[label, kept] = None
+        return list(found)
+
+
+def rows_of(
+    path: str | Path, *, separator: str | None = None, encoding: str = "utf-8-sig",
+    decimal: str = ".", na: Sequence[str] = (),
+) -> dict[str, list[Any]]:  # fmt: skip
+    """Columns of a text file (.csv, .tsv, .txt, also .gz) or of a Parquet file.
+
+    Parameters
+    ----------
+    path : path
+    separator : str, optional
+        The most frequent one of , ; tab and | in the first line by default.
+    encoding, decimal : str
+    na : sequence of str
+        Texts that stand for a missing entry, besides the empty text.
+
+    Returns
+    -------
+    dict of str to list
+        Texts (numbers of a Parquet file), None where an entry is missing.
+    """
+    path = Path(path)
+    try:
+        if path.suffix == ".parquet":
+            import duckdb
+
+            with duckdb.connect() as connection:
+                found = connection.read_parquet(str(path))
+                lines: list[Any] = [found.columns, *found.fetchall()]
+        else:
+            packed = path.suffix == ".gz"
+            data = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
+            text = data.decode(encoding)
+            first = text.split("\n", 1)[0]
+            separator = separator or max(",;\t|", key=first.count)
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+            lines = [line for line in reader if line]
+    except (OSError, ValueError, csv.Error) as error:
+        msg = f"{str(path)!r} cannot be read: {error}"
+        raise InputError(msg) from error
+    uneven = next((i for i, line in enumerate(lines) if len(line) != len(lines[0])), None)
+    if not lines or uneven is not None:
+        msg = f"{str(path)!r}: row {uneven or 0} has another number of columns than the first line"
+        raise InputError(msg)
+    names = [name.strip() for name in lines[0]]
+    if len(set(names)) < len(names):
+        msg = f"{str(path)!r}: two columns have the same name"
+        raise InputError(msg)
+
+    def entry(value: Any) -> Any:
+        if isinstance(value, str):
+            if value == "" or value in na:
+                return None
+            return value.replace(decimal, ".") if decimal != "." and _numeric(value) else value
+        return value
+
+    return {name: [entry(line[i]) for line in lines[1:]] for i, name in enumerate(names)}
+
+
+def _numeric(text: str) -> bool:
+    return bool(text.strip()) and set(text.strip()) <= set("0123456789+-.,eE")
+
+
+def parents_of(path: str | Path, lead: str = "@") -> dict[str, str]:
+    """Codes and their parents in a τ-ARGUS hierarchy (.hrc); "" stands for the total."""
+    above: list[str] = []
+    found: dict[str, str] = {}
+    for line in Path(path).read_text(encoding="utf-8-sig").splitlines():
+        code = line.strip() if lead.strip() else line.rstrip()
+        if not code:
+            continue
+        depth = 0
+        while code.startswith(lead):
+            code, depth = code[len(lead) :], depth + 1
+        code = code.strip()
+        if depth > len(above) or code in found:
+            msg = f"{str(path)!r}: code {code!r} jumps a level, or is there twice"
+            raise InputError(msg)
+        found[code] = above[depth - 1] if depth else ""
+        above[depth:] = [code]
+    return found
+
+
+def read(records: Any, columns: Columns) -> Reading:
+    """Read a file once more.
+
+    Parameters
+    ----------
+    records : mapping of columns, or data frame
+    columns : Columns
+
+    Raises
+    ------
+    InputError
+        For columns that are not there, entries that are missing or not numbers, codes that are not
+        in their hierarchy, contributors of two weights, and cells that contradict themselves or
+        do not add up.
+    """
+    wanted = [
+        *columns.names, columns.value, columns.contributor, columns.weight, columns.shadow,
+        columns.count, *columns.top,
+    ]  # fmt: skip
+    data: dict[str, list[Any]] = {}
+    for name in wanted:
+        if name is not None:
+            try:
+                data[name] = list(records[name])
+            except (KeyError, IndexError) as error:
+                msg = f"the records have no column {name!r}"
+                raise InputError(msg) from error
+    if not data or not next(iter(data.values())):
+        msg = "there are no records"
+        raise InputError(msg)
+    labels = _labels(data, columns)
+    children, codes = _trees(labels, columns)
+    scale, numbers = _units(data, columns)
+    if columns.rows == "cells":
+        cells = _rows(labels, numbers, scale, columns)
+    else:
+        leaves = {n: {c for c in codes[n] if not any(t.get(c) for t in children[n])} for n in codes}
+        for row, label in enumerate(labels, start=1):
+            for name, code in zip(columns.names, label, strict=True):
+                if code not in leaves[name]:
+                    msg = f"row {row}: code {code!r} of {name!r} is not at its lowest level"
+                    raise InputError(msg)
+        cells = _added_up(labels, data, numbers, scale, columns, codes)
+    reading = Reading(columns, scale, cells, codes, children)
+    if columns.rows == "cells":
+        return _with_margins(reading)
+    return reading
+
+
+def _text(entry: Any) -> str:
+    """Return a code without blanks around it; "" if it is missing."""
+    if isinstance(entry, str):
+        return entry.strip()
+    text = str(entry)
+    if entry is None or text in ("nan", "NaN", "<NA>", "NaT"):
+        return ""
+    return text.removesuffix(".0") if isinstance(entry, float) else text
+
+
+def _labels(data: Mapping[str, list[Any]], columns: Columns) -> list[Label]:
+    """Codes of each row as texts; a missing one is that of `missing`."""
+    texts = []
+    for name in columns.names:
+        column = []
+        for row, code in enumerate(data[name], start=1):
+            text = _text(code) or columns.missing
+            if text is None:
+                msg = f"row {row}: the code of {name!r} is missing"
+                raise InputError(msg)
+            column.append(text)
+        texts.append(column)
+    return list(zip(*texts, strict=True))
+
+
+def _trees(labels: Sequence[Label], columns: Columns) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parts of each code, a mapping for each hierarchy; and all codes above each code."""
+    children: dict[str, Any] = {}
+    codes: dict[str, Any] = {}
+    for at, name in enumerate(columns.names):
+        root = columns.root(name)
+        seen = {label[at] for label in labels} - {root}
+        given = (columns.hierarchies or {}).get(name) or [dict.fromkeys(sorted(seen), root)]
+        above: dict[str, set[str]] = {root: {root}}
+        children[name] = []
+        for parents in given:
+            full = {_text(c): _text(p) or root for c, p in parents.items() if _text(c) != root}
+            full |= {p: root for p in full.values() if p not in full and p != root}
+            tree: dict[str, list[str]] = {}
+            for code in full:
+                tree.setdefault(full[code], []).append(code)
+                line = [code]
+                while line[-1] != root:
+                    if len(line) > len(full) + 1:
+                        msg = f"the hierarchy of {name!r} runs in a circle at {code!r}"
+                        raise InputError(msg)
+                    line.append(full[line[-1]])
+                above.setdefault(code, set()).update(line)
+            unknown = seen - set(full)
+            if unknown and columns.rows == "records":
+                msg = f"code {min(unknown)!r} of {name!r} is not in its hierarchy"
+                raise InputError(msg)
+            children[name].append(tree)
+        codes[name] = {code: frozenset(line) for code, line in above.items()}
+    return children, codes
+
+
+def _number(entry: Any, name: str, row: int) -> Fraction:
+    text = str(entry).strip()
+    if not _NUMBER.fullmatch(text):
+        msg = f"row {row}: the entry of {name!r} is missing, or not a number"
+        raise InputError(msg)
+    return Fraction(text)
+
+
+def _places(numbers: Iterable[Fraction]) -> int:
+    """Fewest decimal places at which all of these are whole."""
+    places = 0
+    for number in numbers:
+        while (number * 10**places).denominator != 1:
+            places += 1
+            if places > 18:
+                msg = "a number has more than 18 decimal places; round the data"
+                raise InputError(msg)
+    return places
+
+
+def _units(
+    data: Mapping[str, list[Any]], columns: Columns
+) -> tuple[int, dict[str, list[Fraction]]]:
+    """Decimal places of a cell, and the numbers of each column."""
+    asked = [columns.value, columns.weight, columns.shadow, columns.count, *columns.top]
+    numbers = {
+        name: [_number(entry, name, row) for row, entry in enumerate(data[name], start=1)]
+        for name in asked
+        if name is not None
+    }
+    measures = {columns.value, columns.shadow, *columns.top} - {None}
+    if columns.decimals is None:
+        places = _places(v for name in measures for v in numbers[str(name)])
+    else:
+        places = columns.decimals
+        for name in measures:
+            column = [Fraction(round(v * 10**places), 10**places) for v in numbers[str(name)]]
+            pairs = zip(column, numbers[str(name)], strict=True)
+            if any(abs(a - b) * 10**9 > abs(a) + 1 for a, b in pairs):
+                msg = f"a number of {name!r} has more than {places} decimal places"
+                raise InputError(msg)
+            numbers[str(name)] = column
+    if columns.weight is not None:
+        if any(w <= 0 for w in numbers[columns.weight]):
+            msg = f"a weight in {columns.weight!r} is not positive"
+            raise InputError(msg)
+        places += _places(numbers[columns.weight])
+    return places, numbers
+
+
+def _whole(number: Fraction, scale: int) -> int:
+    units = number * 10**scale
+    assert units.denominator == 1
+    return int(units)
+
+
+# ---- records -------------------------------------------------------------------------------------
+
+
+def _added_up(
+    labels: Sequence[Label],
+    data: Mapping[str, list[Any]],
+    numbers: Mapping[str, list[Fraction]],
+    scale: int,
+    columns: Columns,
+    codes: Mapping[str, Mapping[str, frozenset[str]]],
+) -> dict[Label, Cell]:
+    """Cells of records: each record counts in every cell above it, in each table."""
+    n = len(labels)
+    ones = [Fraction(1)] * n
+    value = ones if columns.value is None else numbers[columns.value]
+    seen = value if columns.shadow is None else numbers[columns.shadow]
+    weight = ones if columns.weight is None else numbers[columns.weight]
+    # Without the column every record has an identity of its own, in all tables.
+    who = list(range(n)) if columns.contributor is None else data[columns.contributor]
+    if columns.contributor is not None:
+        who = [_text(one) for one in who]
+        if "" in who:
+            msg = f"row {who.index('') + 1}: the entry of {columns.contributor!r} is missing"
+            raise InputError(msg)
+    weights: dict[object, Fraction] = {}
+    for row, (one, w) in enumerate(zip(who, weight, strict=True), start=1):
+        if weights.setdefault(one, w) != w:
+            msg = f"row {row}: its contributor has another weight in an earlier row"
+            raise InputError(msg)
+    values: dict[Label, Fraction] = {}
+    parts: dict[Label, dict[object, Fraction]] = {}
+    for row, label in enumerate(labels):
+        if columns.negative == "error" and (value[row] < 0 or seen[row] < 0):
+            msg = f"row {row + 1}: the value is negative; say how negative values are meant"
+            raise InputError(msg)
+        for above in set(_above(label, columns, codes)):
+            values[above] = values.get(above, Fraction(0)) + value[row] * weight[row]
+            own = parts.setdefault(above, {})
+            own[who[row]] = own.get(who[row], Fraction(0)) + seen[row]
+    shift = Fraction(0)
+    if columns.negative == "shift":  # by one amount in all cells of all tables
+        shift = min(shift, *(x for own in parts.values() for x in own.values()))
+    return {
+        label: _cell(values[label], own, weights, columns, shift, scale)
+        for label, own in parts.items()
+    }
+
+
+def _above(
+    label: Label, columns: Columns, codes: Mapping[str, Mapping[str, frozenset[str]]]
+) -> Iterator[Label]:
+    """Cells of all tables that a record belongs to."""
+    for table in columns.by:
+        yield from itertools.product(
+            *(
+                codes[name][code] if name in table else (columns.root(name),)
+                for name, code in zip(columns.names, label, strict=True)
+            )
+        )
+
+
+def _cell(
+    value: Fraction,
+    parts: Mapping[object, Fraction],
+    weights: Mapping[object, Fraction],
+    columns: Columns,
+    shift: Fraction,
+    scale: int,
+) -> Cell:
+    """One cell; under sampling weights a contribution stands as often as its weight says."""
+    if columns.negative == "split":
+        groups = [
+            {who: x for who, x in parts.items() if x >= 0},
+            {who: -x for who, x in parts.items() if x < 0},
+        ]
+    elif columns.negative == "abs":
+        groups = [{who: abs(x) for who, x in parts.items()}]
+    else:
+        groups = [{who: x - shift for who, x in parts.items()}]
+    sides, people, named = [], [], set()
+    for group in groups:
+        order = sorted(group, key=lambda who: (-group[who], str(who)))
+        listed = [
+            who for who in order for _ in range(min(_rounded(weights[who]), MOST_LISTED))
+        ][:MOST_LISTED]  # fmt: skip
+        total = sum((group[who] * weights[who] for who in group), Fraction(0))
+        sides.append(Side(_whole(total, scale), tuple(_whole(group[w], scale) for w in listed)))
+        people.append(order)
+        named |= set(listed[:LISTED])
+    everyone = tuple(itertools.chain.from_iterable(people))
+    stands = sum((weights[who] for who in parts), Fraction(0))
+    return Cell(
+        _whole(value, scale), len(parts), tuple(sides), everyone, frozenset(named),
+        None if columns.weight is None else max(1, int(stands + Fraction(1, 2))),
+    )  # fmt: skip
+
+
+def _rounded(weight: Fraction) -> int:
+    return max(1, int(weight + Fraction(1, 2)))
+
+
+# ---- one row per cell ----------------------------------------------------------------------------
+
+
+def _rows(
+    labels: Sequence[Label], numbers: Mapping[str, list[Fraction]], scale: int, columns: Columns
+) -> dict[Label, Cell]:
+    """Cells as they stand in their rows."""
+    assert columns.value is not None
+    cells: dict[Label, Cell] = {}
+    for row, label in enumerate(labels):
+        value = numbers[columns.value][row]
+        seen = value if columns.shadow is None else numbers[columns.shadow][row]
+        where = f"row {row + 1}"
+        count = None
+        if columns.count is not None:
+            number = numbers[columns.count][row]
+            if number.denominator != 1 or number < 0:
+                msg = f"{where}: a number of contributors is a whole number of at least 0"
+                raise InputError(msg)
+            count = number.numerator
+        top = tuple(_whole(numbers[name][row], scale) for name in columns.top)
+        total = _whole(seen, scale)
+        wrong = _contradiction(count, total, top)
+        if count == 0 and value != 0:
+            wrong = "the cell has a value and no contributor"
+        if label in cells:
+            wrong = f"cell ({', '.join(label)}) has a row already"
+        if wrong:
+            msg = f"{where}: {wrong}; correct the row"
+            raise InputError(msg)
+        sides = (Side(total, top),) if top else ()
+        if count is None and top and sum(top) == total and 0 in top:
+            count = sum(x > 0 for x in top)  # all of them are listed
+        cells[label] = Cell(_whole(value, scale), count, sides)
+    return cells
+
+
+def _contradiction(count: int | None, total: int, top: Sequence[int]) -> str:
+    """Say how the numbers of a row contradict each other; "" if they do not."""
+    if count == 0 and (total or any(top)):
+        return "the cell has a value and no contributor"
+    if list(top) != sorted(top, reverse=True) or any(x < 0 for x in top):
+        return "its largest contributions are not in descending order, or negative"
+    if sum(top) > total and top:
+        return "its largest contributions add up to more than its value"
+    if count is not None and top and sum(x > 0 for x in top) > count:
+        return "it has more contributions than contributors"
+    if count is not None and 0 < count <= len(top) and sum(top) != total:
+        return "all of its contributors are listed, and add up to less than its value"
+    return ""
+
+
+def _with_margins(reading: Reading) -> Reading:
+    """Add up the margins of one table where they have no rows."""
+    columns, cells = reading.columns, dict(reading.cells)
+    if len(columns.by) > 1:
+        return reading
+    sums: dict[Label, int] = {}
+    for label, cell in cells.items():
+        place = zip(columns.names, label, strict=True)
+        if not any(tree.get(code) for name, code in place for tree in reading.children[name]):
+            for above in set(_above(label, columns, reading.codes)):
+                sums[above] = sums.get(above, 0) + cell.value
+    for label, value in sums.items():
+        if label not in cells:
+            cells[label] = Cell(value, value if columns.counts else None, ())
+    return Reading(columns, reading.scale, cells, reading.codes, reading.children)

@@ -1,0 +1,1 @@
+"""Two readings of many random files: ``python -m tests.second_reading --count 10000``."""
