@@ -188,7 +188,8 @@ def is_count_table(table: Table) -> bool:
     if people is None:
         return table.counts
     # Weights that were named may be other than 1, even where none is.
-    plain = table.scale == 0 and people.opposite is None and people.weighted is None
+    plain = table.counts and table.scale == 0
+    plain = plain and people.opposite is None and people.weighted is None
     return plain and np.array_equal(people.count, table.values)
 
 

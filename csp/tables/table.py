@@ -59,8 +59,9 @@ class Table:
     frame : str
         Library of the caller's data frame ("pandas", "polars", "pyarrow"); "" if there was none.
     counts : bool
-        Whether the cells of a table without contributors are counts of contributors. Rules that
-        need contributors refuse a table where they are not.
+        Whether the cells may be counts of contributors; sums of values are not, though they may be
+        equal to such counts. Rules that need contributors refuse a table without them that is
+        not one of counts.
     notes : tuple of str
         What was done to the data on the way, in words, for reports.
     least_scale : int or None

@@ -121,6 +121,7 @@ NOT_TRIED = {
     "--original": "not for publication",
     "--anywhere": "where files go, and not what is in them",
     "--record": "where the internal record goes",
+    "--records": "reads the records again; its findings are for the office, as its page says",
     "--verify": "reads an internal record, which is not for publication",
     "--help": "reads nothing",
     "--debug": "shows tracebacks",

@@ -110,13 +110,13 @@ def _rules(rng: Random, *, counts: bool, plain: bool) -> str:
     return "|".join(chosen)
 
 
-def draw(rng: Random, kind: str | None = None, *, known: bool = False) -> Case:
-    """Draw a case of "records", of "cells", or either; with `known` also what is read wrongly."""
+def draw(rng: Random, kind: str | None = None) -> Case:
+    """Draw a case of "records", of "cells", or either."""
     kind = kind or ("cells" if rng.random() < 0.25 else "records")
     n = rng.randint(3, 24)
     names = ["a", "b", "c"][: rng.randint(1, 3)]
     by: list[list[str]] = [names]
-    if len(names) > 1 and (kind == "records" or known) and rng.random() < 0.4:
+    if len(names) > 1 and rng.random() < 0.4:
         by = [list(pair) for pair in itertools.combinations(names, len(names) - 1)]
         by = by[: rng.randint(2, len(by))]
     counts = rng.random() < 0.25
@@ -132,13 +132,11 @@ def draw(rng: Random, kind: str | None = None, *, known: bool = False) -> Case:
             trees[name] = [_tree(rng, codes, name)]
     negative, places, who, weight = "error", 0, rng.random() < 0.7, None
     if kind == "records" and not counts and rng.random() < 0.4:
-        modes = ["abs", "shift", "split"] if known else ["abs"] if len(by) > 1 else ["abs", "shift"]
+        modes = ["abs", "shift", "split"]
         negative = rng.choice(modes)
     if not counts:
         places = rng.choice([0, 0, 1, 2])
-        data["v"] = ["1"] * n if known and rng.random() < 0.1 else _values(rng, n, negative, places)
-    if len(by) > 1 and not known:
-        who = True
+        data["v"] = ["1"] * n if rng.random() < 0.1 else _values(rng, n, negative, places)
     if rng.random() < 0.1:
         ids = [one for style in STYLES for one in style]
         people = [rng.choice(ids[: rng.choice([4, 8, len(ids)])]) for _ in range(n)]
@@ -161,7 +159,7 @@ def draw(rng: Random, kind: str | None = None, *, known: bool = False) -> Case:
         data, columns, mechanism, rng.choice(SOURCES),
         rng.choice([None, None, "keep", "drop"]),
     )  # fmt: skip
-    return _as_cells(case, rng, known=known) if kind == "cells" else case
+    return _as_cells(case, rng) if kind == "cells" else case
 
 
 def _mechanism(rng: Random, *, counts: bool, plain: bool, weight: bool) -> dict[str, Any]:
@@ -184,7 +182,7 @@ def _mechanism(rng: Random, *, counts: bool, plain: bool, weight: bool) -> dict[
     return mechanism
 
 
-def _as_cells(case: Case, rng: Random, *, known: bool) -> Case:
+def _as_cells(case: Case, rng: Random) -> Case:
     """The same file added up by hand: one row a cell, margins included."""
     columns = case.columns
     who = None if columns.counts else columns.contributor  # numbers of persons do not add up
@@ -200,7 +198,7 @@ def _as_cells(case: Case, rng: Random, *, known: bool) -> Case:
         }
     )
     rows = []
-    how = rng.choice(["zero", "absent", "some"] if known or columns.counts else ["absent"])
+    how = rng.choice(["zero", "absent", "some"])
     for label in every:
         cell = reading.cell(label)
         place = zip(names, label, strict=True)

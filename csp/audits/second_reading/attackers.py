@@ -24,6 +24,9 @@ __all__ = ["Difference", "Exposure", "Published", "Rereading", "reread"]
 MOST_WHOLE = 60
 """Suppressed cells up to which the attacker's programs are solved in whole numbers."""
 
+FAR = 1e6
+"""Units that a cell moves at most in such programs: more than any level that they look for."""
+
 _ENDLESS = 2**61
 """Bounds of a release from here on stand for none."""
 
@@ -418,6 +421,9 @@ class _System:
         self, labels: Sequence[Label], low: Any, high: Any, rows: Any, *, whole: bool
     ) -> None:
         self.at = {label: i for i, label in enumerate(labels)}
+        if whole:  # the branch and bound of HiGHS may stop at 0 where whole columns have no bounds
+            low = [max(end, -FAR) for end in low]
+            high = [min(end, FAR) for end in high]
         self.low, self.high = low, high
         self.found: list[NDArray[np.float64]] = []
         self.model = highspy.Highs()

@@ -150,24 +150,30 @@ def _asked(word: _Word, cell: Cell, reading: Reading, *, named: bool) -> Need | 
             if not cell.sides and cell.count != 0:
                 msg = f"{word.text} needs the largest contributions to each cell"
                 raise InputError(msg)
-            level = max((_missing(word, side.total, side.top) for side in cell.sides), default=0)
+            level = 0
+            for side in cell.sides:
+                short = _missing(word, side.total, side.top)
+                if short > 0 and reading.columns.shadow is not None:
+                    # The cell must stay as uncertain as the shadow, share for share.
+                    short = max(Fraction(1), short * abs(cell.value) / side.total)
+                level = max(level, ceil(short))
             return Need(level, level, 0, word.text) if level > 0 else None
         case _:
             msg = f"the second reading does not know the rule {word.text}"
             raise InputError(msg)
 
 
-def _missing(word: _Word, total: int, top: tuple[int, ...]) -> int:
+def _missing(word: _Word, total: int, top: tuple[int, ...]) -> Fraction:
     """By how much the contributions to a cell are too well known; 0 or less if they are not."""
     x = (*top, *([0] * 200))
     if word.name == "NK":
         n, k = int(word.numbers[0]), word.numbers[1]
-        return ceil(sum(x[:n]) * 100 / k - total)
+        return Fraction(sum(x[:n]) * 100) / k - total
     p = word.numbers[0]
     q = word.numbers[1] if len(word.numbers) == 3 else Fraction(100)
     n = int(word.numbers[-1]) if len(word.numbers) > 1 else 1
     rest = total - x[0] - sum(x[1 : n + 1])
-    return ceil(p / q * x[0] - rest)
+    return Fraction(p) / q * x[0] - rest
 
 
 def _frequency(word: _Word, cell: Cell, reading: Reading) -> Need | None:
@@ -189,10 +195,7 @@ def _margin(word: _Word, cell: Cell, reading: Reading, n: int) -> Need:
     given = word.numbers[at] if len(word.numbers) > at else word.named.get("margin")
     level = 0
     if given is not None:
-        seen = cell.value if reading.columns.shadow is None or not cell.sides else sum(
-            side.total for side in cell.sides
-        )  # fmt: skip
-        level = max(1, ceil(abs(seen) * given / 100))
+        level = max(1, ceil(abs(cell.value) * given / 100))
     wide = ceil(word.named["width"] * unit) if "width" in word.named else 0
     if given is None and "width" not in word.named:
         wide = n * unit  # beyond the sensitive range 0 to n - 1

@@ -254,6 +254,7 @@ def _assembled(make: type[Table], found: Found, wanted: Wanted, notes: tuple[str
         roots=tuple(tree.root for tree in trees),
         structural=None if value is None else rows == 0,
         frame=found.library,
+        counts=value is None,
         notes=notes,
         least_scale=wanted.decimals or 0,
     )
