@@ -76,8 +76,14 @@ def test_unsafe_means_are_counted_and_not_written(data, tmp_path):
     assert result.exit_code == 1
     assert not out.exists()
     found = json.loads(facts.read_text())["disclosure"]
-    assert found["sensitive"] > 0
-    assert f"Unsafe: {found['sensitive']} of" in result.output
+    assert found == {"rule": "P(10,1)", "cells": found["cells"], "safe": False}
+    assert "Unsafe: some of" in result.output  # how many, the original values decide
+    shown = run(
+        data, "-k", 3, "--attributes", "total,wage", "--rules", "P(10)", "--reveal", "--json"
+    )
+    counted = json.loads(shown.stdout)["disclosure"]
+    assert counted["sensitive"] > 0
+    assert f"Unsafe: {counted['sensitive']} of" in shown.output
 
 
 @pytest.mark.parametrize("method", ["suppress", "grow", "merge", "drop", "optimise"])
