@@ -190,6 +190,8 @@ def is_count_table(table: Table) -> bool:
     # Weights that were named may be other than 1, even where none is.
     plain = table.counts and table.scale == 0
     plain = plain and people.opposite is None and people.weighted is None
+    # Contributors who are named may have several records in a cell, even where none has.
+    plain = plain and people.ids is None
     return plain and np.array_equal(people.count, table.values)
 
 

@@ -514,3 +514,12 @@ def test_whether_weights_were_named_decides_and_not_what_they_are(weights):
     mechanism = Mechanism("FREQ(3,10)")
     assert not mechanism.attacker_is_integer(table)
     assert mechanism.guards_singletons(table)
+
+
+@pytest.mark.parametrize("second", ["x", "y"])
+def test_whether_contributors_were_named_decides_and_not_how_many_records_they_have(second):
+    data = {"r": ["a", "a", "b", "b"], "who": ["x", second, "p", "q"]}
+    table = Table.from_microdata(data, ["r"], contributor="who")
+    mechanism = Mechanism("FREQ(3,10)")
+    assert not mechanism.attacker_is_integer(table)
+    assert mechanism.guards_singletons(table)
