@@ -268,7 +268,7 @@ def _floats(column: NDArray[Any], name: str) -> NDArray[np.float64]:
 
 
 def _check_range(numbers: NDArray[np.float64], name: str) -> None:
-    """Refuse numbers whose squares, or squares of deviations, are no floats."""
+    """Refuse numbers whose squares, or squares of deviations, are not floats."""
     large = np.abs(numbers) > _LARGEST
     if large.any():
         raise _wrong(int(np.argmax(large)), name, "is beyond 2**500; give it in a larger unit")

@@ -76,7 +76,7 @@ class Progress:
 
     @property
     def gap_at_most(self) -> float:
-        """Gap rounded up to one of few steps, for whoever runs it.
+        """Gap rounded up to one of few steps, for the person who runs it.
 
         0, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5 or 1. In a pattern of few cells even a step would say
         how many of them are secondary at least; there it is 1.

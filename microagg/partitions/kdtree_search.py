@@ -123,7 +123,7 @@ def worse(distance: float, row: int, than: float, than_row: int) -> bool:
 
 
 def rise(keys: Any, names: Any, at: int, key: float, name: int) -> None:
-    """Put an entry of a heap at a place or above, where the one over it is no better."""
+    """Put an entry of a heap at a place or above, where the one over it is not better."""
     while at > 0:
         above = (at - 1) >> 1
         if not worse(key, name, keys[above], names[above]):
@@ -134,7 +134,7 @@ def rise(keys: Any, names: Any, at: int, key: float, name: int) -> None:
 
 
 def sink(keys: Any, names: Any, at: int, size: int, key: float, name: int) -> None:
-    """Put an entry of a heap at a place or below, where its children are no worse."""
+    """Put an entry of a heap at a place or below, where its children are not worse."""
     while True:
         below = 2 * at + 1
         if below >= size:
