@@ -290,10 +290,10 @@ def _check_unit(mechanism: Mechanism, table: Table, *, integer: bool) -> None:
     stated = table.scale if table.least_scale is None else table.least_scale
     if stated < table.scale and (integer or mechanism.defence is not None):
         who = "the attacker is taken to know the unit of cells" if integer else "decoys need a unit"
-        msg = (
-            f"{who}, and the data have {table.scale} decimal places that nobody stated; give "
-            f"{argument('decimals', table.scale)} where the table is made"
-        )
+        mend = f"give {argument('decimals', table.scale)} where the table is made"
+        if table.contributors is not None and table.contributors.weighted is not None:
+            mend = "weights make them so: leave out what asks for whole units"
+        msg = f"{who}, and the data have {table.scale} decimal places that nobody stated; {mend}"
         raise InputError(msg)
 
 

@@ -82,17 +82,21 @@ def versions() -> dict[str, str]:
 
 
 def record_facts(
-    job: Path, inputs: Inputs, outputs: Mapping[str, str], tables: Sequence[Mapping[str, Any]]
+    record: Path,
+    job: Path,
+    inputs: Inputs,
+    outputs: Mapping[str, str],
+    tables: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Facts of the record of a run, ready for JSON.
+    """Facts of the record of a run, ready for JSON; files are named as seen from the record.
 
     `outputs` are the files that were written, by name, with their SHA-256; `tables` what is known
     of each, with what only the office may know.
     """
-    folder = job.parent
+    folder = record.parent
     return {
         _HEAD: _WARNING,
-        "job": job.name,
+        "job": os.path.relpath(job, folder),
         "versions": versions(),
         "inputs": {os.path.relpath(path, folder): sha for path, sha in inputs.hashes.items()},
         "outputs": dict(outputs),

@@ -180,7 +180,7 @@ def run_job(
         written.append(places["result"])
         outputs = {path.name: files.sha256(path) for path in written}
         inner = [{"names": list(one.names)} | one.protected.summary(reveal=True) for one in done]
-        write_record(job.record, record_facts(job.path, inputs, outputs, inner), files)
+        write_record(job.record, record_facts(job.record, job.path, inputs, outputs, inner), files)
     return tuple(done)
 
 

@@ -192,7 +192,8 @@ def table_from_frame(
         contributors=people,
         names=names,
         roots=tuple(tree.root for tree in trees),
-        structural=None if people is None else people.count == 0,
+        # Contributions that are not listed do not make a cell empty; a count of 0 does.
+        structural=None if people is None else people.count == 0 if people.counted else ~present,
         frame=columns.library,
         counts=counts,
         notes=notes,

@@ -188,6 +188,16 @@ def test_listed_contributions_are_no_count():
     assert not MinFrequency(2, width=5)(table).primary.any()
 
 
+def test_a_cell_whose_contributions_are_not_listed_is_not_empty():
+    rows = [("A", 50, 0), ("B", 60, 20), ("C", 0, 0), ("T", 110, 20)]
+    table = Table.from_frame(columns("r v t", rows), ["r"], "v", top=["t"], total="T")
+    assert table.structural is not None
+    assert not table.structural.any()
+    counted = columns("r v t n", [(*row, 3 * (row[1] > 0)) for row in rows[:3]] + [(*rows[3], 6)])
+    table = Table.from_frame(counted, ["r"], "v", count="n", top=["t"], total="T")
+    assert [table.labels[i] for i in np.flatnonzero(table.structural)] == [("C",)]
+
+
 # ---- levels ----------------------------------------------------------------------------------
 
 

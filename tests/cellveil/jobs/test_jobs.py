@@ -361,9 +361,13 @@ def test_a_report_of_linked_tables_shows_each_number_as_published(tmp_path: Path
 
 
 def test_a_record_can_stand_elsewhere_and_collisions_are_seen_before_the_work(job: Path) -> None:
-    found = CliRunner().invoke(app, ["run", str(job), "--record", str(job.parent / "kept.json")])
+    kept = job.parent / "safe" / "kept.json"
+    kept.parent.mkdir()
+    found = CliRunner().invoke(app, ["run", str(job), "--record", str(kept)])
     assert found.exit_code == 0, found.output
-    assert (job.parent / "kept.json").stat().st_mode & 0o777 == 0o600
+    assert kept.stat().st_mode & 0o777 == 0o600
+    again = CliRunner().invoke(app, ["run", "--verify", str(kept)])
+    assert again.exit_code == 0, again.output
     assert not job.with_name("job.internal.json").exists()
     one = JOB.replace('[[table]]\nby = ["region", "sector"]\n', "")
     job.write_text(
