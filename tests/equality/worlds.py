@@ -294,7 +294,7 @@ def _posed(step: float) -> Files:
     from csp import Problem
     from csp.problem.jj import write_jj
 
-    table = Table.from_array(_moved(VALUES, step), decimals=1)
+    table = Table.from_array(_moved(VALUES, step), decimals=int(step % 1 > 0))
     primary = np.zeros(20, dtype=bool)
     primary[0] = True
     problem = Problem.of(table, primary, lpl=np.where(primary, 4, 0), upl=np.where(primary, 4, 0))
