@@ -42,6 +42,15 @@ class Front(TyperGroup):
         for command in _leaves(self):
             command.params += _switches(json="summary" in {param.name for param in command.params})
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the arguments."""
+        try:
+            return super().make_context(*args, **options)
+        except Exception as error:
+            with suppress(ImportError):
+                _shorten(error)
+            raise
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         before = manner.set(Manner())
@@ -130,11 +139,20 @@ def _answering(ctx: Any, command: Callable[[], Any]) -> Iterator[None]:
         program = ctx.find_root().info_name or "cellveil"
         found = message_of(error, options_of(command()), program=program)
         if found is None:
+            _shorten(error)
             raise
         message, code = found
         if not isinstance(error, BrokenPipeError):  # who stops reading needs no word
             say(f"Error: {message}")
         raise typer.Exit(code) from None
+
+
+def _shorten(error: Exception) -> None:
+    """Cut a message of the parser that quotes what was typed at length."""
+    from csp.errors import shortened
+
+    if isinstance(getattr(error, "message", None), str):
+        error.message = shortened(error.message)  # type: ignore[attr-defined]
 
 
 def options_of(command: Any) -> set[str]:

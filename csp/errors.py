@@ -22,6 +22,7 @@ __all__ = [
     "Unprotectable",
     "argument",
     "phrase",
+    "shortened",
 ]
 
 # Noncharacters of Unicode, for internal use: they occur in no text of the data.
@@ -74,7 +75,7 @@ class CellveilError(Exception):
     """
 
     def __init__(self, message: str = "", *rest: object) -> None:
-        message = _shortened(message)
+        message = shortened(message)
         super().__init__(_PHRASE.sub(r"\1", message), *rest)
         self.template = message
 
@@ -104,7 +105,7 @@ _MOST = 3000
 """Letters of a message: more than any that this project writes, and no more than a screen."""
 
 
-def _shortened(message: str) -> str:
+def shortened(message: str) -> str:
     """Cut out of a message what a field of the data made too long; its ends say what and how."""
     message = _LONG.sub(lambda found: f"{found[0][:80]}...{found[0][-20:]}", message)
     if len(message) <= _MOST:

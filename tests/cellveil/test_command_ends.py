@@ -157,6 +157,18 @@ with on_cores(2):
         time.sleep(0.1)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["--bogus" + "q" * 40_000], ["protect", "survey.csv", "--bogus" + "q" * 40_000],
+     ["protect", "survey.csv", "--cost", "7" * 40_000], ["q" * 40_000],
+     ["microdata", "microaggregate", "survey.csv", "-k", "7" * 40_000]],
+)  # fmt: skip
+def test_what_the_parser_says_is_no_longer_than_a_screen(folder, words):
+    result = run(*words, code=2)
+    assert len(result.output) < 3500
+    assert "Error" in result.output
+
+
 # ---- names and fields of others ------------------------------------------------------------------
 
 
