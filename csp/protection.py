@@ -299,12 +299,19 @@ def _check_unit(mechanism: Mechanism, table: Table, *, integer: bool) -> None:
 
 def _obeyed(apriori: Sequence[Statement]) -> str:
     """Say, for readers of the guarantee, that some cells may not be guarded as the rules ask."""
-    if any(statement.word in ("s", "p", "pl") for statement in apriori):
-        return (
+    words = {statement.word for statement in apriori}
+    found = []
+    if words & {"s", "p", "pl"}:
+        found.append(
             "the rules do not bind cells that a-priori information calls safe or public, nor those "
             "it gives levels of their own"
         )
-    return "a-priori information about single cells was obeyed"
+    if "m" in words:
+        found.append(
+            "cells that a-priori information suppresses (m) are withheld, not protected: they may "
+            "be worked out where the rules do not find them sensitive (u makes them so)"
+        )
+    return "; ".join(found) or "a-priori information about single cells was obeyed"
 
 
 def _earlier(keep: Any) -> Release:

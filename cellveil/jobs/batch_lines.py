@@ -150,6 +150,11 @@ def _read(batch: Batch, rest: str, where: str, kind: str) -> None:
         refuse(f"{where} is for data that {other} opened")
     if rest[:1] == "2":
         refuse(f"{where}: tables that do not add up are refused; correct the table and write 0")
+    if rest[:1] == "1":
+        batch.notes.append(
+            f"{where}: missing totals are computed only where all are missing and there are values "
+            "alone; numbers of contributors do not add up"
+        )
     batch.read = where
 
 

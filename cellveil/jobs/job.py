@@ -17,7 +17,7 @@ from cellveil.front import refuse
 from cellveil.io.inputs import hierarchy_of, read_rules, text_file
 from cellveil.io.source import Source
 from cellveil.jobs.batch import read_batch
-from cellveil.jobs.keys import DATA, checked
+from cellveil.jobs.keys import DATA, SECTIONS, checked
 from cellveil.jobs.record import record_path
 from csp.errors import InputError, phrase
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, chunks, read_text
@@ -30,6 +30,13 @@ _AS_GIVEN = (
     *("absent_zero", "memory", "empty", "apriori_unknown", "sheet", "shadow"),
 )
 """Keys of [data] that a source takes as they are."""
+
+_SPECIAL = {"rda": "layout", "sep": "separator", "na": "not_available", "primary": "by_hand"}
+
+_OPTIONS = {f"--{option}" for option in _SPECIAL} | {
+    f"--{key.name.replace('_', '-')}" for keys in SECTIONS.values() for key in keys
+}
+"""Options whose work a key of a job does."""
 
 _NAME = re.compile(r"[^\w.+ -]")
 
@@ -249,12 +256,11 @@ def naming(*places: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        words = re.sub(r"--([a-z][a-z-]*)", lambda m: _key(m[1]), str(error))
+        words = re.sub(r"--([a-z][a-z-]*)", lambda m: _key(m[1]), error.in_options(_OPTIONS))
         msg = f"{', table '.join(places)}: {words}"
         raise InputError(msg) from error
 
 
 def _key(option: str) -> str:
     """Key that stands for an option of the command line."""
-    special = {"rda": "layout", "sep": "separator", "na": "not_available", "primary": "by_hand"}
-    return special.get(option, option.replace("-", "_"))
+    return _SPECIAL.get(option, option.replace("-", "_"))

@@ -59,7 +59,8 @@ def read_jj(path: str | os.PathLike[str]) -> Problem:
     Problem
         Labels are ``(id,)``. The scale is the smallest at which every value, bound and level is
         whole, the cost scale likewise; bounds beyond `csp.exact.MAX_VALUE` units count as
-        `csp.UNBOUNDED`.
+        `csp.UNBOUNDED`. A cell of status "u" whose levels are all 0 gets a sliding level of one
+        unit: it must at least not be known exactly.
 
     Raises
     ------
@@ -84,6 +85,10 @@ def read_jj(path: str | os.PathLike[str]) -> Problem:
     units = {name: cells.units(name, columns[name], scale) for name in MEASURES}
     cost = cells.units("cost", columns["cost"], cost_scale)
     cells.check(units, cost, status == "u")
+    levels = (units["lpl"], units["upl"], units["spl"])
+    # A sensitive cell is at least not known exactly, as with MAN(0).
+    bare = (status == "u") & ~np.any(levels, axis=0) & (units["lb"] < units["ub"])
+    units["spl"] = np.where(bare, 1, units["spl"])
     relations = _relations(lines, {code: i for i, code in enumerate(ids)}, units["value"])
     table = Table(
         units["value"],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from csp.tables.codes import numbered_codes
 from csp.tables.columns import check_names, column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
-from csp.tables.units import NotUnits, is_missing, to_units
+from csp.tables.units import column_units, is_missing
 
 __all__ = ["COUNTS", "VALUES", "ColumnFacts", "Inspection", "TableFacts", "inspect"]
 
@@ -178,13 +178,15 @@ def inspect(
     chains = {
         name: (*within[name], name) for name in dimensions if within[name] and name not in known
     }
-    problems = _problems(records, columns, dimensions)
-    kept = _complete({n: a for n, a in arrays.items() if n in used}, dimensions, value)
+    problems = _problems(records, columns, dimensions) + _geographies(arrays, wanted, within)
+    whole = _whole(arrays, dimensions, value)
+    kept = {name: array[whole] for name, array in arrays.items() if name in used}
     negative = 0
     if value is not None:
         gone = sum(map(is_missing, arrays[value].tolist()))
         problems += [f"{gone:,} records have no {value!r}; they are left out here"] * bool(gone)
-        negative = int((_units(kept[value], value) < 0).sum())
+        units, _ = column_units(kept[value], value, rows=np.flatnonzero(whole))
+        negative = int((units < 0).sum())
     if negative:
         problems.append(
             f"{negative:,} values of {value!r} are negative: choose how rules read them "
@@ -248,10 +250,35 @@ def _problems(records: int, columns: Sequence[ColumnFacts], dimensions: Sequence
     return found
 
 
-def _complete(
+def _geographies(
+    arrays: Mapping[str, NDArray[Any]],
+    wanted: Sequence[tuple[str, ...]],
+    within: Mapping[str, tuple[str, ...]],
+) -> list[str]:
+    """Columns of different tables of which most codes of one lie in one code of the other."""
+    found = []
+    names = dict.fromkeys(name for one in wanted for name in one)
+    for fine, coarse in permutations(names, 2):
+        if coarse in within[fine] or any({fine, coarse} <= set(one) for one in wanted):
+            continue
+        (_, low), (texts, high) = numbered_codes(arrays[fine]), numbered_codes(arrays[coarse])
+        pairs, sizes = np.unique(np.column_stack([low, high]), axis=0, return_counts=True)
+        inside = np.bincount(pairs[:, 0])[pairs[:, 0]] == 1
+        # A code of one or two records lies in one code of anything.
+        known = inside & (sizes > 2)
+        if len(texts) > 1 and not inside.all() and sizes[known].sum() * 2 >= sizes.sum():
+            found.append(
+                f"most codes of {fine!r} lie within one code of {coarse!r}, but not all: published "
+                "in two tables, their differences are small groups that linking does not see; "
+                "tabulate the intersections"
+            )
+    return found
+
+
+def _whole(
     arrays: Mapping[str, NDArray[Any]], dimensions: Sequence[str], value: str | None
-) -> dict[str, NDArray[Any]]:
-    """Leave out records without a code in some dimension, or without a value."""
+) -> NDArray[np.bool_]:
+    """Which records have a code in every dimension, and a value."""
     whole = np.ones(len(next(iter(arrays.values()))), bool)
     for name in dimensions:
         texts, number = numbered_codes(arrays[name])
@@ -259,15 +286,7 @@ def _complete(
             whole &= number != texts.index("")
     if value is not None:
         whole &= [not is_missing(item) for item in arrays[value].tolist()]
-    return {name: array[whole] for name, array in arrays.items()}
-
-
-def _units(column: NDArray[Any], name: str) -> NDArray[np.int64]:
-    try:
-        return to_units(column)[0]
-    except NotUnits as error:
-        msg = f"column {name!r} holds something that is not a number: {error.reason}"
-        raise InputError(msg) from error
+    return whole
 
 
 def _table(

@@ -47,7 +47,7 @@ HOLDING = {"P": 2, "NK": 2, "FREQ": 1}
 INSTEAD = {
     "MIS": (
         "MIS(1) publishes every cell of a missing code; name those cells as cells that must be "
-        "published (publish= of the problem) instead"
+        "published " + phrase("(publish= of the problem)", "(p in an a-priori file)") + " instead"
     ),
     "WGT": (
         f"WGT(1) applies sampling weights; give {argument('weight')} where the table is "
@@ -231,6 +231,8 @@ def _rule(term: _Term, manual: Sequence[Any]) -> Rule | None:
         raise term.fail(INSTEAD[term.word])
     try:
         match term.word, term.numbers:
+            case "P", (p, *_) if not p:
+                return None  # as τ-ARGUS counts rules: P(0,1) holds the place of one
             case "P", (p,):
                 return PPercent(p)
             case "P", (p, n):

@@ -265,7 +265,7 @@ def _check_complete(
     lacking = np.flatnonzero((_reached(cube, trees) & ~cube).ravel())
     if len(lacking):
         msg = (
-            f"the frame has some margins, but not cell {shown(int(lacking[0]))} "
+            f"the table has some margins, but not cell {shown(int(lacking[0]))} "
             f"({len(lacking)} margins are missing in all); add them, or leave out all margins to "
             "have them computed"
         )

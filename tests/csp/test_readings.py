@@ -19,9 +19,13 @@ from csp import (
     Table,
     apply_apriori,
     audit,
+    inspect,
     intervals,
     link,
+    parse_rules,
     protect,
+    read_jj,
+    suppress,
 )
 from csp.formats.apriori import Statement
 from csp.rules import MinFrequency
@@ -398,3 +402,74 @@ def test_codes_that_differ_in_unicode_form_are_named_as_such():
     data = {"r": ["\u00cele", "b"], "v": [1, 2]}
     with pytest.raises(InputError, match="in another Unicode form"):
         Table.from_microdata(data, ["r"], "v", hierarchies={"r": tree})
+
+
+# ---- words of other programs, and what a verdict does not cover -------------------------------
+
+
+def test_levels_of_0_in_a_jj_file_still_hide_the_cell(tmp_path):
+    """Alone, 'u' would follow from its row: 30 - 20."""
+    lines = ["0", "9"]
+    values = [10, 20, 30, 40, 50, 90, 50, 70, 120]
+    lines += [f"{i} {v} 1 {'u' if not i else 's'} 0 500 0 0 0" for i, v in enumerate(values)]
+    rows = [(2, 0, 1), (5, 3, 4), (8, 6, 7), (6, 0, 3), (7, 1, 4), (8, 2, 5)]
+    lines += ["6", *(f"0 3 : {t} (-1) {a} (1) {b} (1)" for t, a, b in rows)]
+    (tmp_path / "t.jj").write_text("\n".join(lines) + "\n")
+    problem = read_jj(tmp_path / "t.jj")
+    assert problem.spl.tolist() == [1] + [0] * 8
+    assert suppress(problem).pattern.sum() == 4
+
+
+def test_a_place_of_a_rule_with_0_percent_is_no_rule():
+    with pytest.raises(InputError, match="P number 3 is a rule for holdings"):
+        parse_rules("P(0,1)|P(0,1)|P(20,1)")
+    assert str(parse_rules("P(0,1)|P(20,1)")) == "P(20,1)"
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ("P(10,1)|MIS(1)", "p in an a-priori file"),
+        ("REQ(10,10,10)", "MAN(margin) and by_hand"),
+        ("NK(3,75)|NK(0,0)|NK(1,75)", "with the holding as contributor and"),
+    ],
+)
+def test_a_batch_file_is_answered_in_its_words(tmp_path, monkeypatch, rules, words):
+    monkeypatch.chdir(tmp_path)
+    Path("t.rda").write_text(LAYOUT)
+    Path("t.tab").write_text("".join(";".join(map(str, row)) + "\n" for row in SHADOW))
+    Path("j.arb").write_text(
+        '<OPENTABLEDATA> "t.tab"\n<OPENMETADATA> "t.rda"\n<SPECIFYTABLE> "A""B"|"resp"||"-2"\n'
+        f'<SAFETYRULE> {rules}\n<READTABLE> 1\n<SUPPRESS> MOD(1,5,1,1,1)\n<WRITETABLE> (1,2,,"t")\n'
+    )
+    result = CliRunner().invoke(app, ["run", "j.arb"])
+    assert result.exit_code == 2
+    told = " ".join(result.output.split())
+    assert words in told
+    assert not any(python in told for python in ("Table.from", "publish=", "attribute ", "frame"))
+
+
+def test_cells_withheld_by_hand_are_said_not_to_be_protected():
+    table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    known = [Statement(("1", "3"), "m")]
+    found = protect(table, "FREQ(8,10)", apriori=known)
+    assert any("withheld, not protected" in note for note in found.table.notes)
+    other = protect(table, "FREQ(8,10)", apriori=[Statement(("1", "3"), "c", (5,))])
+    assert not any("not protected" in note for note in other.table.notes)
+
+
+def test_two_geographies_are_noticed():
+    """M1 is G1 and two persons of G2: their difference is two persons."""
+    towns = ["M1"] * 52 + ["M2"] * 60 + ["M3"] * 80
+    squares = ["G1"] * 50 + ["G2"] * 62 + ["G3"] * 30 + ["G4"] * 50
+    data = {"town": towns, "square": squares, "sex": ["f", "m"] * 96}
+    found = inspect(data, [["town"], ["square"]])
+    assert [p for p in found.problems if "'square' lie within one code of 'town'" in p]
+    assert not inspect(data, [["town", "square"]]).problems
+    assert not inspect(data, [["town"], ["sex"]]).problems
+
+
+def test_what_is_no_number_is_named_by_its_row_in_an_inspection():
+    data = {"a": ["x", None, "x", "y"], "v": ["1", "2", "NaN", "3"]}
+    with pytest.raises(InputError, match="row 3, column 'v'"):
+        inspect(data, ["a"], "v")

@@ -127,7 +127,7 @@ def test_no_value_is_kept() -> None:
         ([], None, "no dimension"),
         (["b"], None, "no column 'b'"),
         (["a"], "c", "c"),
-        (["a"], "a", "not a number"),
+        (["a"], "a", "row 1, column .a.: the text is not a decimal"),
     ],
 )
 def test_bad_columns(by: list[str], value: str | None, message: str) -> None:
