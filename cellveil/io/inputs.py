@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.front import refuse
-from cellveil.io.sheets import Sheet, is_workbook, open_sheet
-from cellveil.io.source import Source
+from cellveil.io.sheets import Sheet, open_sheet
 from cellveil.render.screen import say
+from cellveil.requests.requirements import Requirements
+from cellveil.requests.source import Source, is_workbook
 from csp.errors import InputError
 from csp.formats.apriori import Statement, read_apriori
 from csp.formats.layout import Metadata, read_metadata
 from csp.formats.parquet import is_parquet
 from csp.formats.reading import regular_file
+from csp.mechanism import Mechanism
 from csp.problem.jj import read_jj
 from csp.problem.problem import Problem
 from csp.rules import Rule, parse_rules
@@ -40,6 +42,7 @@ __all__ = [
     "by_column",
     "hierarchy_of",
     "is_jj",
+    "mechanism_of",
     "read_hierarchies",
     "read_known",
     "read_pattern",
@@ -67,7 +70,7 @@ def read_table(
         For anything that csp cannot read as a table; file, row, column or code are named.
     """
     regular_file(source.data)
-    data: Any = source.text or source.data
+    data: Any = source.text
     total = _totals(source)
     roots, _ = total_codes(total, source.by)
     choices = _hierarchies(source, roots)
@@ -107,7 +110,7 @@ def read_table(
         Table.from_microdata(
             data, source.by, source.value, contributor=source.contributor, weight=source.weight,
             shadow=shadow, hierarchies=dict(zip(choices, trees, strict=True)),
-            negative=source.negative, top=source.keep, decimals=source.decimals, total=total,
+            negative=source.negative, top=source.reads, decimals=source.decimals, total=total,
             missing=source.missing, empty=source.empty, memory=source.memory,
             progress=lambda stage: _told(stage, progress),
         )
@@ -300,6 +303,21 @@ def read_rules(
     rule = parse_rules(text, manual=labels)
     read = [part.form.reads for part in parts_of(rule) if isinstance(part, Concentration)]
     return rule, max(5, *read, 0)
+
+
+def mechanism_of(
+    asked: Requirements, by: Sequence[str], encoding: str | None = None, *, named: bool,
+    defence: Any = None,
+) -> tuple[Mechanism, int]:  # fmt: skip
+    """Mechanism that is asked for, and how many contributions its rules look at.
+
+    As `read_rules`: cells named by hand have the dimensions `by`.
+    """
+    rule, reads = read_rules(asked.rules, asked.primary, by, encoding, named=named)
+    return Mechanism(
+        rule, width=asked.width, strict=asked.strict, cost=asked.cost, margins=asked.margins,
+        singletons=asked.singletons, unions=asked.unions, integer=asked.integer, defence=defence,
+    ), reads  # fmt: skip
 
 
 def is_jj(path: Path) -> bool:

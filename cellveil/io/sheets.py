@@ -14,11 +14,12 @@ from zipfile import BadZipFile, ZipFile
 
 from cellveil.front import refuse
 from cellveil.io.excel import check_excel
+from cellveil.requests.source import is_workbook
 from csp.errors import CellveilError, InputError
 from csp.formats.reading import MAX_BYTES, regular_file
 from csp.tables.columns import check_names
 
-__all__ = ["Sheet", "is_workbook", "open_sheet", "read_sheet", "records_of"]
+__all__ = ["Sheet", "open_sheet", "read_sheet", "records_of"]
 
 MOST_ROWS = 2**20
 """Rows of a sheet of Excel; a damaged file may claim a thousand times more."""
@@ -29,11 +30,6 @@ _TOLD = 10_000
 _ERRORS = frozenset(
     {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"}
 )
-
-
-def is_workbook(path: Path) -> bool:
-    """Whether a name is that of an Excel workbook."""
-    return path.name.lower().endswith((".xlsx", ".xlsm"))
 
 
 def read_sheet(

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cellveil.jobs.keys import SECTIONS
 from csp.rules.inspection import Inspection
 
 __all__ = ["draft", "job_text"]
 
-_PATHS = ("file", "layout", "apriori", "folder")
+_PATHS = {key.key for keys in SECTIONS.values() for key in keys if key.kind == "file"} | {"folder"}
 
 
 def draft(

@@ -11,32 +11,32 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cellveil.front import refuse
-from cellveil.io.inputs import hierarchy_of, read_rules, text_file
-from cellveil.io.source import Source
+from cellveil.io.inputs import hierarchy_of, mechanism_of, read_rules
 from cellveil.jobs.batch import read_batch
-from cellveil.jobs.keys import DATA, SECTIONS, checked
+from cellveil.jobs.keys import (
+    DATA,
+    OPTIONS,
+    SECTIONS,
+    Folder,
+    checked,
+    in_keys,
+    taken,
+)
 from cellveil.jobs.record import record_path
+from cellveil.requests.option import made
+from cellveil.requests.requirements import Requirements
+from cellveil.requests.search import Search
+from cellveil.requests.source import Source
 from csp.errors import InputError, phrase
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, chunks, read_text
 from csp.mechanism import Mechanism
 
 __all__ = ["Job", "TableJob", "is_outside", "naming", "read_job"]
 
-_AS_GIVEN = (
-    *("value", "contributor", "weight", "aggregated", "count", "negative", "decimals", "missing"),
-    *("absent_zero", "memory", "empty", "apriori_unknown", "sheet", "shadow"),
-)
-"""Keys of [data] that a source takes as they are."""
-
-_SPECIAL = {"rda": "layout", "sep": "separator", "na": "not_available", "primary": "by_hand"}
-
-_OPTIONS = {f"--{option}" for option in _SPECIAL} | {
-    f"--{key.name.replace('_', '-')}" for keys in SECTIONS.values() for key in keys
-}
-"""Options whose work a key of a job does."""
+T = TypeVar("T")
 
 _NAME = re.compile(r"[^\w.+ -]")
 
@@ -64,7 +64,7 @@ class TableJob:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a job file asks for: sections as they were written.
+    """What a job file asks for.
 
     Notes say what is done otherwise than a batch file says; `record` is where the internal record
     of a run goes.
@@ -72,16 +72,16 @@ class Job:
 
     path: Path
     tables: tuple[TableJob, ...]
-    rules: Mapping[str, Any]
-    solver: Mapping[str, Any]
-    output: Mapping[str, Any]
+    asked: Requirements
+    search: Search
+    output: Folder
     record: Path
     notes: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
         """Where results go."""
-        return self.path.parent / str(self.output.get("folder", "published"))
+        return self.path.parent / self.output.folder
 
     @property
     def inputs(self) -> tuple[Path, ...]:
@@ -92,8 +92,8 @@ class Job:
             found.append(source.data)
             found += [path for path in (source.rda, source.apriori) if path is not None]
             found += [Path(hierarchy_of(text, source.by)[1]) for text in source.hierarchy]
-        if "by_hand" in self.rules:
-            found.append(self.path.parent / self.rules["by_hand"])
+        if self.asked.primary is not None:
+            found.append(self.asked.primary)
         return tuple(dict.fromkeys(found))
 
     @property
@@ -111,13 +111,7 @@ class Job:
     def mechanism(self, by: tuple[str, ...]) -> Mechanism:
         """Return the mechanism; cells named by hand have the dimensions `by`."""
         named = any(t.source.apriori is not None or t.source.tab for t in self.tables)
-        options = {k: v for k, v in self.rules.items() if k not in ("sensitive", "by_hand")}
-        hand = self.rules.get("by_hand")
-        rule, _ = read_rules(
-            self.rules["sensitive"], None if hand is None else self.path.parent / hand, by,
-            named=named,
-        )  # fmt: skip
-        return Mechanism(rule, **options)
+        return mechanism_of(self.asked, by, named=named)[0]
 
 
 def read_job(path: Path, *, anywhere: bool = False) -> Job:
@@ -153,16 +147,16 @@ def read_job(path: Path, *, anywhere: bool = False) -> Job:
             )
         with naming(where, name):
             tables.append(TableJob(name, _source(path.parent, given, one)))
+
+    def of(request: type[T], name: str) -> T:
+        return made(request, taken(given[name], SECTIONS[name], path.parent))
+
+    asked = of(Requirements, "rules")
     job = Job(
-        path,
-        tuple(tables),
-        given["rules"],
-        given["solver"],
-        given["output"],
-        record_path(path),
+        path, tuple(tables), asked, of(Search, "solver"), of(Folder, "output"), record_path(path),
         notes,
-    )
-    if "by_hand" not in given["rules"]:
+    )  # fmt: skip
+    if asked.primary is None:
         with naming(f"{where}, [rules]"):
             job.mechanism(tables[0].source.by)
     return job
@@ -211,8 +205,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> Source:
-    own = {key.name for key in DATA}
-    data = {**given["data"], **{k: v for k, v in one.items() if k in own}}
+    data = taken({**given["data"], **one}, DATA, folder)
     if "file" not in data:
         refuse('no data; add file = "..." to [data] or to the table')
     by = tuple(one["by"])
@@ -220,28 +213,15 @@ def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> S
     unknown = [n for n in (*given["totals"], *given["hierarchies"]) if n not in dimensions]
     if unknown:
         refuse(f"{unknown[0]!r} of [hierarchies] or [totals] is not a dimension of any table")
-    path = folder / data["file"]
-    missing = data.get("not_available")
-    files: dict[str, Any] = {
-        "rda": folder / data["layout"] if "layout" in data else None,
-        "apriori": folder / data["apriori"] if "apriori" in data else None,
-        "text": text_file(
-            path, data.get("separator"), data.get("decimal"), data.get("encoding"),
-            None if missing is None else ",".join(missing),
-        ),
-        "hierarchy": tuple(
-            f"{name}={folder / file}"
-            for name, trees in given["hierarchies"].items() if name in by
-            for file in ([trees] if isinstance(trees, str) else trees)
-        ),
-    }  # fmt: skip
-    _, looked_at = read_rules(_without_hand(given["rules"]["sensitive"]), None, by)
-    return Source(
-        path, by, keep=looked_at, top=tuple(data.get("top", ())),
-        tolerance=str(data.get("tolerance", 0)),
-        total=tuple(f"{n}={code}" for n, code in given["totals"].items() if n in by),
-        **files, **{key: data[key] for key in _AS_GIVEN if key in data},
+    trees = tuple(
+        f"{name}={folder / file}"
+        for name, files in given["hierarchies"].items() if name in by
+        for file in ([files] if isinstance(files, str) else files)
     )  # fmt: skip
+    totals = tuple(f"{name}={code}" for name, code in given["totals"].items() if name in by)
+    _, reads = read_rules(_without_hand(given["rules"]["sensitive"]), None, by)
+    own = {"data": data.pop("file"), "by": by, "hierarchy": trees, "total": totals, "reads": reads}
+    return made(Source, data | own)
 
 
 def _without_hand(rules: str) -> str:
@@ -256,11 +236,5 @@ def naming(*places: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        words = re.sub(r"--([a-z][a-z-]*)", lambda m: _key(m[1]), error.in_options(_OPTIONS))
-        msg = f"{', table '.join(places)}: {words}"
+        msg = f"{', table '.join(places)}: {in_keys(error.in_options(OPTIONS))}"
         raise InputError(msg) from error
-
-
-def _key(option: str) -> str:
-    """Key that stands for an option of the command line."""
-    return _SPECIAL.get(option, option.replace("-", "_"))

@@ -2,116 +2,96 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from itertools import zip_longest
+from pathlib import Path
+from textwrap import wrap
+from typing import Annotated, Any
 
 from cellveil.front import refuse
 from cellveil.io.results import FORMATS
+from cellveil.requests.option import Field, Option, fields_of
+from cellveil.requests.outputs import Shown
+from cellveil.requests.requirements import Requirements
+from cellveil.requests.search import Search
+from cellveil.requests.source import Source
 
-__all__ = ["SECTIONS", "Key", "checked", "template"]
+__all__ = [
+    "DATA",
+    "OPTIONS",
+    "SECTIONS",
+    "Folder",
+    "checked",
+    "in_keys",
+    "taken",
+    "template",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """A key of a job: its kind, what it means, and an example in TOML for the template.
+class File:
+    """Data of a job."""
 
-    It may have to be one of the `choices`; a list of such texts may be one text.
-    """
+    file: Annotated[Path, Option("Records: .csv, .parquet, .xlsx, .asc, .tab.", "", '"survey.csv"')]
 
-    name: str
-    kind: str
-    words: str
-    example: str
-    choices: tuple[str, ...] = ()
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a job."""
+
+    name: Annotated[str, Option("Of its files.", "", '"region-sector"')]
+    by: Annotated[tuple[str, ...], Option("Columns of the dimensions.", "", '["region", "sector"]')]
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What a job writes, and what is shown."""
+
+    folder: Annotated[str, Option("Where results go.", "", '"published"')] = "published"
+    format: Annotated[
+        tuple[str, ...],
+        Option("Of tables, one or several.", "", '["csv", "sdmx"]', choices=tuple(FORMATS)),
+    ] = ("csv",)
+    structure: Annotated[
+        str | None, Option("Dataflow of SDMX, AGENCY:ID(VERSION).", "", '"ESTAT:NAMA(1.0)"')
+    ] = None
+    report: Annotated[bool, Option("An HTML page to read.", "", "true")] = False
+    shown: Shown = Shown()
+
+
+def _keys(*requests: type) -> tuple[Field, ...]:
+    return tuple(
+        field
+        for request in requests
+        for field in fields_of(request)
+        if field.option.example and field.kind != "by column"
+    )
+
+
+DATA = _keys(File, Source)
+
+SECTIONS: dict[str, tuple[Field, ...]] = {
+    "data": DATA,
+    "table": (*_keys(Table), *DATA),
+    "rules": _keys(Requirements),
+    "solver": _keys(Search),
+    "output": _keys(Folder),
+}
+"""Sections that hold keys; `FREE` ones hold columns."""
 
 KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
-    "text": (str, "text in quotes"),
-    "texts": (list, 'a list of texts, such as ["region", "sector"]'),
+    "names": (list, 'a list of texts, such as ["region", "sector"]'),
+    "amount": ((int, float), "a number"),
     "number": ((int, float), "a number"),
     "whole": (int, "a whole number"),
     "flag": (bool, "true or false"),
 }
+"""Types of TOML by the kind of a field, and their names; others are text."""
 
-DATA = (
-    Key("file", "text", "records: .csv, .parquet, .xlsx, .asc, .tab", '"survey.csv"'),
-    Key("sheet", "text", "sheet of an Excel workbook", '"2026"'),
-    Key("value", "text", "column to add up; without it records are counted", '"turnover"'),
-    Key("contributor", "text", "column that says who reports", '"enterprise"'),
-    Key("weight", "text", "column of sampling weights", '"weight"'),
-    Key("shadow", "text", "column that rules judge in place of the value", '"employment"'),
-    Key("layout", "text", "record layout of an .asc file (.rda)", '"survey.rda"'),
-    Key("aggregated", "flag", "the data has one row per cell", "false"),
-    Key("count", "text", "of aggregated data: column of contributors", '"firms"'),
-    Key("top", "texts", "of aggregated data: columns of largest contributions", '["max1", "max2"]'),
-    Key("absent_zero", "flag", "of aggregated data: cells without a row are 0", "false"),
-    Key("tolerance", "number", "of aggregated data: how far margins may be off", "0"),
-    Key(
-        "negative",
-        "text",
-        "negative contributions; of aggregated data: allow",
-        '"error"',
-        ("error", "abs", "shift", "split", "allow"),
-    ),
-    Key("decimals", "whole", "decimal places of values", "2"),
-    Key("missing", "text", "code for records that lack one", '"unknown"'),
-    Key("separator", "text", "what separates columns", '";"'),
-    Key("decimal", "text", "decimal mark", '","'),
-    Key("encoding", "text", "encoding of a text file", '"cp1252"'),
-    Key("not_available", "texts", "texts that stand for no value", '["NA", "."]'),
-    Key("apriori", "text", "tau-ARGUS a-priori file (.hst) of a table", '"cells.hst"'),
-    Key(
-        "apriori_unknown",
-        "text",
-        "its lines about cells that are not there",
-        '"error"',
-        ("error", "skip"),
-    ),
-    Key("empty", "text", "combinations of codes without records", '"keep"', ("keep", "drop")),
-    Key("memory", "text", "memory to take for records", '"2GB"'),
-)
-
-SECTIONS: dict[str, tuple[Key, ...]] = {
-    "data": DATA,
-    "table": (
-        Key("name", "text", "of its files", '"region-sector"'),
-        Key("by", "texts", "columns of the dimensions", '["region", "sector"]'),
-        *DATA,
-    ),
-    "rules": (
-        Key("sensitive", "text", "in tau-ARGUS's words", '"P(10,1)|FREQ(3,10)"'),
-        Key("by_hand", "text", "file of cells named as sensitive, for MAN(...)", '"cells.csv"'),
-        Key("width", "number", "least width of every sensitive cell's interval", "10"),
-        Key("strict", "flag", "wider than the width", "false"),
-        Key("cost", "text", "suppress few cells, or little value", '"unit"', ("unit", "value")),
-        Key("margins", "text", "of margins", '"suppress"', ("suppress", "publish")),
-        Key("singletons", "flag", "guard against lone contributors", "true"),
-        Key("unions", "flag", "sums of suppressed cells must pass the rules", "false"),
-        Key("integer", "flag", "the attacker knows that cells are whole units", "true"),
-    ),
-    "solver": (
-        Key("method", "text", "auto, cuts, branch, large, small, ilp or ilp:NAME", '"auto"'),
-        Key("time_limit", "number", "seconds for each table, or group of linked ones", "600"),
-        Key("gap", "number", "stop within this share of the optimum", "0.01"),
-    ),
-    "output": (
-        Key("folder", "text", "where results go", '"published"'),
-        Key("format", "texts", "of tables, one or several", '["csv", "sdmx"]', tuple(FORMATS)),
-        Key("structure", "text", "dataflow of SDMX, AGENCY:ID(VERSION)", '"ESTAT:NAMA(1.0)"'),
-        Key("intervals", "flag", "add what can be inferred, in formats with room", "false"),
-        Key("report", "flag", "an HTML page to read", "true"),
-        Key("attacks", "flag", "run every attack that applies, for the report", "false"),
-        Key("reveal", "flag", "show suppressed values: for internal use only", "false"),
-    ),
-}  # fmt: skip
-"""Sections that hold keys; `hierarchies` and `totals` hold columns."""
-
-FREE = {
-    "hierarchies": ("file of a column's hierarchy (.hrc), or several", 'region = "region.hrc"'),
-    "totals": ("code of a column's total", 'region = "Total"'),
-}
+FREE = {field.key: field for field in fields_of(Source) if field.kind == "by column"}
 """Sections whose keys are columns."""
 
 NEEDED = {"table": ("by",), "rules": ("sensitive",)}
@@ -149,33 +129,76 @@ def checked(job: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _check_section(
-    section: Any, keys: tuple[Key, ...] | None, needed: tuple[str, ...], where: str
+    section: Any, keys: tuple[Field, ...] | None, needed: tuple[str, ...], where: str
 ) -> None:
     if not isinstance(section, Mapping):
         refuse(f"{where} must hold keys, such as name = value")
-    known = {} if keys is None else {key.name: key for key in keys}
+    known = {} if keys is None else {key.key: key for key in keys}
     for name, given in section.items():
         if keys is not None and name not in known:
             refuse(f"{where}: {name!r} is not a key; {_nearest(name, known)}")
-        free = "texts" if isinstance(given, list) and where.endswith("[hierarchies]") else "text"
-        _check_value(given, known.get(name, Key(name, free, "", "")), f"{where}: {name!r}")
+        several = isinstance(given, list) and where.endswith("[hierarchies]")
+        kind = "names" if several else _kind(known[name]) if name in known else "text"
+        choices = known[name].choices if name in known else ()
+        _check_value(given, kind, choices, f"{where}: {name!r}")
     for name in needed:
         if name not in section:
-            refuse(f"{where}: {name!r} is missing; add {name} = {known[name].example}")
+            refuse(f"{where}: {name!r} is missing; add {name} = {known[name].option.example}")
 
 
-def _check_value(given: Any, key: Key, where: str) -> None:
-    if key.kind == "texts" and key.choices and isinstance(given, str):
+def _kind(field: Field) -> str:
+    """Kind of a field in a job, where a switch that turns nothing else is a flag."""
+    if field.kind == "switch":
+        return "choice" if field.option.turns else "flag"
+    return field.kind
+
+
+def _check_value(given: Any, kind: str, choices: tuple[str, ...], where: str) -> None:
+    if kind == "names" and choices and isinstance(given, str):
         given = [given]
-    kinds, words = KINDS[key.kind]
-    right = isinstance(given, kinds) and isinstance(given, bool) == (key.kind == "flag")
-    if key.kind == "texts" and right:
+    types, words = KINDS.get(kind, (str, "text in quotes"))
+    right = isinstance(given, types) and isinstance(given, bool) == (kind == "flag")
+    if kind == "names" and right:
         right = bool(given) and all(isinstance(text, str) for text in given)
     if not right:
         refuse(f"{where} must be {words}, not {given!r}")
-    for one in given if key.kind == "texts" else [given]:
-        if key.choices and one not in key.choices:
-            refuse(f"{where} is {one!r}; it must be one of {', '.join(key.choices)}")
+    for one in given if kind == "names" else [given]:
+        if choices and one not in choices:
+            refuse(f"{where} is {one!r}; it must be one of {', '.join(choices)}")
+
+
+def taken(section: Mapping[str, Any], keys: tuple[Field, ...], folder: Path) -> dict[str, Any]:
+    """Fields of requests from a section that was checked; paths are seen from `folder`."""
+    known = {key.key: key for key in keys}
+    found = {}
+    for name, given in section.items():
+        if name not in known:
+            continue
+        match known[name].kind:
+            case "file":
+                given = folder / given
+            case "amount":
+                given = str(given)
+            case "number":
+                given = float(given)
+            case "names":
+                given = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+        found[known[name].name] = given
+    return found
+
+
+_OPTIONS = {
+    flag.lstrip("-"): field.key
+    for keys in SECTIONS.values() for field in keys for flag in field.flags
+} | {field.flags[0].lstrip("-"): name for name, field in FREE.items()}  # fmt: skip
+
+OPTIONS = frozenset(f"--{option}" for option in _OPTIONS)
+"""Options of the command line whose work a key of a job does."""
+
+
+def in_keys(words: str) -> str:
+    """Words of a message or of an option with keys of a job in place of options."""
+    return re.sub(r"--([a-z][a-z-]*)", lambda m: _OPTIONS.get(m[1], m[1].replace("-", "_")), words)
 
 
 def _nearest(name: str, known: Any) -> str:
@@ -197,14 +220,19 @@ def template() -> str:
         head = "[[table]]" if name == "table" else f"[{name}]"
         lines += ["", head]
         if name in FREE:
-            words, example = FREE[name]
-            lines.append(f"# {example:<40} # {words}")
+            lines += _commented(f"# region = {FREE[name].option.example}", FREE[name])
             continue
         if name == "table":
             lines.append("# one for each table; keys of [data] may stand here too, for one table")
         for key in SECTIONS[name]:
             if name == "table" and key in DATA:
                 continue
-            mark = "" if key.name in given.get(name, ()) else "# "
-            lines.append(f"{mark + key.name + ' = ' + key.example:<42} # {key.words}")
+            mark = "" if key.key in given.get(name, ()) else "# "
+            lines += _commented(f"{mark}{key.key} = {key.option.example}", key)
     return "\n".join(lines) + "\n"
+
+
+def _commented(text: str, key: Field) -> list[str]:
+    """Line of a key with what it means beside it."""
+    words = wrap(in_keys(key.option.words), 55)
+    return [f"{part:<42} # {line}" for part, line in zip_longest((text,), words, fillvalue="")]

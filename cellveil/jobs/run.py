@@ -15,13 +15,12 @@ from cellveil.front import explained, refuse
 from cellveil.io.files import check_outputs, result_columns, write_json
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.results import FOREIGN, FORMATS, check_form, timeless, write_result
-from cellveil.io.source import Source
 from cellveil.jobs.job import Job, naming
 from cellveil.jobs.record import Inputs, record_facts, versions, write_record
 from cellveil.report.facts import attacked, report_facts
 from cellveil.report.page import report_page
 from cellveil.report.skeleton import write_page
-from csp.clock import Backstop, Clock
+from cellveil.requests.source import Source
 from csp.formats.apriori import Statement
 from csp.formats.files import written_together
 from csp.protection import Protected
@@ -38,9 +37,6 @@ ATTACKERS = {
     "unions": "attackers who add suppressed cells up",
 }
 """Attackers that an audit considered, in words."""
-
-TIME_LIMIT = Backstop(600)
-"""Seconds for each group of tables where the job says nothing, as for a command."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,15 +79,13 @@ def run_job(
     Unprotectable, OutOfTime
         As `csp.protect`.
     """
-    output = job.output
-    reveal, intervals = bool(output.get("reveal")), bool(output.get("intervals"))
-    given = output.get("format", ["csv"])
-    forms = [given] if isinstance(given, str) else list(dict.fromkeys(given))
+    output, forms = job.output, job.output.format
+    reveal, intervals = output.shown.reveal, output.shown.intervals
     for wanted in job.tables:
         for form in forms:
             with naming(job.path.name, wanted.name):
                 check_form(
-                    form, wanted.source.by, structure=output.get("structure"),
+                    form, wanted.source.by, structure=output.structure,
                     intervals=intervals and set(forms) <= set(FOREIGN),
                 )  # fmt: skip
     places = _places(job, forms)
@@ -102,7 +96,7 @@ def run_job(
         names = tuple(table.name for table in group)
         said = f"{job.path.name}, {' and '.join(names)}"
         phase(f"tabulating {', '.join(names)}")
-        clock = Clock.of(job.solver.get("time_limit", TIME_LIMIT))
+        clock = job.search.started()
         tables, known = [], []
         for one in group:
             with naming(job.path.name, one.name):
@@ -125,11 +119,11 @@ def run_job(
         phase(f"protecting {', '.join(names)}")
         with naming(said), explained(whole, reveal=reveal):
             protected = mechanism.protect(
-                whole, apriori=stated, method=job.solver.get("method", "auto"),
-                time_limit=clock.seconds, gap=float(job.solver.get("gap", 0.0)), progress=progress,
+                whole, apriori=stated, method=job.search.chosen, gap=job.search.gap,
+                time_limit=clock.seconds, progress=progress,
             )  # fmt: skip
         found = None
-        if output.get("attacks"):
+        if output.shown.attacks:
             phase(f"attacking {', '.join(names)}")
             found = attacked(protected, clock, stated=stated)
         solved.append((group, tables, protected, found))
@@ -150,11 +144,11 @@ def run_job(
                     held = columns[intervals and form not in FOREIGN]
                     write_result(
                         path, protected, _part(protected.table, table, held), form=form,
-                        reveal=reveal, structure=output.get("structure"), part=len(group) > 1,
+                        reveal=reveal, structure=output.structure, part=len(group) > 1,
                         files=files,
                     )  # fmt: skip
                     mine.append(path)
-            if output.get("report"):
+            if output.report:
                 page = places["+".join(one.name for one in group) + ".html"]
                 several = zip(group, tables, strict=True) if len(group) > 1 else ()
                 told = report_facts(
@@ -190,7 +184,7 @@ def _places(job: Job, forms: Sequence[str]) -> dict[str, Path]:
     places = {name: job.folder / name for name in files}
     outputs: dict[str, Path | None] = {f"table {name}": path for name, path in places.items()}
     kinds: dict[str, tuple[str, ...]] = dict.fromkeys(outputs, tuple(FORMATS.values()))
-    if job.output.get("report"):
+    if job.output.report:
         for group in job.groups:
             name = "+".join(table.name for table in group)
             places[f"{name}.html"] = job.folder / f"{name}.html"

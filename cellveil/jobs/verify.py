@@ -76,7 +76,7 @@ def verify(path: Path, **watched: object) -> Verdict:
     job = read_job(folder / facts["job"], anywhere=True)
     with TemporaryDirectory(prefix="cellveil-") as made:
         place = Path(made)
-        inside = {**job.output, "folder": str(place / "published")}
+        inside = replace(job.output, folder=str(place / "published"))
         run_job(replace(job, output=inside, record=place / "record"), **watched)  # type: ignore[arg-type]
         found = hashes_of(path for path in (place / "published").iterdir())
         now = {path.name: sha for path, sha in found.items()}

@@ -113,7 +113,7 @@ def _real_tables(paths: list[Path], by: str | None, value: str | None) -> dict[s
     if not paths:
         return {}
     from cellveil.io.inputs import read_table, split_names
-    from cellveil.io.source import Source
+    from cellveil.requests.source import Source
     from csp.errors import InputError
 
     if by is None or value is None:

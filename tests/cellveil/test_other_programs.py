@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from cellveil.cli.app import app
 from cellveil.io.inputs import read_table
-from cellveil.io.source import Source
 from cellveil.jobs.job import read_job
 from cellveil.jobs.run import run_job
+from cellveil.requests.source import Source
 from csp import InputError
 
 SURVEY = ["--by", "region,sector", "--value", "pay", "--contributor", "firm"]

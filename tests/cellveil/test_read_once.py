@@ -11,7 +11,7 @@ import pytest
 import csp
 from cellveil.io.inputs import read_table
 from cellveil.io.sheets import Sheet, open_sheet
-from cellveil.io.source import Source
+from cellveil.requests.source import Source
 from csp.tables.columns import WholeFile, column_names, read_columns, read_whole
 
 ROWS = [(f"r{i % 3}", f"{2020 + i % 2}", f"f{i}", f"{10 * i + 5},{i % 7}") for i in range(30)]

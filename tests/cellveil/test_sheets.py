@@ -18,7 +18,7 @@ from cellveil.cli.app import app
 from cellveil.io import sheets
 from cellveil.io.inputs import read_table
 from cellveil.io.sheets import open_sheet, read_sheet
-from cellveil.io.source import Source
+from cellveil.requests.source import Source
 from csp import InputError, Table
 from tests.support.shared import examples
 

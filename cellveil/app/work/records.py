@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.io.inputs import read_table
-from cellveil.io.sheets import Sheet, is_workbook, open_sheet
-from cellveil.io.source import Source
+from cellveil.io.sheets import Sheet, open_sheet
+from cellveil.requests.source import Source, is_workbook
 from csp.tables.columns import WholeFile, column_names, read_columns, read_whole
 from csp.tables.table import Table
 

@@ -14,7 +14,7 @@ from typing import Any
 from cellveil.io.files import check_outputs, result_columns
 from cellveil.io.inputs import read_rules, read_table
 from cellveil.io.results import write_result
-from cellveil.io.source import Source
+from cellveil.requests.source import Source
 from csp.errors import InputError
 from csp.formats.files import written_together
 from csp.mechanism import Mechanism
@@ -60,7 +60,7 @@ def _round_trip(survey: Path, folder: Path) -> str | None:
     packed = folder / "published.parquet"
     rule, keep = read_rules("P(10,1)|FREQ(3,10)", None, BY)
     mechanism = Mechanism(rule)
-    table = read_table(Source(survey, BY, "turnover", "firm", keep=keep))
+    table = read_table(Source(survey, BY, "turnover", "firm", reads=keep))
     protected = mechanism.protect(table)
     check_outputs({"-o": published, "--release": release}, [survey])
     hidden = protected.pattern.tolist()

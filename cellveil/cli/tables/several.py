@@ -14,10 +14,10 @@ from cellveil.cli.answers import finish, hashes, print_columns
 from cellveil.front import SAFE, explained, folder_for, message_of, refuse
 from cellveil.io.files import check_outputs, result_columns, write_columns
 from cellveil.io.inputs import read_known, read_table
-from cellveil.io.source import Source
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import say
 from cellveil.render.tables import promises
+from cellveil.requests.source import Source
 from csp.errors import CellveilError
 from csp.formats.files import written_together
 from csp.mechanism import Mechanism, protect_many

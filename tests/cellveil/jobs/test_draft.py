@@ -43,7 +43,7 @@ def test_the_job_runs_as_it_stands(data: Path) -> None:
     assert tree == Hierarchy.from_columns(data, ["wide land", "town"])
     read = read_job(job)
     assert [table.source.by for table in read.tables] == [("town", "sector"), ("sector",)]
-    assert read.rules["sensitive"] == "P(15,1)"
+    assert read.asked.rules == "P(15,1)"
     assert "audited safe" in run("run", job)
     assert (data.parent / "published" / "town-sector.csv").exists()
 

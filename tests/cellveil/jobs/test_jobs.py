@@ -219,8 +219,8 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
     found = checked(tomllib.loads(whole), "job.toml")
     for name, keys in SECTIONS.items():
         section = found["table"][0] if name == "table" else found[name]
-        own = {key.name for key in keys} - (
-            {k.name for k in SECTIONS["data"]} if name == "table" else set()
+        own = {key.key for key in keys} - (
+            {k.key for k in SECTIONS["data"]} if name == "table" else set()
         )
         assert own <= set(section)
 
@@ -338,7 +338,7 @@ def test_results_stay_below_the_folder_of_the_job_unless_allowed(job: Path, targ
     found = CliRunner().invoke(app, ["run", str(job)])
     assert found.exit_code == 2
     assert "--anywhere" in found.output
-    assert str(read_job(job, anywhere=True).output["folder"]) == target
+    assert read_job(job, anywhere=True).output.folder == target
 
 
 def test_a_report_of_linked_tables_shows_each_number_as_published(tmp_path: Path) -> None:

@@ -1,0 +1,108 @@
+"""Commands that take requests: a parameter of a command becomes the options of its fields."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import typer
+
+from cellveil.front import refuse
+from cellveil.requests.option import Field, fields_of, made
+
+__all__ = ["Rest", "taking"]
+
+T = TypeVar("T")
+
+Rest = Callable[..., T]
+"""Makes a request of the options of its fields, and of what the command gives for the others."""
+
+
+def taking(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each field of the requests among its parameters.
+
+    A parameter that is a request (a dataclass whose fields say what they mean) is made of the
+    options. One that is ``Rest[request]`` is a function that makes it of the options and of further
+    fields.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    requests: dict[str, type] = {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        hint = hints[name]
+        request = get_args(hint)[-1] if get_origin(hint) is Callable_ else hint
+        if not hasattr(request, "__dataclass_fields__"):
+            parameters.append(parameter.replace(annotation=hint))
+            continue
+        requests[name] = request
+        parameters += [_parameter(field) for field in fields_of(request)]
+
+    @wraps(command)
+    def asked(**given: Any) -> None:
+        for name, request in requests.items():
+            own = {field.name: _read(field, given.pop(field.name)) for field in fields_of(request)}
+            whole = get_origin(hints[name]) is not Callable_
+            given[name] = made(request, own) if whole else _rest(request, own)
+        command(**given)
+
+    # Those without a default come first, as a signature wants it; all are given by name.
+    parameters.sort(key=lambda p: p.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    asked.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    asked.__annotations__ = {p.name: p.annotation for p in parameters}
+    return asked
+
+
+Callable_ = get_origin(Callable[..., None])
+
+
+def _rest(request: type[T], own: Mapping[str, Any]) -> Rest[T]:
+    return lambda **more: made(request, {**own, **more})
+
+
+def _parameter(field: Field) -> inspect.Parameter:
+    """Parameter of a command for a field, as typer reads it."""
+    said = field.option
+    names, default = field.flags, field.default
+    if field.kind == "switch" and len(names) == 1:
+        names = (names[0], f"--no-{names[0][2:]}")
+    if field.kind == "switch":
+        names = ("/".join(names),)
+    elif field.kind != "flag" and not said.names and field.name == names[0][2:].replace("-", "_"):
+        names = ()
+    hints: dict[str, Any] = {
+        "flag": bool, "switch": bool, "whole": int, "number": float, "file": Path,
+        "by column": list[str], "choice": Literal[field.choices] if field.choices else str,
+    }  # fmt: skip
+    hint = hints.get(field.kind, str)
+    if field.required:
+        default = inspect.Parameter.empty
+    elif default is None or isinstance(default, tuple):
+        hint, default = hint | None, None
+    option = typer.Option(
+        *names, metavar=said.stands or None, help=said.words, show_default=said.otherwise or True
+    )
+    return inspect.Parameter(
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=default,
+        annotation=Annotated[hint, option],
+    )  # fmt: skip
+
+
+def _read(field: Field, given: Any) -> Any:
+    """Value of a field from what the parser of the command line gave."""
+    if given is None:
+        return field.default
+    if field.kind == "switch" and field.option.turns is not None:
+        return field.option.turns[0 if given else 1]
+    if field.kind == "by column":
+        return tuple(given)
+    if field.kind != "names":
+        return given
+    found = tuple(name.strip() for name in given.split(","))
+    if field.option.blanks:
+        return tuple(name for name in found if name)
+    if "" in found:
+        refuse(f"{field.flags[0]} {given!r} has an empty name; write it like Size,Region")
+    return found

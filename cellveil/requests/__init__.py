@@ -1,0 +1,1 @@
+"""What may be asked for: each option stated once, for commands, jobs, the page and their docs."""

@@ -1,0 +1,75 @@
+"""How a pattern is looked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cellveil.front import refuse
+from cellveil.requests.option import Option
+
+if TYPE_CHECKING:
+    from csp.clock import Clock
+
+__all__ = ["TIME_LIMIT", "Search"]
+
+TIME_LIMIT = 600.0
+"""Seconds that a command, or a group of tables of a job, takes where nothing is said of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Method, and how long it may take."""
+
+    method: Annotated[
+        str,
+        Option(
+            "auto, cuts, branch, large, small (up to 64 cells) or ilp (integer programs in PuLP).",
+            "NAME",
+            '"auto"',
+        ),
+    ] = "auto"
+    solver: Annotated[
+        str | None,
+        Option(
+            "Solver of --method ilp: HiGHS, CPLEX, Gurobi, Xpress, SCIP, CBC or another that PuLP "
+            "finds.",
+            "NAME",
+            '"HiGHS"',
+            otherwise="HiGHS",
+        ),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        Option(
+            "Seconds for the whole command, or for each group of linked tables of a job; then the "
+            "best audited pattern is taken; inf for no limit.",
+            "SECONDS",
+            "600",
+            otherwise=f"{TIME_LIMIT:g}",
+        ),
+    ] = None
+    gap: Annotated[
+        float,
+        Option("Stop within this share of the optimum; 0.01 is 1 %.", "SHARE", "0.01"),
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        if self.solver is not None and self.method != "ilp":
+            refuse(f"--solver {self.solver} is for --method ilp; method {self.method} has its own")
+
+    def started(self) -> Clock:
+        """Start the clock of a command."""
+        from csp.clock import Backstop, Clock
+
+        return Clock.of(Backstop(TIME_LIMIT) if self.time_limit is None else self.time_limit)
+
+    @property
+    def chosen(self) -> str:
+        """Name of the method with its solver, as the library takes it."""
+        return self.method if self.solver is None else f"{self.method}:{self.solver}"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Method and gap, as the library takes them."""
+        return {"method": self.chosen, "gap": self.gap}

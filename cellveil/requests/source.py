@@ -1,0 +1,313 @@
+"""Where a table comes from: a file, how it is written, and what its columns mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cellveil.front import refuse
+from cellveil.requests.option import Amount, ByColumn, Option
+
+if TYPE_CHECKING:
+    from csp.tables.columns import TextFile
+
+__all__ = ["Source", "Written", "is_workbook"]
+
+RESERVED = ("value", "status", "published", "lower", "upper")
+"""Columns of the result; a dimension of the same name would be lost among them."""
+
+
+def is_workbook(path: Path) -> bool:
+    """Whether a name is that of an Excel workbook."""
+    return path.name.lower().endswith((".xlsx", ".xlsm"))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How a text file is written, where that cannot be told for certain."""
+
+    sep: Annotated[
+        str | None,
+        Option(
+            "What separates the columns of a text file: , ; | or tab.",
+            "SIGN",
+            '";"',
+            key="separator",
+            otherwise="as found",
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        Option("Decimal mark of a text file: . or ,", "SIGN", '","', otherwise="as found"),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        Option(
+            "Encoding of a text file: cp1252, latin-1, ...",
+            "NAME",
+            '"cp1252"',
+            otherwise="UTF-8, or UTF-16 as found",
+        ),
+    ] = None
+    na: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            "Texts that stand for a missing entry; on the command line by commas, '' for the "
+            "empty text only.",
+            "TEXTS",
+            '["NA", "."]',
+            key="not_available",
+            otherwise="NA as a code is refused",
+            blanks=True,
+        ),
+    ] = None
+
+    def file(self, path: Path) -> TextFile:
+        """File with what was declared of it."""
+        from csp.tables.columns import TextFile
+
+        sign = "\t" if self.sep in ("tab", "\\t") else self.sep
+        return TextFile(path, sign, self.decimal, self.encoding, self.na)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a table comes from.
+
+    Attributes
+    ----------
+    data : Path
+    by : tuple of str
+        Columns of the dimensions; those of the layout of a .tab where none is named.
+    apriori_separator : str or None
+        What separates the columns of `apriori`; as found without it.
+    reads : int
+        How many of the largest contributions the rules look at.
+    written : Written
+
+    Others say themselves what they mean.
+    """
+
+    data: Path
+    by: tuple[str, ...] = ()
+    value: Annotated[
+        str | None,
+        Option("Column to sum; without it records are counted.", "COLUMN", '"turnover"'),
+    ] = None
+    contributor: Annotated[
+        str | None,
+        Option(
+            "Column that says who reports; all its records in a cell are added up, equal ones too.",
+            "COLUMN",
+            '"enterprise"',
+        ),
+    ] = None
+    weight: Annotated[str | None, Option("Column of sampling weights.", "COLUMN", '"weight"')] = (
+        None
+    )
+    shadow: Annotated[
+        str | None,
+        Option(
+            "Column that rules on contributions judge in place of the value, as turnover for "
+            "investment; with --aggregated the one that --top belongs to.",
+            "COLUMN",
+            '"employment"',
+            otherwise="the value itself",
+        ),
+    ] = None
+    hierarchy: Annotated[
+        tuple[ByColumn, ...],
+        Option(
+            "Hierarchy of a column (.hrc); once for each, and again for aggregates that overlap.",
+            "COLUMN=FILE",
+            '"region.hrc"',
+            key="hierarchies",
+        ),
+    ] = ()
+    rda: Annotated[
+        Path | None,
+        Option("tau-ARGUS record layout of the data.", "FILE", '"survey.rda"', key="layout"),
+    ] = None
+    aggregated: Annotated[bool, Option("The data has one row per cell.", "", "false")] = False
+    count: Annotated[
+        str | None,
+        Option(
+            "With --aggregated: column of contributor counts; the column of the values itself if "
+            "they are counts.",
+            "COLUMN",
+            '"firms"',
+        ),
+    ] = None
+    top: Annotated[
+        tuple[str, ...],
+        Option(
+            "With --aggregated: columns of largest contributions.", "COLUMNS", '["max1", "max2"]'
+        ),
+    ] = ()
+    negative: Annotated[
+        Literal["error", "abs", "shift", "split", "allow"],
+        Option(
+            "How negative contributions are read; with --aggregated, allow for negative cells.",
+            "",
+            '"error"',
+        ),
+    ] = "error"
+    decimals: Annotated[
+        int | None, Option("Decimal places of values.", "PLACES", "2", otherwise="as found")
+    ] = None
+    total: Annotated[
+        tuple[ByColumn, ...],
+        Option(
+            "Code of the total, of all columns or of one; once for each.",
+            "[COLUMN=]CODE",
+            '"Total"',
+            key="totals",
+            otherwise="Total",
+        ),
+    ] = ()
+    absent_zero: Annotated[
+        bool,
+        Option(
+            "With --aggregated: inner cells without a row are 0.", "", "false", otherwise="refused"
+        ),
+    ] = False
+    tolerance: Annotated[
+        Amount,
+        Option(
+            "With --aggregated: margins off by no more than this are replaced by their sums.",
+            "NUMBER",
+            "0",
+        ),
+    ] = Amount("0")
+    missing: Annotated[
+        str | None,
+        Option("Code for records that lack one.", "CODE", '"unknown"', otherwise="refused"),
+    ] = None
+    sheet: Annotated[
+        str | None,
+        Option("Sheet of an Excel workbook.", "NAME", '"2026"', otherwise="the only one"),
+    ] = None
+    written: Written = Written()
+    memory: Annotated[
+        str | None,
+        Option(
+            "Memory the program may take, such as 2GB, for records that do not fit into it; "
+            "copies go to the folder for temporary files.",
+            "SIZE",
+            '"2GB"',
+        ),
+    ] = None
+    empty: Annotated[
+        Literal["keep", "drop"] | None,
+        Option(
+            "Leave combinations of codes without records out; these are known to be 0.",
+            "",
+            '"keep"',
+            names=("--drop-empty", "--keep-empty"),
+            turns=("drop", "keep"),
+            otherwise="kept, but for large tables of values",
+        ),
+    ] = None
+    apriori: Annotated[
+        Path | None,
+        Option(
+            "tau-ARGUS a-priori file (.hst): cells that are unsafe, safe, public or suppressed "
+            "beforehand, costs, protection levels.",
+            "FILE",
+            '"cells.hst"',
+        ),
+    ] = None
+    apriori_unknown: Annotated[
+        Literal["error", "skip"],
+        Option(
+            "Lines of --apriori about cells that the table does not have.",
+            "",
+            '"error"',
+        ),
+    ] = "error"
+    apriori_separator: str | None = None
+    reads: int = 5
+
+    def __post_init__(self) -> None:
+        clash = [name for name in self.by if name in RESERVED]
+        if clash:
+            refuse(
+                f"the result has a column {clash[0]!r} of its own; rename that dimension "
+                f"(names in use: {', '.join(RESERVED)})"
+            )
+        if self.aggregated:
+            micro = {
+                "--contributor": self.contributor, "--weight": self.weight,
+                "--missing": self.missing, "--memory": self.memory,
+                "--drop-empty or --keep-empty": self.empty,
+            }  # fmt: skip
+            self._refuse(
+                micro, "--aggregated data has one row per cell, not one per record; leave out"
+            )
+            self._check_negative()
+            if self.value is None:
+                refuse("--aggregated needs --value: the column that holds the cells")
+        else:
+            if self.negative == "allow" and not self.tab:
+                refuse(
+                    "--negative allow is for tables with one row per cell; for records say how "
+                    "rules read a negative contribution: abs, shift or split"
+                )
+            cells = {
+                "--count": self.count, "--top": self.top, "--absent-zero": self.absent_zero,
+                "--tolerance": self.tolerance != "0",
+            }  # fmt: skip
+            cells = {} if self.tab else cells
+            if self.tab:
+                self._check_negative()
+            self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
+            if self.value is None:
+                numbers = {
+                    "--decimals": self.decimals is not None,
+                    "--negative": self.negative != "error",
+                }
+                self._refuse(numbers, "without --value records are counted; leave out")
+        if self.rda is not None and not self.text.plain:
+            refuse(
+                "--rda says how the data is written; leave out --sep, --decimal, --encoding, --na"
+            )
+        if self.rda is not None and self.memory is not None:
+            refuse("--memory is for .csv and .parquet files; convert the data, or leave it out")
+        if self.sheet is not None and not is_workbook(self.data):
+            refuse(
+                f"--sheet is for Excel workbooks; {str(self.data)!r} has no sheets: leave it out"
+            )
+        if is_workbook(self.data) and (self.memory or not self.text.plain):
+            refuse(
+                "a workbook is read as it is; leave out --memory, --sep, --decimal, --encoding and "
+                "--na"
+            )
+        if self.rda is None and self.data.name.lower().endswith((".asc", ".asc.gz", ".tab")):
+            refuse(
+                f"{str(self.data)!r} does not name its columns; name its record layout with --rda"
+            )
+
+    @property
+    def tab(self) -> bool:
+        """Whether it is a table of τ-ARGUS, whose layout tells what its columns are."""
+        return self.rda is not None and self.data.name.lower().endswith(".tab")
+
+    @property
+    def text(self) -> TextFile:
+        """The file with how it is said to be written."""
+        return self.written.file(self.data)
+
+    def _check_negative(self) -> None:
+        """Cells are negative or not; how contributions are read is a question about records."""
+        if self.negative not in ("error", "allow"):
+            refuse(
+                f"--negative {self.negative} is for records; for a table with one row per cell say "
+                "--negative allow where cells may be negative"
+            )
+
+    @staticmethod
+    def _refuse(options: dict[str, Any], why: str) -> None:
+        given = [name for name, option in options.items() if option]
+        if given:
+            refuse(f"{why} {', '.join(given)}")
