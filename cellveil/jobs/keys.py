@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from difflib import get_close_matches
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
-from typing import Annotated, Any
+from typing import Any
 
 from cellveil.front import refuse
 from cellveil.io.results import FORMATS
-from cellveil.requests.option import Field, Option, fields_of
+from cellveil.requests.option import Field, fields_of, option
 from cellveil.requests.outputs import Shown
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Search
@@ -35,30 +35,35 @@ __all__ = [
 class File:
     """Data of a job."""
 
-    file: Annotated[Path, Option("Records: .csv, .parquet, .xlsx, .asc, .tab.", "", '"survey.csv"')]
+    file: Path = option(
+        "Records: .csv, .parquet, .xlsx, .asc, .tab.", "", '"survey.csv"', default=MISSING
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of a job."""
 
-    name: Annotated[str, Option("Of its files.", "", '"region-sector"')]
-    by: Annotated[tuple[str, ...], Option("Columns of the dimensions.", "", '["region", "sector"]')]
+    name: str = option("Of its files.", "", '"region-sector"', default=MISSING)
+    by: tuple[str, ...] = option(
+        "Columns of the dimensions.", "", '["region", "sector"]', default=MISSING
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
     """What a job writes, and what is shown."""
 
-    folder: Annotated[str, Option("Where results go.", "", '"published"')] = "published"
-    format: Annotated[
-        tuple[str, ...],
-        Option("Of tables, one or several.", "", '["csv", "sdmx"]', choices=tuple(FORMATS)),
-    ] = ("csv",)
-    structure: Annotated[
-        str | None, Option("Dataflow of SDMX, AGENCY:ID(VERSION).", "", '"ESTAT:NAMA(1.0)"')
-    ] = None
-    report: Annotated[bool, Option("An HTML page to read.", "", "true")] = False
+    folder: str = option("Where results go.", "", '"published"', default="published")
+    format: tuple[str, ...] = option(
+        "Of tables, one or several.",
+        "",
+        '["csv", "sdmx"]',
+        default=("csv",),
+        choices=tuple(FORMATS),
+    )
+    structure: str | None = option("Dataflow of SDMX, AGENCY:ID(VERSION).", "", '"ESTAT:NAMA(1.0)"')
+    report: bool = option("An HTML page to read.", "", "true", default=False)
     shown: Shown = Shown()
 
 

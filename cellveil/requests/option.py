@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import (
-    Annotated,
     Any,
     Literal,
     NewType,
@@ -19,7 +18,7 @@ from typing import (
     get_type_hints,
 )
 
-__all__ = ["Amount", "ByColumn", "Field", "Option", "fields_of", "made"]
+__all__ = ["Amount", "ByColumn", "Field", "Option", "fields_of", "made", "option"]
 
 T = TypeVar("T")
 
@@ -67,6 +66,13 @@ class Option:
     blanks: bool = False
 
 
+def option(
+    words: str, stands: str = "", example: str = "", *, default: Any = None, **more: Any
+) -> Any:
+    """Field of a request, with its default (`MISSING` if it has to be given); see `Option`."""
+    return field(default=default, metadata={"option": Option(words, stands, example, **more)})
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """A field of a request: its option, and what its type says.
@@ -111,20 +117,14 @@ def fields_of(request: Any) -> tuple[Field, ...]:
 
     Those of a request that is part of it stand in its place.
     """
-    hints = get_type_hints(request, include_extras=True)
+    hints = get_type_hints(request)
     found: list[Field] = []
-    for field in fields(request):
-        hint = hints[field.name]
-        if is_dataclass(hint):
-            found += fields_of(hint)  # type: ignore[arg-type]
-        if get_origin(hint) is not Annotated:
-            continue
-        plain, option = get_args(hint)
-        kind, choices = _kind(plain, option)
-        default = field.default
-        if default is MISSING and field.default_factory is not MISSING:
-            default = field.default_factory()
-        found.append(Field(field.name, option, kind, option.choices or choices, default))
+    for part in fields(request):
+        if is_dataclass(hints[part.name]):
+            found += fields_of(hints[part.name])
+        if said := part.metadata.get("option"):
+            kind, choices = _kind(hints[part.name], said)
+            found.append(Field(part.name, said, kind, said.choices or choices, part.default))
     return tuple(found)
 
 
@@ -137,14 +137,13 @@ def made(request: type[T], given: Mapping[str, Any]) -> T:
     given : mapping of str to object
         By field; what belongs to none is left alone, and what is missing has its default.
     """
-    hints = get_type_hints(request, include_extras=True)
+    hints = get_type_hints(request)
     known = {}
-    for field in fields(request):  # type: ignore[arg-type]
-        hint = hints[field.name]
-        if is_dataclass(hint) and field.name not in given:
-            known[field.name] = made(hint, given)  # type: ignore[arg-type]
-        elif field.name in given:
-            known[field.name] = given[field.name]
+    for part in fields(request):  # type: ignore[arg-type]
+        if part.name in given:
+            known[part.name] = given[part.name]
+        elif is_dataclass(hints[part.name]):
+            known[part.name] = made(hints[part.name], given)
     return request(**known)
 
 

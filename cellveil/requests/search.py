@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from cellveil.front import refuse
-from cellveil.requests.option import Option
+from cellveil.requests.option import option
 
 if TYPE_CHECKING:
     from csp.clock import Clock
@@ -21,38 +21,29 @@ TIME_LIMIT = 600.0
 class Search:
     """Method, and how long it may take."""
 
-    method: Annotated[
-        str,
-        Option(
-            "auto, cuts, branch, large, small (up to 64 cells) or ilp (integer programs in PuLP).",
-            "NAME",
-            '"auto"',
-        ),
-    ] = "auto"
-    solver: Annotated[
-        str | None,
-        Option(
-            "Solver of --method ilp: HiGHS, CPLEX, Gurobi, Xpress, SCIP, CBC or another that PuLP "
-            "finds.",
-            "NAME",
-            '"HiGHS"',
-            otherwise="HiGHS",
-        ),
-    ] = None
-    time_limit: Annotated[
-        float | None,
-        Option(
-            "Seconds for the whole command, or for each group of linked tables of a job; then the "
-            "best audited pattern is taken; inf for no limit.",
-            "SECONDS",
-            "600",
-            otherwise=f"{TIME_LIMIT:g}",
-        ),
-    ] = None
-    gap: Annotated[
-        float,
-        Option("Stop within this share of the optimum; 0.01 is 1 %.", "SHARE", "0.01"),
-    ] = 0.0
+    method: str = option(
+        "auto, cuts, branch, large, small (up to 64 cells) or ilp (integer programs in PuLP).",
+        "NAME",
+        '"auto"',
+        default="auto",
+    )
+    solver: str | None = option(
+        "Solver of --method ilp: HiGHS, CPLEX, Gurobi, Xpress, SCIP, CBC or another that PuLP "
+        "finds.",
+        "NAME",
+        '"HiGHS"',
+        otherwise="HiGHS",
+    )
+    time_limit: float | None = option(
+        "Seconds for the whole command, or for each group of linked tables of a job; then the "
+        "best audited pattern is taken; inf for no limit.",
+        "SECONDS",
+        "600",
+        otherwise=f"{TIME_LIMIT:g}",
+    )
+    gap: float = option(
+        "Stop within this share of the optimum; 0.01 is 1 %.", "SHARE", "0.01", default=0.0
+    )
 
     def __post_init__(self) -> None:
         if self.solver is not None and self.method != "ilp":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cellveil.front import refuse
-from cellveil.requests.option import Amount, ByColumn, Option
+from cellveil.requests.option import Amount, ByColumn, option
 
 if TYPE_CHECKING:
     from csp.tables.columns import TextFile
@@ -27,41 +27,31 @@ def is_workbook(path: Path) -> bool:
 class Written:
     """How a text file is written, where that cannot be told for certain."""
 
-    sep: Annotated[
-        str | None,
-        Option(
-            "What separates the columns of a text file: , ; | or tab.",
-            "SIGN",
-            '";"',
-            key="separator",
-            otherwise="as found",
-        ),
-    ] = None
-    decimal: Annotated[
-        str | None,
-        Option("Decimal mark of a text file: . or ,", "SIGN", '","', otherwise="as found"),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        Option(
-            "Encoding of a text file: cp1252, latin-1, ...",
-            "NAME",
-            '"cp1252"',
-            otherwise="UTF-8, or UTF-16 as found",
-        ),
-    ] = None
-    na: Annotated[
-        tuple[str, ...] | None,
-        Option(
-            "Texts that stand for a missing entry; on the command line by commas, '' for the "
-            "empty text only.",
-            "TEXTS",
-            '["NA", "."]',
-            key="not_available",
-            otherwise="NA as a code is refused",
-            blanks=True,
-        ),
-    ] = None
+    sep: str | None = option(
+        "What separates the columns of a text file: , ; | or tab.",
+        "SIGN",
+        '";"',
+        key="separator",
+        otherwise="as found",
+    )
+    decimal: str | None = option(
+        "Decimal mark of a text file: . or ,", "SIGN", '","', otherwise="as found"
+    )
+    encoding: str | None = option(
+        "Encoding of a text file: cp1252, latin-1, ...",
+        "NAME",
+        '"cp1252"',
+        otherwise="UTF-8, or UTF-16 as found",
+    )
+    na: tuple[str, ...] | None = option(
+        "Texts that stand for a missing entry; on the command line by commas, '' for the "
+        "empty text only.",
+        "TEXTS",
+        '["NA", "."]',
+        key="not_available",
+        otherwise="NA as a code is refused",
+        blanks=True,
+    )
 
     def file(self, path: Path) -> TextFile:
         """File with what was declared of it."""
@@ -91,141 +81,106 @@ class Source:
 
     data: Path
     by: tuple[str, ...] = ()
-    value: Annotated[
-        str | None,
-        Option("Column to sum; without it records are counted.", "COLUMN", '"turnover"'),
-    ] = None
-    contributor: Annotated[
-        str | None,
-        Option(
-            "Column that says who reports; all its records in a cell are added up, equal ones too.",
-            "COLUMN",
-            '"enterprise"',
-        ),
-    ] = None
-    weight: Annotated[str | None, Option("Column of sampling weights.", "COLUMN", '"weight"')] = (
-        None
+    value: str | None = option(
+        "Column to sum; without it records are counted.", "COLUMN", '"turnover"'
     )
-    shadow: Annotated[
-        str | None,
-        Option(
-            "Column that rules on contributions judge in place of the value, as turnover for "
-            "investment; with --aggregated the one that --top belongs to.",
-            "COLUMN",
-            '"employment"',
-            otherwise="the value itself",
-        ),
-    ] = None
-    hierarchy: Annotated[
-        tuple[ByColumn, ...],
-        Option(
-            "Hierarchy of a column (.hrc); once for each, and again for aggregates that overlap.",
-            "COLUMN=FILE",
-            '"region.hrc"',
-            key="hierarchies",
-        ),
-    ] = ()
-    rda: Annotated[
-        Path | None,
-        Option("tau-ARGUS record layout of the data.", "FILE", '"survey.rda"', key="layout"),
-    ] = None
-    aggregated: Annotated[bool, Option("The data has one row per cell.", "", "false")] = False
-    count: Annotated[
-        str | None,
-        Option(
-            "With --aggregated: column of contributor counts; the column of the values itself if "
-            "they are counts.",
-            "COLUMN",
-            '"firms"',
-        ),
-    ] = None
-    top: Annotated[
-        tuple[str, ...],
-        Option(
-            "With --aggregated: columns of largest contributions.", "COLUMNS", '["max1", "max2"]'
-        ),
-    ] = ()
-    negative: Annotated[
-        Literal["error", "abs", "shift", "split", "allow"],
-        Option(
-            "How negative contributions are read; with --aggregated, allow for negative cells.",
-            "",
-            '"error"',
-        ),
-    ] = "error"
-    decimals: Annotated[
-        int | None, Option("Decimal places of values.", "PLACES", "2", otherwise="as found")
-    ] = None
-    total: Annotated[
-        tuple[ByColumn, ...],
-        Option(
-            "Code of the total, of all columns or of one; once for each.",
-            "[COLUMN=]CODE",
-            '"Total"',
-            key="totals",
-            otherwise="Total",
-        ),
-    ] = ()
-    absent_zero: Annotated[
-        bool,
-        Option(
-            "With --aggregated: inner cells without a row are 0.", "", "false", otherwise="refused"
-        ),
-    ] = False
-    tolerance: Annotated[
-        Amount,
-        Option(
-            "With --aggregated: margins off by no more than this are replaced by their sums.",
-            "NUMBER",
-            "0",
-        ),
-    ] = Amount("0")
-    missing: Annotated[
-        str | None,
-        Option("Code for records that lack one.", "CODE", '"unknown"', otherwise="refused"),
-    ] = None
-    sheet: Annotated[
-        str | None,
-        Option("Sheet of an Excel workbook.", "NAME", '"2026"', otherwise="the only one"),
-    ] = None
+    contributor: str | None = option(
+        "Column that says who reports; all its records in a cell are added up, equal ones too.",
+        "COLUMN",
+        '"enterprise"',
+    )
+    weight: str | None = option("Column of sampling weights.", "COLUMN", '"weight"')
+    shadow: str | None = option(
+        "Column that rules on contributions judge in place of the value, as turnover for "
+        "investment; with --aggregated the one that --top belongs to.",
+        "COLUMN",
+        '"employment"',
+        otherwise="the value itself",
+    )
+    hierarchy: tuple[ByColumn, ...] = option(
+        "Hierarchy of a column (.hrc); once for each, and again for aggregates that overlap.",
+        "COLUMN=FILE",
+        '"region.hrc"',
+        default=(),
+        key="hierarchies",
+    )
+    rda: Path | None = option(
+        "tau-ARGUS record layout of the data.", "FILE", '"survey.rda"', key="layout"
+    )
+    aggregated: bool = option("The data has one row per cell.", "", "false", default=False)
+    count: str | None = option(
+        "With --aggregated: column of contributor counts; the column of the values itself if "
+        "they are counts.",
+        "COLUMN",
+        '"firms"',
+    )
+    top: tuple[str, ...] = option(
+        "With --aggregated: columns of largest contributions.",
+        "COLUMNS",
+        '["max1", "max2"]',
+        default=(),
+    )
+    negative: Literal["error", "abs", "shift", "split", "allow"] = option(
+        "How negative contributions are read; with --aggregated, allow for negative cells.",
+        "",
+        '"error"',
+        default="error",
+    )
+    decimals: int | None = option("Decimal places of values.", "PLACES", "2", otherwise="as found")
+    total: tuple[ByColumn, ...] = option(
+        "Code of the total, of all columns or of one; once for each.",
+        "[COLUMN=]CODE",
+        '"Total"',
+        default=(),
+        key="totals",
+        otherwise="Total",
+    )
+    absent_zero: bool = option(
+        "With --aggregated: inner cells without a row are 0.",
+        "",
+        "false",
+        default=False,
+        otherwise="refused",
+    )
+    tolerance: Amount = option(
+        "With --aggregated: margins off by no more than this are replaced by their sums.",
+        "NUMBER",
+        "0",
+        default=Amount("0"),
+    )
+    missing: str | None = option(
+        "Code for records that lack one.", "CODE", '"unknown"', otherwise="refused"
+    )
+    sheet: str | None = option(
+        "Sheet of an Excel workbook.", "NAME", '"2026"', otherwise="the only one"
+    )
     written: Written = Written()
-    memory: Annotated[
-        str | None,
-        Option(
-            "Memory the program may take, such as 2GB, for records that do not fit into it; "
-            "copies go to the folder for temporary files.",
-            "SIZE",
-            '"2GB"',
-        ),
-    ] = None
-    empty: Annotated[
-        Literal["keep", "drop"] | None,
-        Option(
-            "Leave combinations of codes without records out; these are known to be 0.",
-            "",
-            '"keep"',
-            names=("--drop-empty", "--keep-empty"),
-            turns=("drop", "keep"),
-            otherwise="kept, but for large tables of values",
-        ),
-    ] = None
-    apriori: Annotated[
-        Path | None,
-        Option(
-            "tau-ARGUS a-priori file (.hst): cells that are unsafe, safe, public or suppressed "
-            "beforehand, costs, protection levels.",
-            "FILE",
-            '"cells.hst"',
-        ),
-    ] = None
-    apriori_unknown: Annotated[
-        Literal["error", "skip"],
-        Option(
-            "Lines of --apriori about cells that the table does not have.",
-            "",
-            '"error"',
-        ),
-    ] = "error"
+    memory: str | None = option(
+        "Memory the program may take, such as 2GB, for records that do not fit into it; "
+        "copies go to the folder for temporary files.",
+        "SIZE",
+        '"2GB"',
+    )
+    empty: Literal["keep", "drop"] | None = option(
+        "Leave combinations of codes without records out; these are known to be 0.",
+        "",
+        '"keep"',
+        names=("--drop-empty", "--keep-empty"),
+        turns=("drop", "keep"),
+        otherwise="kept, but for large tables of values",
+    )
+    apriori: Path | None = option(
+        "tau-ARGUS a-priori file (.hst): cells that are unsafe, safe, public or suppressed "
+        "beforehand, costs, protection levels.",
+        "FILE",
+        '"cells.hst"',
+    )
+    apriori_unknown: Literal["error", "skip"] = option(
+        "Lines of --apriori about cells that the table does not have.",
+        "",
+        '"error"',
+        default="error",
+    )
     apriori_separator: str | None = None
     reads: int = 5
 
