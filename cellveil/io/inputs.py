@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.front import refuse
-from cellveil.io.sheets import Sheet, open_sheet
+from cellveil.io.sheets import Sheet, open_sheet, read_sheet
 from cellveil.render.screen import say
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.source import Source, is_workbook
@@ -46,11 +46,13 @@ __all__ = [
     "read_hierarchies",
     "read_known",
     "read_pattern",
+    "read_records",
     "read_rules",
     "read_table",
     "split_names",
     "tab_dimensions",
     "text_file",
+    "totals_of",
 ]
 
 
@@ -71,7 +73,7 @@ def read_table(
     """
     regular_file(source.data)
     data: Any = source.text
-    total = _totals(source)
+    total = totals_of(source)
     roots, _ = total_codes(total, source.by)
     choices = _hierarchies(source, roots)
     by, value, count, top = source.by, source.value, source.count, source.top
@@ -117,6 +119,45 @@ def read_table(
         for trees in product(*choices.values())
     ]  # fmt: skip
     return tables[0] if len(tables) == 1 else _in_order(link(*tables), source.by)
+
+
+def read_records(source: Source) -> tuple[Any, dict[str, Hierarchy]]:
+    """Return records as `csp.inspect` takes them, and the hierarchies that their layout declares.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read; file and line are named.
+    """
+    if source.rda is not None:
+        data, layout = argus.read_microdata(source.data, source.rda)
+        roots, _ = total_codes(totals_of(source), source.by)
+        known = {variable.name for variable in layout.variables} & {*source.by}
+        found: dict[str, Hierarchy] = {}
+        for name in sorted(known):
+            found |= argus.hierarchies(layout, data, [name], roots[name])
+        return data, found
+    if is_workbook(source.data):
+        numbers = [name for name in (source.value, source.weight, source.shadow) if name]
+        return read_sheet(source.data, source.sheet, numbers=numbers), {}
+    return source.text, {}
+
+
+def totals_of(source: Source) -> str | dict[str, str] | None:
+    """Code of the total: one for all dimensions, or some for one dimension each."""
+    found: dict[str, str] = {}
+    for text in source.total:
+        name, equals, code = text.partition("=")
+        if equals and name not in source.by:
+            refuse(f"--total {text!r} names {name!r}, but the columns are {', '.join(source.by)}")
+        if not equals:
+            if len(source.total) > 1:
+                refuse(f"--total {text!r}: with several, each is COLUMN=CODE for a column of --by")
+            return text
+        if name in found:
+            refuse(f"--total names {name!r} twice; a dimension has one total")
+        found[name] = code
+    return found or None
 
 
 def _in_order(table: Table, by: Sequence[str]) -> Table:
@@ -192,23 +233,6 @@ def _wanted(source: Source) -> tuple[list[str], list[str]]:
     numbers = [name for name in given if name is not None]
     names = dict.fromkeys([*source.by, *numbers, *filter(None, [source.contributor])])
     return list(names), numbers
-
-
-def _totals(source: Source) -> str | dict[str, str] | None:
-    """Code of the total: one for all dimensions, or some for one dimension each."""
-    found: dict[str, str] = {}
-    for text in source.total:
-        name, equals, code = text.partition("=")
-        if equals and name not in source.by:
-            refuse(f"--total {text!r} names {name!r}, but the columns are {', '.join(source.by)}")
-        if not equals:
-            if len(source.total) > 1:
-                refuse(f"--total {text!r}: with several, each is COLUMN=CODE for a column of --by")
-            return text
-        if name in found:
-            refuse(f"--total names {name!r} twice; a dimension has one total")
-        found[name] = code
-    return found or None
 
 
 def hierarchy_of(text: str, names: Collection[str]) -> tuple[str, str]:

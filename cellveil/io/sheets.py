@@ -14,12 +14,11 @@ from zipfile import BadZipFile, ZipFile
 
 from cellveil.front import refuse
 from cellveil.io.excel import check_excel
-from cellveil.requests.source import is_workbook
 from csp.errors import CellveilError, InputError
 from csp.formats.reading import MAX_BYTES, regular_file
 from csp.tables.columns import check_names
 
-__all__ = ["Sheet", "open_sheet", "read_sheet", "records_of"]
+__all__ = ["Sheet", "open_sheet", "read_sheet"]
 
 MOST_ROWS = 2**20
 """Rows of a sheet of Excel; a damaged file may claim a thousand times more."""
@@ -129,13 +128,6 @@ def open_sheet(
         page = _sheet(book, path, sheet)
         head, rows = _records(page, f"{str(path)!r}, sheet {page.title!r}", progress)
         return Sheet(path, page.title, head, rows)
-
-
-def records_of(data: Path, numbers: Collection[str | None] = (), sheet: str | None = None) -> Any:
-    """Return records as `csp.inspect` takes them: the path, or the columns of a workbook."""
-    if not is_workbook(data):
-        return data
-    return read_sheet(data, sheet, numbers=[name for name in numbers if name is not None])
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 
 from cellveil.front import refuse
 from cellveil.io.results import FORMATS
-from cellveil.requests.option import Field, fields_of, option
+from cellveil.requests.option import Field, fields_of, option, values_of
 from cellveil.requests.outputs import Shown
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Search
@@ -28,6 +28,7 @@ __all__ = [
     "in_keys",
     "taken",
     "template",
+    "written",
 ]
 
 
@@ -190,6 +191,26 @@ def taken(section: Mapping[str, Any], keys: tuple[Field, ...], folder: Path) -> 
                 given = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
         found[known[name].name] = given
     return found
+
+
+def written(request: Any, keys: tuple[Field, ...]) -> dict[str, Any]:
+    """Keys of a section that ask for a request: what `taken` makes of them is the same again.
+
+    Only what differs from what is done where nothing is said.
+    """
+    values = values_of(request)
+    return {
+        key.key: _toml(values[key.name], key.kind)
+        for key in keys if key.name in values and values[key.name] != key.default
+    }  # fmt: skip
+
+
+def _toml(value: Any, kind: str) -> Any:
+    if kind == "amount":
+        return int(value) if value.isdecimal() else float(value)
+    if kind == "file":
+        return str(value.resolve())
+    return list(value) if isinstance(value, tuple) else value
 
 
 _OPTIONS = {

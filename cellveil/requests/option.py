@@ -18,7 +18,7 @@ from typing import (
     get_type_hints,
 )
 
-__all__ = ["Amount", "ByColumn", "Field", "Option", "fields_of", "made", "option"]
+__all__ = ["Amount", "ByColumn", "Field", "Option", "fields_of", "made", "option", "values_of"]
 
 T = TypeVar("T")
 
@@ -145,6 +145,18 @@ def made(request: type[T], given: Mapping[str, Any]) -> T:
         elif is_dataclass(hints[part.name]):
             known[part.name] = made(hints[part.name], given)
     return request(**known)
+
+
+def values_of(request: Any) -> dict[str, Any]:
+    """Values of all fields that say something of themselves, by name; see `fields_of`."""
+    found: dict[str, Any] = {}
+    for part in fields(request):
+        value = getattr(request, part.name)
+        if is_dataclass(value):
+            found |= values_of(value)
+        if "option" in part.metadata:
+            found[part.name] = value
+    return found
 
 
 _KINDS: Mapping[Any, str] = {

@@ -13,15 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
-from csp.rules.base import Rule, as_rule
+from csp.errors import InputError, NoContributors
+from csp.rules.base import Rule, as_rule, is_count_table
 from csp.tables.codes import numbered_codes
 from csp.tables.columns import check_names, column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
 from csp.tables.units import column_units, is_missing
 
-__all__ = ["COUNTS", "VALUES", "ColumnFacts", "Inspection", "TableFacts", "inspect"]
+__all__ = [
+    "COUNTS",
+    "VALUES",
+    "ColumnFacts",
+    "Inspection",
+    "TableFacts",
+    "inspect",
+    "inspect_tables",
+]
 
 VALUES = ("P(10,1)", "P(15,1)", "NK(1,75)", "NK(2,85)", "FREQ(3,10)", "FREQ(5,10)")
 """Rules that are tried on tables of values."""
@@ -64,16 +72,16 @@ class TableFacts:
     cells : int
         Margins included.
     empty, single, double : int
-        Cells with no, one, and two contributors.
+        Cells with no, one, and two contributors; None where their number is not known.
     sensitive : mapping of str to int
         Sensitive cells by rule.
     """
 
     by: tuple[str, ...]
     cells: int
-    empty: int
-    single: int
-    double: int
+    empty: int | None
+    single: int | None
+    double: int | None
     sensitive: Mapping[str, int]
 
 
@@ -119,6 +127,9 @@ def inspect(
     *,
     contributor: str | None = None,
     weight: str | None = None,
+    shadow: str | None = None,
+    missing: str | None = None,
+    total: str | Mapping[str, str] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     rules: Sequence[Rule | str] | None = None,
 ) -> Inspection:
@@ -132,8 +143,9 @@ def inspect(
         Dimensions of the table, or of several tables.
     value : str, optional
         Column to add up; without it records are counted.
-    contributor, weight : str, optional
-        As for `csp.Table.from_microdata`.
+    contributor, weight, shadow, missing, total : str, optional
+        As for `csp.Table.from_microdata`. Records without a code are left out where there is no
+        `missing`.
     hierarchies : mapping of str to Hierarchy, optional
     rules : sequence of Rule or str, optional
         `VALUES` or `COUNTS` by default.
@@ -162,7 +174,7 @@ def inspect(
         msg = "there is no dimension; give by= at least one column"
         raise InputError(msg)
     names = column_names(data)
-    given = [name for name in (value, weight) if name is not None]
+    given = [name for name in (value, weight, shadow) if name is not None]
     amounts = [*given, contributor] if contributor is not None else given
     arrays = dict(zip(names, read_columns(data, names, given).arrays, strict=True))
     used = [*(name for one in wanted for name in one), *amounts]
@@ -178,8 +190,9 @@ def inspect(
     chains = {
         name: (*within[name], name) for name in dimensions if within[name] and name not in known
     }
-    problems = _problems(records, columns, dimensions) + _geographies(arrays, wanted, within)
-    whole = _whole(arrays, dimensions, value)
+    problems = _problems(records, columns, dimensions, left_out=missing is None)
+    problems += _geographies(arrays, wanted, within)
+    whole = _whole(arrays, dimensions if missing is None else (), value)
     kept = {name: array[whole] for name, array in arrays.items() if name in used}
     negative = 0
     if value is not None:
@@ -194,12 +207,56 @@ def inspect(
         )
     tried = rules if rules is not None else COUNTS if value is None else VALUES
     tables = tuple(
-        _table(kept, one, value, contributor, weight, known, tried, negative=bool(negative))
+        _facts(
+            Table.from_microdata(
+                kept, one, value, contributor=contributor, weight=weight, shadow=shadow, top=5,
+                hierarchies={name: tree for name, tree in known.items() if name in one},
+                negative="abs" if negative else "error", missing=missing, total=total,
+            ),
+            one,
+            tried,
+        )
         for one in wanted
-    )
+    )  # fmt: skip
     linked = tuple((one, two) for one, two in combinations(wanted, 2) if one != two)
     owners = None if contributor is None else len(numbered_codes(arrays[contributor])[0])
     return Inspection(records, owners, columns, chains, tables, linked, tuple(problems))
+
+
+def inspect_tables(
+    tables: Sequence[Table], rules: Sequence[Rule | str] | None = None
+) -> Inspection:
+    """Look at tables before they are protected: `inspect` of data with one row per cell.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    rules : sequence of Rule or str, optional
+        Those of `VALUES` or `COUNTS` that the tables have numbers for, by default.
+
+    Returns
+    -------
+    Inspection
+        Of tables alone: it has no columns, and its records are cells.
+    """
+    names = tuple(table.names for table in tables)
+    found = []
+    for table in tables:
+        tried = rules
+        if rules is None:
+            tried = [rule for rule in (*VALUES, *COUNTS) if _can_judge(rule, table)]
+        found.append(_facts(table, table.names, list(dict.fromkeys(tried or ()))))
+    linked = tuple((one, two) for one, two in combinations(names, 2) if one != two)
+    cells = sum(table.n_cells for table in tables)
+    return Inspection(cells, None, (), {}, tuple(found), linked, ())
+
+
+def _can_judge(rule: str, table: Table) -> bool:
+    try:
+        as_rule(rule)(table)
+    except NoContributors:
+        return False
+    return True
 
 
 def _columns(arrays: Mapping[str, NDArray[Any]], amounts: Sequence[str]) -> tuple[ColumnFacts, ...]:
@@ -234,10 +291,12 @@ def _groups(coarse: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
     return len(pairs) == len(np.unique(fine)) and len(np.unique(coarse)) < len(np.unique(fine))
 
 
-def _problems(records: int, columns: Sequence[ColumnFacts], dimensions: Sequence[str]) -> list[str]:
+def _problems(
+    records: int, columns: Sequence[ColumnFacts], dimensions: Sequence[str], *, left_out: bool
+) -> list[str]:
     found = []
     for column in columns:
-        if column.name in dimensions and column.missing:
+        if column.name in dimensions and column.missing and left_out:
             found.append(
                 f"{column.missing:,} records have no {column.name!r}: give them a code (missing=), "
                 "or leave them out; they are left out here"
@@ -289,17 +348,11 @@ def _whole(
     return whole
 
 
-def _table(
-    data: Mapping[str, NDArray[Any]], by: tuple[str, ...], value: str | None,
-    contributor: str | None, weight: str | None, known: Mapping[str, Hierarchy],
-    rules: Sequence[Rule | str], *, negative: bool,
-) -> TableFacts:  # fmt: skip
-    table = Table.from_microdata(
-        data, by, value, contributor=contributor, weight=weight, top=5,
-        hierarchies={name: tree for name, tree in known.items() if name in by},
-        negative="abs" if negative else "error",
-    )  # fmt: skip
-    count = table.values if table.contributors is None else table.contributors.count
+def _facts(table: Table, by: tuple[str, ...], rules: Sequence[Rule | str]) -> TableFacts:
+    told = table.contributors
+    count = None if told is None or not told.counted else told.count
+    if told is None and is_count_table(table):
+        count = table.values
     sensitive = {str(rule): int(as_rule(rule)(table).primary.sum()) for rule in rules}
-    sizes = [int((count == number).sum()) for number in (0, 1, 2)]
+    sizes = [None if count is None else int((count == number).sum()) for number in (0, 1, 2)]
     return TableFacts(by, table.n_cells, sizes[0], sizes[1], sizes[2], sensitive)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +15,11 @@ from rich.text import Text
 from cellveil.cli import options
 from cellveil.cli.answers import finish, terminal
 from cellveil.cli.options import argument, option
+from cellveil.cli.taking import Rest, taking
 from cellveil.front import refuse
 from cellveil.render.screen import printable
+from cellveil.requests.option import fields_of
+from cellveil.requests.source import Source
 
 if TYPE_CHECKING:
     from csp.formats.files import Together
@@ -26,19 +29,19 @@ if TYPE_CHECKING:
 __all__ = ["inspect"]
 
 
+@taking
 def inspect(
-    data: Annotated[Path, argument("Records: .csv, .csv.gz, .parquet or .xlsx.", "DATA")],
+    data: Annotated[
+        Path,
+        argument(
+            ".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda).", "DATA"
+        ),
+    ],
     *,
     by: Annotated[
         list[str], option("Dimensions of a table: Size,Region; once for each table.", "COLUMNS")
     ],
-    value: options.Value = None,
-    contributor: options.Contributor = None,
-    weight: options.Weight = None,
-    hierarchy: Annotated[
-        list[str] | None, option("Hierarchy of a column (.hrc); once for each.", "COLUMN=FILE")
-    ] = None,
-    sheet: options.Sheet = None,
+    source: Rest[Source],
     rules: Annotated[
         list[str] | None, option("Rules to try, in tau-ARGUS's words; once for each.", "RULES")
     ] = None,
@@ -54,34 +57,23 @@ def inspect(
     --job writes has the first of the rules.
     """
     from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import read_hierarchies, split_names
-    from cellveil.io.sheets import records_of
-    from csp.rules.inspection import inspect as look
+    from cellveil.io.inputs import hierarchy_of, split_names
 
-    read = [Path(text.partition("=")[2].strip()) for text in hierarchy or ()]
-    check_outputs({"--summary": summary}, [data, job, *read])
     wanted = [split_names(text, "--by") for text in by]
-    given = _single(read_hierarchies(hierarchy or ()), {name for one in wanted for name in one})
+    sources = [source(data=data, by=one) for one in wanted]
+    names = {name for one in wanted for name in one}
+    trees = [hierarchy_of(text, names)[1] for text in sources[0].hierarchy]
+    check_outputs({"--summary": summary}, [data, job, sources[0].rda, *map(Path, trees)])
     if job is not None and job.suffix != ".toml":
         refuse(f"--job {str(job)!r} must end with .toml")
     if job is not None and job.exists():
         refuse(f"{str(job)!r} is there already; choose another name, or delete it")
-    records = records_of(data, (value, weight), sheet)
-    found = look(
-        records, wanted, value, contributor=contributor, weight=weight, rules=rules or None,
-        hierarchies={name: tree for name, (_, tree) in given.items()},
-    )  # fmt: skip
+    if job is None and (more := [name for name in _LATER if _given(sources[0], name)]):
+        refuse(f"{', '.join(more)}: for 'cellveil protect'; leave out, or write a job with --job")
+    whole = source(data=data, by=tuple(sorted(names)))
+    found, records, given = _found(sources, whole, rules or None)
     facts = asdict(found)
-    texts: dict[Path, str] = {}
-    if job is not None:
-        keys = {"sheet": sheet, "value": value, "contributor": contributor, "weight": weight}
-        if value is not None and any("negative" in words for words in found.problems):
-            keys["negative"] = "abs"
-        if any("missing=" in words for words in found.problems):
-            keys["missing"] = "unknown"
-        texts = _job_texts(
-            job, data, records, found, keys, {n: path for n, (path, _) in given.items()}
-        )
+    texts = {} if job is None else _job_texts(job, sources[0], records, found, given)
 
     def write(files: Together) -> list[Path]:
         for path, text in texts.items():
@@ -111,14 +103,55 @@ def _single(
     return {name: next(iter(trees.items())) for name, trees in read.items()}
 
 
+_LATER = ("--memory", "--drop-empty", "--keep-empty", "--apriori", "--apriori-unknown")
+"""Options of the data that matter when the table is protected, and stand in the job."""
+
+
+def _given(source: Source, name: str) -> bool:
+    return any(
+        name in field.flags and getattr(source, field.name) not in (None, field.default)
+        for field in fields_of(Source)
+        if hasattr(source, field.name)
+    )
+
+
+def _found(
+    sources: Sequence[Source], whole: Source, rules: Sequence[str] | None
+) -> tuple[Inspection, Any, dict[str, Path]]:
+    """Return what was found, the records, and the files of the hierarchies that were given."""
+    from cellveil.io.inputs import read_hierarchies, read_records, read_table, totals_of
+    from csp.rules.inspection import inspect as look
+    from csp.rules.inspection import inspect_tables
+    from csp.tables.hierarchies.totals import total_codes
+
+    total = totals_of(whole)
+    roots, _ = total_codes(total, whole.by)
+    given = _single(read_hierarchies(whole.hierarchy, roots), set(whole.by))
+    files = {name: path for name, (path, _) in given.items()}
+    if whole.aggregated or whole.tab:
+        return inspect_tables([read_table(source) for source in sources], rules), None, files
+    records, trees = read_records(whole)
+    found = look(
+        records, [source.by for source in sources], whole.value, contributor=whole.contributor,
+        weight=whole.weight, shadow=whole.shadow, missing=whole.missing, rules=rules, total=total,
+        hierarchies=trees | {name: tree for name, (_, tree) in given.items()},
+    )  # fmt: skip
+    return found, records, files
+
+
 def _job_texts(
-    job: Path, data: Path, records: Any, found: Inspection, options: dict[str, Any],
-    given: dict[str, Path],
-) -> dict[Path, str]:  # fmt: skip
+    job: Path, source: Source, records: Any, found: Inspection, given: dict[str, Path]
+) -> dict[Path, str]:
     """Text of each file of the job: hierarchies that were not `given`, then the job itself."""
     from cellveil.jobs.draft import draft
+    from cellveil.jobs.keys import DATA, written
     from csp.tables.hierarchies.hierarchy import Hierarchy
 
+    keys = written(source, DATA)
+    if source.value is not None and any("negative" in words for words in found.problems):
+        keys.setdefault("negative", "abs")
+    if any("missing=" in words for words in found.problems):
+        keys.setdefault("missing", "unknown")
     trees = {n: Hierarchy.from_columns(records, chain) for n, chain in found.hierarchies.items()}
     places = {name: job.parent / (re.sub(r"[^\w-]", "_", name) + ".hrc") for name in trees}
     taken = [path for path in places.values() if path.exists()]
@@ -126,34 +159,38 @@ def _job_texts(
         refuse(f"{str(taken[0])!r} is there already; move it, or put the job into another folder")
     first = next(iter(found.tables[0].sensitive))
     text = draft(
-        found, data, folder=job.parent, rules=first, options=options, hierarchies=given | places
-    )
+        found, source.data, folder=job.parent, rules=first, options=keys,
+        hierarchies=given | places,
+    )  # fmt: skip
     return {places[name]: tree.to_hrc() for name, tree in trees.items()} | {job: text}
 
 
 def _show(found: Inspection) -> None:
     console = terminal()
     owners = "" if found.contributors is None else f", {found.contributors:,} contributors"
-    console.print(f"{found.records:,} records{owners}")
+    if not found.columns:
+        console.print(f"{found.records:,} cells")
+    else:
+        console.print(f"{found.records:,} records{owners}")
     grid = _grid(("column", "codes", "missing", "lies within"))
     for column in found.columns:
         grid.add_row(
             Text(printable(column.name)), f"{column.codes:,}", f"{column.missing:,}",
             Text(printable(" > ".join(column.within))),
         )  # fmt: skip
-    console.print(grid)
+    if found.columns:
+        console.print(grid)
     grid = _grid(("", *(printable(" x ".join(table.by)) for table in found.tables)))
-    told = {
+    told: dict[str, list[int | None]] = {
         "cells, margins included": [table.cells for table in found.tables],
         "  without contributors": [table.empty for table in found.tables],
         "  with one": [table.single for table in found.tables],
         "  with two": [table.double for table in found.tables],
-    } | {
-        f"sensitive by {rule}": [table.sensitive[rule] for table in found.tables]
-        for rule in found.tables[0].sensitive
     }
+    for rule in found.tables[0].sensitive:
+        told[f"sensitive by {rule}"] = [table.sensitive[rule] for table in found.tables]
     for words, counts in told.items():
-        grid.add_row(words, *(f"{count:,}" for count in counts))
+        grid.add_row(words, *("" if count is None else f"{count:,}" for count in counts))
     console.print(grid)
 
 
