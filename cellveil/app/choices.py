@@ -12,6 +12,9 @@ from typing import Any
 
 from cellveil.front import refuse
 from cellveil.jobs.draft import job_text
+from cellveil.jobs.keys import DATA, taken
+from cellveil.requests.option import made
+from cellveil.requests.source import Source
 from csp.rules import parse_rules
 
 __all__ = ["Choices", "Rules", "free_name", "safe_name", "tree_name"]
@@ -62,7 +65,8 @@ class Choices:
 
     Dimensions are in the order in which they were chosen; without `value` records are counted.
     Files of hierarchies (.hrc) lie in the folder of the data. A `missing` code of "" refuses
-    records that lack one; `time_limit` is in seconds.
+    records that lack one; `time_limit` is in seconds. Keys that are asked for in no other way are
+    `further`, by the section of the job.
     """
 
     data: Path
@@ -80,6 +84,7 @@ class Choices:
     time_limit: float = 60.0
     attacks: bool = False
     formats: tuple[str, ...] = ("csv",)
+    further: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def job(self) -> str:
         """Text of a job that stands beside the data and runs as it is."""
@@ -92,17 +97,19 @@ class Choices:
             "missing": self.missing or None,
         }  # fmt: skip
         data |= {key: given for key, given in optional.items() if given is not None}
+        data |= self.further.get("data", {})
         rules: dict[str, Any] = {"sensitive": self.rules.text(values=self.value is not None)}
         rules |= {"cost": self.cost, "margins": self.margins}
         if self.value is not None:
             rules["singletons"] = self.singletons
+        rules |= self.further.get("rules", {})
         kept = {name: path.name for name, path in self.hierarchies.items() if name in self.by}
         sections = {
             "data": data,
             "hierarchies": kept,
             "table": [{"by": list(self.by)}],
             "rules": rules,
-            "solver": {"time_limit": self.time_limit},
+            "solver": {"time_limit": self.time_limit} | dict(self.further.get("solver", {})),
             "output": {
                 "folder": "published", "format": list(self.formats), "report": True,
                 "attacks": self.attacks,
@@ -111,6 +118,16 @@ class Choices:
         note = "A job of cellveil, made on its page. Keep it beside the data: cellveil run FILE"
         folder = self.data.parent
         return job_text(sections, [note], folder, folder)
+
+    @property
+    def source(self) -> Source:
+        """Where the table comes from."""
+        data = taken(self.further.get("data", {}), DATA, self.data.parent)
+        plain = {"value": self.value, "contributor": self.contributor, "weight": self.weight}
+        given = {"data": self.data, "by": self.by, "negative": self.negative} | plain | data
+        kept = {name: path for name, path in self.hierarchies.items() if name in self.by}
+        trees = tuple(f"{name}={path}" for name, path in kept.items())
+        return made(Source, given | {"hierarchy": trees, "missing": self.missing or None})
 
 
 def safe_name(name: str) -> str:

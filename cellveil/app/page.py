@@ -7,6 +7,8 @@ from typing import Any
 
 from shiny import ui
 
+from cellveil.app.further import further, kinds
+
 __all__ = ["COLUMNS", "INPUTS", "NONE", "page"]
 
 NONE = ""
@@ -34,7 +36,7 @@ _KINDS = {
     "click": ("protect", "stop", "stop_reading", "stop_looking"),
 }
 
-INPUTS = {name: kind for kind, names in _KINDS.items() for name in names}
+INPUTS = {name: kind for kind, names in _KINDS.items() for name in names} | kinds()
 """All that can be chosen on the page, and what kind of value it has."""
 
 
@@ -207,6 +209,7 @@ def _protect() -> Any:
                 "attacks", "Attack what would be published, for the report", value=False
             ),
         ),
+        ui.tags.details(ui.tags.summary("All other options"), further()),
         ui.div(
             ui.input_action_button("protect", "Protect", class_="btn-primary"),
             ui.input_action_button("stop", "Stop and keep the best answer", disabled=True),

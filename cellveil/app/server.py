@@ -14,12 +14,13 @@ from shiny import App, reactive, render, req, ui
 from cellveil.app.choices import Choices, Rules, free_name, safe_name, tree_name
 from cellveil.app.door.messages import MOST_UPLOAD, TOO_LARGE
 from cellveil.app.following import LOOK_AGAIN, Followed
+from cellveil.app.further import further_sections, kinds
 from cellveil.app.handing import hand_over
 from cellveil.app.page import COLUMNS, NONE, page
 from cellveil.app.work.tasks import JOB, Found, Group, Look, Outcome, Protect, Read, Tree
 from cellveil.app.work.wording import words_of
 from cellveil.app.work.worker import Order, State, Worker
-from csp.errors import CellveilError
+from csp.errors import CellveilError, InputError
 from csp.rules.inspection import Inspection
 
 __all__ = ["Desks", "make_app"]
@@ -280,12 +281,17 @@ class _Desk:
                 _plain(numbers["percent_p"]) if input.percent() else None,
                 input.words(),
             )
+            try:
+                further = further_sections({name: input[name]() for name in kinds()})
+            except InputError as error:
+                return f"{error}."
             formats = ("csv", "xlsx") if find_spec("openpyxl") else ("csv",)
             return Choices(
                 path, by, input.value() or None, input.contributor() or None,
                 input.weight() or None, self.trees.get(), rules, input.cost(), input.margins(),
                 input.singletons(), input.negative(), input.missing().strip(),
                 float(numbers["time_limit"]), input.attacks(), formats,
+                further,
             )  # fmt: skip
 
         made: Callable[[], Choices | str] = choices

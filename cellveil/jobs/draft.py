@@ -24,6 +24,7 @@ def draft(
     rules: str,
     options: Mapping[str, str | None],
     hierarchies: Mapping[str, Path],
+    totals: Mapping[str, str],
 ) -> str:
     """Text of a job that will stand in `folder`; `options` are further keys of [data]."""
     bare = " without the hierarchies that were found" if found.hierarchies else ""
@@ -36,6 +37,7 @@ def draft(
     sections = {
         "data": {"file": str(data.resolve())} | given,
         "hierarchies": {name: str(path.resolve()) for name, path in hierarchies.items()},
+        "totals": totals,
         "table": [{"by": list(table.by)} for table in found.tables],
         "rules": {"sensitive": rules},
         "output": {"folder": "published", "report": True},

@@ -8,6 +8,7 @@ from importlib import import_module
 
 import pytest
 
+from tests.docs.options import PAGE, text
 from tests.support.shared import ROOT
 
 DOCS = ROOT / "docs"
@@ -74,3 +75,7 @@ def test_decisions_are_listed_with_their_titles_and_dates() -> None:
         assert f"| {date} | [{title}]({page.name}) |" in index
         headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
         assert headings == ["Context", "Choice", "Consequence"], page.name
+
+
+def test_the_page_of_options_says_what_requests_say() -> None:
+    assert PAGE.read_text() == text(), "write it anew: python -m tests.docs.options"

@@ -16,7 +16,7 @@ from cellveil.app.work.records import Records
 from cellveil.jobs.job import read_job
 from cellveil.jobs.run import run_job
 from csp.release_file import write_release
-from csp.rules.inspection import Inspection, inspect
+from csp.rules.inspection import Inspection, inspect, inspect_tables
 from csp.solve import Progress
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
@@ -127,12 +127,18 @@ def _look(choices: Choices, records: Records, tell: Tell) -> Found:
         for name, path in choices.hierarchies.items()
         if name in choices.by
     }
-    facts = inspect(
-        kept.for_numbers((choices.value, choices.weight)), choices.by, choices.value,
-        contributor=choices.contributor, weight=choices.weight, hierarchies=trees or None,
-        rules=[choices.rules.text(values=choices.value is not None)],
-    )  # fmt: skip
-    numbers = [name for name in (choices.value, choices.weight) if name is not None]
+    rules = [choices.rules.text(values=choices.value is not None)]
+    source = choices.source
+    columns = (source.value, source.weight, source.shadow, source.count, *source.top)
+    numbers = [name for name in columns if name is not None]
+    if source.aggregated:
+        facts = inspect_tables([kept.table(source)], rules)
+    else:
+        facts = inspect(
+            kept.for_numbers(numbers), source.by, source.value, contributor=source.contributor,
+            weight=source.weight, shadow=source.shadow, missing=source.missing,
+            hierarchies=trees or None, rules=rules,
+        )  # fmt: skip
     return Found(facts, kept.note([*choices.by, *numbers], numbers))
 
 

@@ -73,7 +73,7 @@ def inspect(
     whole = source(data=data, by=tuple(sorted(names)))
     found, records, given = _found(sources, whole, rules or None)
     facts = asdict(found)
-    texts = {} if job is None else _job_texts(job, sources[0], records, found, given)
+    texts = {} if job is None else _job_texts(job, whole, records, found, given)
 
     def write(files: Together) -> list[Path]:
         for path, text in texts.items():
@@ -143,6 +143,7 @@ def _job_texts(
     job: Path, source: Source, records: Any, found: Inspection, given: dict[str, Path]
 ) -> dict[Path, str]:
     """Text of each file of the job: hierarchies that were not `given`, then the job itself."""
+    from cellveil.io.inputs import totals_of
     from cellveil.jobs.draft import draft
     from cellveil.jobs.keys import DATA, written
     from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -157,10 +158,12 @@ def _job_texts(
     taken = [path for path in places.values() if path.exists()]
     if taken:
         refuse(f"{str(taken[0])!r} is there already; move it, or put the job into another folder")
+    total = totals_of(source) or {}
     first = next(iter(found.tables[0].sensitive))
     text = draft(
         found, source.data, folder=job.parent, rules=first, options=keys,
         hierarchies=given | places,
+        totals=dict.fromkeys(source.by, total) if isinstance(total, str) else total,
     )  # fmt: skip
     return {places[name]: tree.to_hrc() for name, tree in trees.items()} | {job: text}
 

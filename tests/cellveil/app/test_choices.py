@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from shutil import copy
@@ -11,6 +12,7 @@ import pytest
 import csp
 import instances
 from cellveil.app.choices import Choices, Rules, free_name, safe_name, tree_name
+from cellveil.app.further import further_sections, kinds
 from cellveil.app.work.records import Records
 from cellveil.app.work.tasks import Look, Tell, perform
 from cellveil.jobs.job import read_job
@@ -61,6 +63,33 @@ def test_how_a_text_file_was_read_is_said(tmp_path: Path) -> None:
     assert (
         note == "Read 'german.csv' as text separated by semicolons, with decimal commas or points."
     )
+
+
+def test_options_without_a_place_of_their_own_are_in_the_job(chosen: Choices) -> None:
+    given = {"further_shadow": "pay", "further_unions": True, "further_integer": "true",
+             "further_width": "2.5", "further_top": "a, b", "further_empty": "", "further_gap": "0",
+             "further_decimals": " 2 "}  # fmt: skip
+    assert set(given) <= set(kinds())
+    found = further_sections(given)
+    assert found == {
+        "data": {"shadow": "pay", "top": ["a", "b"], "decimals": 2},
+        "rules": {"unions": True, "integer": True, "width": 2.5},
+        "solver": {"gap": 0},
+    }
+    job = tomllib.loads(replace(chosen, further=found).job())
+    assert {"shadow": "pay", "decimals": 2}.items() <= job["data"].items()
+    assert {"unions": True, "width": 2.5, "singletons": True}.items() <= job["rules"].items()
+    with pytest.raises(csp.InputError, match="decimals: 'two' is not a number"):
+        further_sections({"further_decimals": "two"})
+
+
+def test_cells_are_looked_at_as_the_job_reads_them(tmp_path: Path) -> None:
+    data = tmp_path / "cells.csv"
+    data.write_text("a,v,n\nx,10,1\ny,50,9\nz,60,9\nTotal,120,19\n")
+    further = {"data": {"aggregated": True, "count": "n"}}
+    chosen = Choices(data, ("a",), "v", rules=Rules(3), further=further)
+    found = perform(Look(chosen), Records(), Tell(len, len)).facts.tables[0]
+    assert (found.cells, found.single, found.sensitive) == (4, 1, {"FREQ(3,10)": 1})
 
 
 def test_every_choice_is_in_the_job(chosen: Choices) -> None:

@@ -106,3 +106,69 @@ def test_nothing_is_overwritten(data: Path) -> None:
     run(*ask)
     assert CliRunner().invoke(app, ask).exit_code == 2
     assert CliRunner().invoke(app, [*ask[:-1], "job.txt"]).exit_code == 2
+
+
+CELLS = """\
+N;A;100;1;100
+N;B;600;9;90
+S;A;500;8;90
+S;B;700;9;95
+N;T;700;10;100
+S;T;1200;17;95
+T;A;600;9;100
+T;B;1300;18;95
+T;T;1900;27;100
+"""
+LAYOUT = """\
+<SEPARATOR> ";"
+r
+<RECODEABLE>
+<TOTCODE> "T"
+s
+<RECODEABLE>
+<TOTCODE> "T"
+v
+<NUMERIC>
+n
+<FREQUENCY>
+m
+<MAXSCORE>
+"""
+
+
+@pytest.mark.parametrize("kind", ["csv", "tab"])
+def test_cells_are_looked_at_and_the_job_runs(tmp_path: Path, kind: str) -> None:
+    """N, A has one contributor and is sensitive to both rules; no other cell is."""
+    data, job, facts = (tmp_path / name for name in (f"cells.{kind}", "job.toml", "facts.json"))
+    given = ["--by", "r,s", "--rules", "NK(1,75)", "--rules", "FREQ(3,10)"]
+    if kind == "csv":
+        given += ["--aggregated", "--value", "v", "--count", "n", "--top", "m", "--total", "T"]
+    else:
+        (tmp_path / "t.rda").write_text(LAYOUT)
+        given += ["--rda", tmp_path / "t.rda"]
+    data.write_text(("r;s;v;n;m\n" if kind == "csv" else "") + CELLS)
+    run("inspect", data, *given, "--summary", facts)
+    table = json.loads(facts.read_text())["tables"][0]
+    assert (table["cells"], table["empty"], table["single"]) == (9, 0, 1)
+    assert table["sensitive"] == {"NK(1,75)": 1, "FREQ(3,10)": 1}
+    run("inspect", data, *given, "--job", job)
+    assert "audited safe" in run("run", job)
+
+
+def test_records_of_a_layout_are_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "d.rda").write_text("r 1 1\n<RECODEABLE>\nv 2 3\n<NUMERIC>\n")
+    (tmp_path / "d.asc").write_text("".join(f"{r}{v:>3}\n" for r in "NS" for v in (100, 2, 3, 4)))
+    said = run("inspect", tmp_path / "d.asc", "--rda", tmp_path / "d.rda", "--by", "r", "--value",
+               "v", "--rules", "P(10,1)")  # fmt: skip
+    # 9 - 4 of the others are left for the largest, 100: less than 10.
+    assert "8 records" in said
+    assert [line.split()[-1] for line in said.splitlines() if "P(10,1)" in line] == ["2"]
+
+
+def test_what_is_for_protecting_needs_a_job(data: Path) -> None:
+    words = ["inspect", str(data), "--by", "town", "--memory", "1GB"]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 2
+    assert "--memory: for 'cellveil protect'" in found.output
+    run(*words, "--job", data.parent / "job.toml")
+    assert tomllib.loads((data.parent / "job.toml").read_text())["data"]["memory"] == "1GB"
