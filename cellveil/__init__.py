@@ -1,8 +1,9 @@
 """The front door: the command line over csp.
 
-`cli` has the verbs, `app` the page for people who do not type; both make and run `jobs`. `io` reads
-and writes files, `render` shows results, `report` is a page to read. `front` turns what goes wrong
-into one message and an exit code, `signals` makes Ctrl-C keep the best result.
+`requests` state what may be asked for. `cli` has the verbs, `app` the page for people who do not
+type; both make and run `jobs`. `io` reads and writes files, `render` shows results, `report` is a
+page to read. `front` turns what goes wrong into one message and an exit code, `signals` makes
+Ctrl-C keep the best result.
 """
 
 __all__ = ["__version__"]

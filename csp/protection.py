@@ -131,7 +131,7 @@ class Protected:
         InputError
             If a dimension has the name of one of these columns, or the library is missing.
         """
-        from csp.tables.frames import columns_to_frame
+        from csp.tables.cross.frames import columns_to_frame
 
         table, hidden = self.table, self.pattern
         taken = {"value", "status", "published", "lower", "upper"} & set(table.names)

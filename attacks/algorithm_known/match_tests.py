@@ -24,7 +24,7 @@ from csp.problem.problem import Problem
 from csp.solve import suppress
 from csp.solve.exact.tiebreak import prefers
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
-from csp.tables.patterns import as_flags
+from csp.tables.cells import as_flags
 
 __all__ = [
     "BlackBoxTest",

@@ -24,7 +24,7 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, Unprotectable
 from csp.mechanism import Mechanism
 from csp.release.release import Release
-from csp.tables.patterns import as_flags
+from csp.tables.cells import as_flags
 from csp.tables.table import Table
 
 __all__ = ["Algorithm", "NetworkTest", "match_test_of", "matches_of"]

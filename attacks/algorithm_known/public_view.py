@@ -22,7 +22,7 @@ from csp.mechanism import Mechanism
 from csp.problem.problem import Problem
 from csp.release.completion import complete
 from csp.release.release import Release
-from csp.tables.patterns import as_flags
+from csp.tables.cells import as_flags
 from csp.tables.table import Table
 
 __all__ = ["BlackBoxView", "NeverPublished", "PublicView", "ValueRules", "View", "check_callable"]

@@ -1,1 +1,5 @@
-"""What may be asked for: each option stated once, for commands, jobs, the page and their docs."""
+"""What may be asked for: each option stated once, for commands, jobs, the page and their docs.
+
+`source` says where a table comes from, `requirements` what must hold, `search` how a pattern is
+looked for and `outputs` what is written; an `option` says of itself what it means.
+"""

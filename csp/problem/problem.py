@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, UNBOUNDED
-from csp.tables.patterns import STATUS, as_flags, as_pattern, set_array
+from csp.tables.cells import as_flags, set_array
+from csp.tables.patterns import STATUS, as_pattern
 from csp.tables.table import Table
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from csp.calls import check_known
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, UNBOUNDED, most_text
+from csp.tables.cells import T
 from csp.tables.codes import cell_name
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -19,14 +19,11 @@ from csp.tables.hierarchies.totals import unnoticed_totals
 from csp.tables.margins import check_size, cube_labels, cube_relations, least_values, sum_up
 from csp.tables.units import NotUnits, to_units, unmasked
 
-if TYPE_CHECKING:
-    from csp.tables.table import Table
-
 __all__ = ["table_from_array"]
 
 
 def table_from_array(
-    make: type[Table],
+    make: Callable[..., T],
     a: ArrayLike,
     *,
     margins: bool | None = None,
@@ -36,7 +33,7 @@ def table_from_array(
     codes: Sequence[Sequence[str]] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     negative: str = "error",
-) -> Table:
+) -> T:
     """Make a `csp.Table`, which is above the ways to fill it; see `csp.Table.from_array`."""
     try:
         array = unmasked(a)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from csp.calls import check_choice, check_known
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, Number, exact, most_text, number_text
+from csp.tables.cells import Cells, T
 from csp.tables.codes import cell_name, numbered_codes, text_codes
 from csp.tables.columns import read_columns
 from csp.tables.contributors import Contributors
@@ -29,9 +30,6 @@ from csp.tables.margins import (
 )
 from csp.tables.units import column_units
 
-if TYPE_CHECKING:
-    from csp.tables.table import Table
-
 __all__ = ["table_from_frame"]
 
 _RECORDS = "give the records themselves, without --aggregated"
@@ -39,7 +37,7 @@ _ORDER = "put the largest first"
 
 
 def table_from_frame(
-    make: type[Table],
+    make: Callable[..., T],
     data: Any,
     by: Sequence[str],
     value: str,
@@ -55,7 +53,7 @@ def table_from_frame(
     lower: str | None = None,
     upper: str | None = None,
     negative: str = "error",
-) -> Table:
+) -> T:
     """Table of an aggregated frame, one row per cell.
 
     The rows hold either every cell of the table, margins included, or inner cells only: then the
@@ -437,7 +435,7 @@ def _refuse(wrong: NDArray[np.bool_], why: str) -> None:
         raise InputError(msg)
 
 
-def _check_nested(table: Table, cells: NDArray[np.int64]) -> None:
+def _check_nested(table: Cells, cells: NDArray[np.int64]) -> None:
     """Refuse totals with fewer contributors, or smaller ones, than one of their parts."""
     people = table.contributors
     if people is None:

@@ -6,18 +6,16 @@ suppressed, and an audit of it is worth nothing. So all marks of cells are read 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.tables.units import is_missing, unmasked
+from csp.tables.cells import Cells, marks_of
+from csp.tables.units import is_missing
 
-if TYPE_CHECKING:
-    from csp.tables.table import Table
-
-__all__ = ["STATUS", "SUPPRESSED", "as_flags", "as_pattern", "set_array"]
+__all__ = ["STATUS", "SUPPRESSED", "as_pattern"]
 
 STATUS = {
     "u": "primary: must be suppressed and protected",
@@ -40,7 +38,7 @@ _MEND = (
 )
 
 
-def as_pattern(table: Table, pattern: Any) -> NDArray[np.bool_]:
+def as_pattern(table: Cells, pattern: Any) -> NDArray[np.bool_]:
     """Suppressed cells of a table, as a frozen array of their own.
 
     Parameters
@@ -57,7 +55,7 @@ def as_pattern(table: Table, pattern: Any) -> NDArray[np.bool_]:
         For another shape, other letters, numbers (they could be positions as well) and missing
         entries; the first cell concerned is named.
     """
-    array = _array(_by_label(table, pattern))
+    array = marks_of(_by_label(table, pattern))
     if array.shape != (table.n_cells,):
         msg = f"the pattern has shape {array.shape}; {table.n_cells} cells need ({table.n_cells},)"
         raise InputError(msg)
@@ -78,7 +76,7 @@ def as_pattern(table: Table, pattern: Any) -> NDArray[np.bool_]:
     return flags
 
 
-def _by_label(table: Table, pattern: Any) -> Any:
+def _by_label(table: Cells, pattern: Any) -> Any:
     """Put a series with labels into the order of the cells; anything else stays as it is."""
     index = getattr(pattern, "index", None)
     if hasattr(pattern, "columns") and not isinstance(pattern, np.ndarray):
@@ -108,86 +106,7 @@ def _by_label(table: Table, pattern: Any) -> Any:
     return [marks[label] for label in wanted]
 
 
-def as_flags(marks: Any, n: int, name: str, *, single: bool = False) -> NDArray[np.bool_]:
-    """Booleans, one for each of n cells.
-
-    Parameters
-    ----------
-    marks : (n,) bool, or bool
-    n : int
-    name : str
-        What is marked, for messages.
-    single : bool
-        Whether one boolean may stand for all cells.
-
-    Raises
-    ------
-    InputError
-        For anything that is not boolean, and for another shape.
-    """
-    array = _array(marks)
-    if array.dtype == object and all(isinstance(v, (bool, np.bool_)) for v in array.ravel()):
-        array = array.astype(bool)
-    if array.dtype != np.bool_:
-        other = next((v for v in array.ravel() if not isinstance(v, (bool, np.bool_))), None)
-        kind = "nothing (missing)" if is_missing(other) else type(other).__name__
-        msg = f"{name} must be booleans, got {kind}; write a comparison such as values < 5"
-        raise InputError(msg)
-    if array.shape != (n,) and not (single and array.shape == ()):
-        msg = f"{name} has shape {array.shape}; {n} cells need ({n},)"
-        raise InputError(msg)
-    return np.array(np.broadcast_to(array, (n,)))
-
-
-def set_array(owner: Any, name: str, array: NDArray[Any], n: int) -> None:
-    """Set an attribute of a frozen object to an array with an entry for each of n cells.
-
-    Raises
-    ------
-    InputError
-        If it has another shape.
-    """
-    if array.shape != (n,):
-        msg = f"{name} has shape {array.shape}; {n} cells need ({n},)"
-        raise InputError(msg)
-    array.flags.writeable = False
-    object.__setattr__(owner, name, array)
-
-
-def _array(marks: Any) -> NDArray[Any]:
-    """Array of anything array-like; gaps of frames become objects that are not booleans."""
-    if isinstance(marks, np.ma.MaskedArray):
-        marks = unmasked(marks)
-    elif hasattr(marks, "to_list") and not isinstance(marks, np.ndarray):
-        _check_order(marks)
-        marks = marks.to_list()  # a series: its own way of making booleans of gaps is not taken
-    elif hasattr(marks, "to_pylist"):
-        marks = marks.to_pylist()
-    try:
-        array = np.asarray(marks)
-        if array.dtype == np.bool_:
-            return array
-        # Not the common type that numpy finds: it makes texts of booleans beside letters.
-        return np.asarray(marks, dtype=object)
-    except ValueError:
-        return np.asarray(None)  # ragged
-
-
-def _check_order(series: Any) -> None:
-    """Refuse a series whose index says that its rows have been moved or left out."""
-    index = getattr(series, "index", None)
-    if index is None or callable(index):
-        return
-    places = list(index)
-    if all(isinstance(i, (int, np.integer)) for i in places) and places != sorted(places):
-        msg = (
-            "the rows of the series are in another order than the cells (by its index); sort it "
-            "with sort_index(), or give a plain array in the order of the cells"
-        )
-        raise InputError(msg)
-
-
-def _refusal(table: Table, i: int, item: Any) -> str:
+def _refusal(table: Cells, i: int, item: Any) -> str:
     where = table.cell(i)
     if isinstance(item, str):
         return f"cell {where}: {item!r} is not a status letter; {_MEND}"

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from csp.calls import named_errors
 from csp.errors import InputError, NotAdditive, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, most_text, units_text
+from csp.tables.cells import as_flags, set_array
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
-from csp.tables.patterns import as_flags, set_array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import units_text, units_to_numbers
-from csp.tables.frames import columns_to_frame
+from csp.tables.cross.frames import columns_to_frame
 from microagg.aggregates.functions import Aggregate, Linear, reach
 from microagg.records import Bools, Frozen, Ints
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import Number, exact
-from csp.tables.frames import columns_to_frame
+from csp.tables.cross.frames import columns_to_frame
 from microagg.aggregates.functions import (
     RANGE,
     VARIANCE,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact, number_text
-from csp.tables.frames import columns_to_frame
+from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Bools, Frozen, Ints, Records
 from microagg.tables.contributions import largest

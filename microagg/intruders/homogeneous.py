@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csp.calls import check_known
 from csp.errors import InputError
 from csp.exact import Number, number_text
-from csp.tables.frames import columns_to_frame
+from csp.tables.cross.frames import columns_to_frame
 from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
 from microagg.records import Frozen, Ints
 

@@ -16,8 +16,8 @@ from csp.errors import InputError
 from csp.exact import Number, exact, number_text
 from csp.release.completion import complete
 from csp.release.release import Release
-from csp.tables.frames import columns_to_frame
-from csp.tables.patterns import as_flags
+from csp.tables.cells import as_flags
+from csp.tables.cross.frames import columns_to_frame
 from csp.tables.table import Table
 from microagg.compliance.result import Compliant
 from microagg.compliance.suppress import Suppressed

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from csp.calls import check_choice, whole_number
 from csp.errors import InputError, phrase
 from csp.tables.columns import column_names, named_columns
-from csp.tables.frames import columns_to_frame
+from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.partition import MaskedFile, in_clusters
 from microagg.records import Floats, Frozen, Ints, Records, read_records
 from microagg.scaling import SCALES, refuse_constant, spreads

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.tables.cross.frames import columns_to_frame
 from csp.tables.cross.html import notebook_list
-from csp.tables.frames import columns_to_frame
 from microagg.kept import kept_beside
 from microagg.records import Floats, Frozen, Ints, Records, check_k, read_records
 from microagg.scaling import scaled

@@ -15,7 +15,7 @@ from csp.errors import InputError
 from csp.exact import Number, exact
 from csp.rules import Dominance, Rule
 from csp.rules.base import as_rule, parts_of
-from csp.tables.frames import columns_to_frame
+from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Bools, Frozen, Ints
 from microagg.tables.clusters import cells

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attacks.bayes.rule_table import RuleTable
 from csp.clock import Clock
 from csp.mechanism import Mechanism
-from csp.tables.patterns import as_flags
+from csp.tables.cells import as_flags
 from csp.tables.table import Table
 from studies.publishing.minimal_patterns.patterns import Census, MinimalPatterns
 

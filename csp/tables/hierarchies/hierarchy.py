@@ -180,7 +180,7 @@ class Hierarchy:
         from csp.formats.files import atomic_writer
         from csp.tables.hierarchies.hrc import format_hrc
 
-        text = format_hrc(self, lead)
+        text = format_hrc(self.codes, self.children, lead)
         if path is not None:
             with atomic_writer(path) as file:
                 file.write(text)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from csp.errors import InputError, phrase
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 from csp.tables.hierarchies.trees import MAX_DEPTH, too_deep
-
-if TYPE_CHECKING:
-    from csp.tables.hierarchies.hierarchy import Hierarchy
 
 __all__ = ["format_hrc", "parse_hrc"]
 
@@ -99,8 +95,10 @@ def parse_hrc(
     return parents
 
 
-def format_hrc(hierarchy: Hierarchy, lead: str = "@") -> str:
-    """Text of an .hrc file: parents before their children, the total left out.
+def format_hrc(
+    codes: Sequence[str], children: Callable[[int], Sequence[int]], lead: str = "@"
+) -> str:
+    """Text of an .hrc file: parents before their children, the total, the last code, left out.
 
     Raises
     ------
@@ -111,17 +109,17 @@ def format_hrc(hierarchy: Hierarchy, lead: str = "@") -> str:
         msg = "lead must not be empty: it is the string that shows the depth of a code"
         raise InputError(msg)
     lines: list[str] = []
-    root = len(hierarchy.codes) - 1
-    stack = [(i, 0) for i in reversed(hierarchy.children(root))]
+    root = len(codes) - 1
+    stack = [(i, 0) for i in reversed(children(root))]
     while stack:
         position, level = stack.pop()
-        code = hierarchy.codes[position]
+        code = codes[position]
         if code.startswith(lead) or len(code.splitlines()) != 1:
             what = f"begins with the lead {lead!r}" if code.startswith(lead) else "has a line break"
             msg = f"code {code!r} {what} and would be read back wrongly; rename it or change lead"
             raise InputError(msg)
         lines.append(lead * level + code)
-        stack.extend((i, level + 1) for i in reversed(hierarchy.children(position)))
+        stack.extend((i, level + 1) for i in reversed(children(position)))
     return "\n".join(lines) + "\n"
 
 

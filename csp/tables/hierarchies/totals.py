@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from csp.calls import check_known
 from csp.errors import InputError, argument
+from csp.tables.cells import Cells
 from csp.tables.codes import Labels
 
 if TYPE_CHECKING:
     from csp.tables.hierarchies.hierarchy import Hierarchy
-    from csp.tables.table import Table
 
 __all__ = [
     "DEFAULT",
@@ -205,7 +205,7 @@ def _total(name: str, code: str) -> str:
     return argument("total", {name: code}, option=option)
 
 
-def check_leaves(table: Table, trees: Sequence[Hierarchy], doubtful: Sequence[bool]) -> None:
+def check_leaves(table: Cells, trees: Sequence[Hierarchy], doubtful: Sequence[bool]) -> None:
     """Refuse a cube one of whose categories is the sum of the others.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from csp.calls import check_choice, check_known, whole_number
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
 from csp.memory import memory_size
+from csp.tables.cells import T
 from csp.tables.columns import is_ibis, is_relation, native_frame, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
@@ -30,9 +31,6 @@ from csp.tables.microdata.grouping import Found, Tally
 from csp.tables.microdata.partitioned import has_workers
 from csp.tables.microdata.workers import aggregated_by_workers
 
-if TYPE_CHECKING:
-    from csp.tables.table import Table
-
 __all__ = ["NEGATIVE", "tabulate"]
 
 NEGATIVE = ("error", "abs", "shift", "split")
@@ -40,7 +38,7 @@ NEGATIVE = ("error", "abs", "shift", "split")
 
 
 def tabulate(
-    make: type[Table],
+    make: Callable[..., T],
     data: Any,
     by: Sequence[str],
     value: str | None = None,
@@ -57,7 +55,7 @@ def tabulate(
     empty: str | None = None,
     memory: str | int | None = None,
     progress: Callable[[Stage], None] | None = None,
-) -> Table:
+) -> T:
     """Tabulate microdata, one record per row.
 
     Parameters
@@ -216,7 +214,7 @@ def _in_memory(data: Any, wanted: Wanted) -> Found:
     return replace(tally.result(scale), library=columns.library)
 
 
-def _assembled(make: type[Table], found: Found, wanted: Wanted, notes: tuple[str, ...]) -> Table:
+def _assembled(make: Callable[..., T], found: Found, wanted: Wanted, notes: tuple[str, ...]) -> T:
     """Table of cells with records."""
     trees, value, people = found.trees, wanted.value, found.contributors
     combinations, n = check_combinations(trees), len(found.places)

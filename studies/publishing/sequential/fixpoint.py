@@ -29,7 +29,7 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.exact import ceil_fraction, exact
 from csp.mechanism import Mechanism
-from csp.tables.patterns import as_flags
+from csp.tables.cells import as_flags
 from csp.tables.table import Table
 from studies.publishing.pattern_table import PatternTable
 from studies.publishing.sequential.completions import Completions

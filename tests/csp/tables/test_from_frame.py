@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from csp import UNBOUNDED, Hierarchy, InputError, Table
 from csp.errors import NotAdditive
-from csp.tables.frames import columns_to_frame
+from csp.tables.cross.frames import columns_to_frame
 
 BELOW = {"1": "1", "2": "2", "N": "12", "3": "3", "S": "3", "Total": "123"}
 REGION = Hierarchy.from_dict({"N": ["1", "2"], "S": ["3"]})
@@ -196,7 +196,7 @@ def test_columns_become_frames_of_each_library():
 
 
 def test_missing_libraries_are_named(monkeypatch):
-    monkeypatch.setattr("csp.tables.frames.find_spec", lambda _: None)
+    monkeypatch.setattr("csp.tables.cross.frames.find_spec", lambda _: None)
     with pytest.raises(InputError, match="pip install polars"):
         columns_to_frame({"a": [1]}, "polars")
     with pytest.raises(InputError, match="pandas or polars or pyarrow; pip install pandas"):

@@ -20,7 +20,8 @@ from csp import (
     intervals,
     protect,
 )
-from csp.tables.patterns import SUPPRESSED, as_flags, as_pattern
+from csp.tables.cells import as_flags
+from csp.tables.patterns import SUPPRESSED, as_pattern
 
 TABLE = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
 SAFE = np.zeros((4, 4), dtype=bool)
