@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,14 @@ from cellveil.front import explained, refuse
 from cellveil.io.files import check_outputs, result_columns, write_json
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.results import FOREIGN, FORMATS, check_form, timeless, write_result
-from cellveil.jobs.job import Job, naming
+from cellveil.jobs.job import Job, TableJob, naming
 from cellveil.jobs.record import Inputs, record_facts, versions, write_record
 from cellveil.report.facts import attacked, report_facts
 from cellveil.report.page import report_page
 from cellveil.report.skeleton import write_page
 from cellveil.requests.source import Source
 from csp.formats.apriori import Statement
-from csp.formats.files import written_together
+from csp.formats.files import Together, written_together
 from csp.protection import Protected
 from csp.solve import Progress
 from csp.tables.codes import Labels
@@ -79,108 +79,131 @@ def run_job(
     Unprotectable, OutOfTime
         As `csp.protect`.
     """
-    output, forms = job.output, job.output.format
-    reveal, intervals = output.shown.reveal, output.shown.intervals
-    for wanted in job.tables:
-        for form in forms:
-            with naming(job.path.name, wanted.name):
-                check_form(
-                    form, wanted.source.by, structure=output.structure,
-                    intervals=intervals and set(forms) <= set(FOREIGN),
-                )  # fmt: skip
-    places = _places(job, forms)
+    _check_forms(job)
+    places = _places(job)
     with naming(job.path.name):
         inputs = Inputs.of(job.inputs)
-    solved = []
-    for group in job.groups:
-        names = tuple(table.name for table in group)
-        said = f"{job.path.name}, {' and '.join(names)}"
-        phase(f"tabulating {', '.join(names)}")
-        clock = job.search.started()
-        tables, known = [], []
-        for one in group:
-            with naming(job.path.name, one.name):
-                tables.append(tabulate(one.source))
-                known.append(read_known(one.source, tables[-1]))
-        signs = {one.source.negative for one in group}
-        if len(signs) > 1:
-            refuse(
-                f"{said}: these tables are of the same data and differ in 'negative' "
-                f"({', '.join(sorted(signs))}); say it once, in [data]"
-            )
-        with naming(said):
-            whole = link(*tables) if len(tables) > 1 else tables[0]
-            mechanism = job.mechanism(whole.names)
-            stated = [
-                _within(whole, table, statement)
-                for table, statements in zip(tables, known, strict=True)
-                for statement in statements
-            ]
-        phase(f"protecting {', '.join(names)}")
-        with naming(said), explained(whole, reveal=reveal):
-            protected = mechanism.protect(
-                whole, apriori=stated, method=job.search.chosen, gap=job.search.gap,
-                time_limit=clock.seconds, progress=progress,
-            )  # fmt: skip
-        found = None
-        if output.shown.attacks:
-            phase(f"attacking {', '.join(names)}")
-            found = attacked(protected, clock, stated=stated)
-        solved.append((group, tables, protected, found))
+    solved = [
+        _solved(job, group, phase=phase, progress=progress, tabulate=tabulate)
+        for group in job.groups
+    ]
     inputs.check()
-    done: list[Done] = []
     job.folder.mkdir(parents=True, exist_ok=True)
     with written_together() as files:
-        written: list[Path] = []
-        for group, tables, protected, found in solved:
-            mine = []
-            columns = {
-                shown: result_columns(protected, reveal=reveal, intervals=shown)
-                for shown in {intervals and form not in FOREIGN for form in forms}
-            }
-            for one, table in zip(group, tables, strict=True):
-                for form in forms:
-                    path = places[one.name + FORMATS[form]]
-                    held = columns[intervals and form not in FOREIGN]
-                    write_result(
-                        path, protected, _part(protected.table, table, held), form=form,
-                        reveal=reveal, structure=output.structure, part=len(group) > 1,
-                        files=files,
-                    )  # fmt: skip
-                    mine.append(path)
-            if output.report:
-                page = places["+".join(one.name for one in group) + ".html"]
-                several = zip(group, tables, strict=True) if len(group) > 1 else ()
-                told = report_facts(
-                    protected,
-                    title=", ".join(one.name for one in group),
-                    attacks=found,
-                    reveal=reveal,
-                )
-                parts = [(one.name, t, _rows(protected.table, t)) for one, t in several]
-                write_page(page, report_page(protected, told, parts=parts), told, files)
-                mine += [page, page.with_suffix(".json")]
-            written += mine
-            done.append(Done(tuple(one.name for one in group), protected, tuple(mine)))
+        done = tuple(_written(job, one, places, files) for one in solved)
+        reveal = job.output.shown.reveal
         facts = {
             "made_by": f"cellveil {cellveil.__version__}",
             "versions": versions(),
-            "outputs": {path.name: files.sha256(path) for path in written},
+            "outputs": {path.name: files.sha256(path) for one in done for path in one.files},
             "tables": [
                 {"names": list(one.names)} | timeless(one.protected, reveal=reveal) for one in done
             ],
         }
         write_json(places["result"], facts, files)
-        written.append(places["result"])
+        written = [*(path for one in done for path in one.files), places["result"]]
         outputs = {path.name: files.sha256(path) for path in written}
         inner = [{"names": list(one.names)} | one.protected.summary(reveal=True) for one in done]
         write_record(job.record, record_facts(job.record, job.path, inputs, outputs, inner), files)
-    return tuple(done)
+    return done
 
 
-def _places(job: Job, forms: Sequence[str]) -> dict[str, Path]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Solved:
+    """A group of linked tables that is protected, and what attacks found."""
+
+    group: tuple[TableJob, ...]
+    tables: list[Table]
+    protected: Protected
+    attacks: Any
+
+
+def _check_forms(job: Job) -> None:
+    """Refuse, before any work, what the formats cannot hold."""
+    forms = job.output.format
+    for wanted in job.tables:
+        for form in forms:
+            with naming(job.path.name, wanted.name):
+                check_form(
+                    form, wanted.source.by, structure=job.output.structure,
+                    intervals=job.output.shown.intervals and set(forms) <= set(FOREIGN),
+                )  # fmt: skip
+
+
+def _solved(
+    job: Job, group: tuple[TableJob, ...], *, phase: Callable[[str], None],
+    progress: Callable[[Progress], None] | None, tabulate: Callable[[Source], Table],
+) -> _Solved:  # fmt: skip
+    """Tabulate, link, protect, and attack what would be published."""
+    names = [table.name for table in group]
+    said = f"{job.path.name}, {' and '.join(names)}"
+    phase(f"tabulating {', '.join(names)}")
+    clock = job.search.started()
+    tables, known = [], []
+    for one in group:
+        with naming(job.path.name, one.name):
+            tables.append(tabulate(one.source))
+            known.append(read_known(one.source, tables[-1]))
+    signs = {one.source.negative for one in group}
+    if len(signs) > 1:
+        refuse(
+            f"{said}: these tables are of the same data and differ in 'negative' "
+            f"({', '.join(sorted(signs))}); say it once, in [data]"
+        )
+    with naming(said):
+        whole = link(*tables) if len(tables) > 1 else tables[0]
+        mechanism = job.mechanism(whole.names)
+        stated = [
+            _within(whole, table, statement)
+            for table, statements in zip(tables, known, strict=True)
+            for statement in statements
+        ]
+    phase(f"protecting {', '.join(names)}")
+    with naming(said), explained(whole, reveal=job.output.shown.reveal):
+        protected = mechanism.protect(
+            whole, apriori=stated, method=job.search.chosen, gap=job.search.gap,
+            time_limit=clock.seconds, progress=progress,
+        )  # fmt: skip
+    found = None
+    if job.output.shown.attacks:
+        phase(f"attacking {', '.join(names)}")
+        found = attacked(protected, clock, stated=stated)
+    return _Solved(group, tables, protected, found)
+
+
+def _written(job: Job, one: _Solved, places: Mapping[str, Path], files: Together) -> Done:
+    """Write the tables of a group, and its report."""
+    output, reveal = job.output, job.output.shown.reveal
+    group, tables, protected = one.group, one.tables, one.protected
+    shown = {form: output.shown.intervals and form not in FOREIGN for form in output.format}
+    columns = {
+        intervals: result_columns(protected, reveal=reveal, intervals=intervals)
+        for intervals in set(shown.values())
+    }
+    mine = []
+    for named, table in zip(group, tables, strict=True):
+        for form in output.format:
+            path = places[named.name + FORMATS[form]]
+            write_result(
+                path, protected, _part(protected.table, table, columns[shown[form]]), form=form,
+                reveal=reveal, structure=output.structure, part=len(group) > 1, files=files,
+            )  # fmt: skip
+            mine.append(path)
+    names = tuple(named.name for named in group)
+    if output.report:
+        page = places["+".join(names) + ".html"]
+        title = ", ".join(names)
+        told = report_facts(protected, title=title, attacks=one.attacks, reveal=reveal)
+        several = zip(names, tables, strict=True) if len(group) > 1 else ()
+        parts = [(name, table, _rows(protected.table, table)) for name, table in several]
+        write_page(page, report_page(protected, told, parts=parts), told, files)
+        mine += [page, page.with_suffix(".json")]
+    return Done(names, protected, tuple(mine))
+
+
+def _places(job: Job) -> dict[str, Path]:
     """Where each result goes; checked before any work."""
-    files = [f"{table.name}{FORMATS[form]}" for table in job.tables for form in forms]
+    files = [f"{table.name}{FORMATS[form]}" for table in job.tables for form in job.output.format]
     places = {name: job.folder / name for name in files}
     outputs: dict[str, Path | None] = {f"table {name}": path for name, path in places.items()}
     kinds: dict[str, tuple[str, ...]] = dict.fromkeys(outputs, tuple(FORMATS.values()))
