@@ -120,12 +120,7 @@ def table_from_frame(
     check_choice("absent", absent, ("error", "zero"))
     check_known("hierarchies", given, names, "dimensions")
     top = (top,) if isinstance(top, str) else tuple(top)
-    if shadow is not None and not top:
-        msg = (
-            f"{argument('shadow')} says to what the largest contributions belong; name their "
-            f"columns with {argument('top')}"
-        )
-        raise InputError(msg)
+    _check_shadow(shadow, top)
     extra = [name for name in (value, shadow, count, *top, lower, upper) if name is not None]
     columns = read_columns(data, [*names, *extra], extra)
     found = dict(zip([*names, *extra], columns.arrays, strict=True))
@@ -157,19 +152,7 @@ def table_from_frame(
     if not complete:
         _check_absent(present, trees, shown, absent)
         given_count = None if counts else count
-        each = (given_count, shadow, *top, lower, upper)
-        per_cell = [name for name in each if name is not None]
-        if per_cell:
-            msg = (
-                f"column {per_cell[0]!r} is given for inner cells only, and what it says of the "
-                "margins cannot be computed from them; add the rows of the margins, or "
-                + phrase("tabulate microdata with csp.Table.from_microdata", _RECORDS)
-            )
-            raise InputError(msg)
-        if float(np.abs(values).astype(np.float64).sum()) > MAX_VALUE:
-            msg = f"the margins may exceed {most_text(scale)}; use fewer decimals or a larger unit"
-            raise InputError(msg)
-        values = sum_up(values.reshape(shape), trees).ravel()
+        values = _with_margins(values, trees, scale, (given_count, shadow, *top, lower, upper))
     notes: tuple[str, ...] = ()
     if complete and exact(tolerance) > 0:
         values, notes = _added_up(values, present, trees, exact(tolerance), scale)
@@ -204,6 +187,33 @@ def table_from_frame(
     ]
     check_leaves(table, trees, doubtful)
     return table
+
+
+def _check_shadow(shadow: str | None, top: Sequence[str]) -> None:
+    if shadow is not None and not top:
+        msg = (
+            f"{argument('shadow')} says to what the largest contributions belong; name their "
+            f"columns with {argument('top')}"
+        )
+        raise InputError(msg)
+
+
+def _with_margins(
+    values: NDArray[np.int64], trees: Sequence[Hierarchy], scale: int, each: Sequence[str | None]
+) -> NDArray[np.int64]:
+    """Add the margins; refused where columns in `each` say something of every cell."""
+    per_cell = [name for name in each if name is not None]
+    if per_cell:
+        msg = (
+            f"column {per_cell[0]!r} is given for inner cells only, and what it says of the "
+            "margins cannot be computed from them; add the rows of the margins, or "
+            + phrase("tabulate microdata with csp.Table.from_microdata", _RECORDS)
+        )
+        raise InputError(msg)
+    if float(np.abs(values).astype(np.float64).sum()) > MAX_VALUE:
+        msg = f"the margins may exceed {most_text(scale)}; use fewer decimals or a larger unit"
+        raise InputError(msg)
+    return sum_up(values.reshape([len(tree.codes) for tree in trees]), trees).ravel()
 
 
 def _dimensions(
