@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -15,6 +16,9 @@ from cellveil.cli.options import argument, flag, option
 from cellveil.front import SAFE, message_of, options_of, refuse
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
+
+if TYPE_CHECKING:
+    from cellveil.jobs.run import Done
 
 __all__ = ["init", "run"]
 
@@ -57,7 +61,7 @@ def run(
 
     With --verify the exit code is 0 if all files come out the same, and 1 if one does not.
     """
-    from cellveil.io.files import check_outputs, hashes_of
+    from cellveil.io.files import check_outputs
     from cellveil.jobs.job import read_job
     from cellveil.jobs.run import run_job
     from csp.errors import CellveilError
@@ -101,22 +105,29 @@ def run(
                 failed[path] = found
                 facts[str(path)] = {"error": found[0]}
                 continue
-            written = hashes_of(file for one in done for file in one.files)
-            facts[str(path)] = {
-                "tables": [{"names": list(one.names)} | one.protected.summary() for one in done],
-                "files": {path.name: sha for path, sha in written.items()},
-            }
-            for one in done:
-                say(f"{head}{' and '.join(one.names)}: {one.words}")
-                for note in one.protected.table.notes:
-                    say(f"{note[0].upper()}{note[1:]}.")
-                say(f"Wrote {', '.join(str(file) for file in one.files)}.")
+            facts[str(path)] = _told(done, head)
             say(f"Internal record, not for publication: {job.record}.")
     lines = [f"{path.name}: {message}" for path, (message, _) in failed.items()]
     if len(paths) > 1:
         lines.append(f"{len(paths) - len(failed)} of {len(paths)} jobs done.")
     worst = max((code for _, code in failed.values()), default=SAFE)
     finish(facts, lines, summary=summary, worst=worst)
+
+
+def _told(done: Sequence[Done], head: str) -> dict[str, Any]:
+    """Say what became of a job, and return its facts."""
+    from cellveil.io.files import hashes_of
+
+    for one in done:
+        say(f"{head}{' and '.join(one.names)}: {one.words}")
+        for note in one.protected.table.notes:
+            say(f"{note[0].upper()}{note[1:]}.")
+        say(f"Wrote {', '.join(str(file) for file in one.files)}.")
+    written = hashes_of(file for one in done for file in one.files)
+    return {
+        "tables": [{"names": list(one.names)} | one.protected.summary() for one in done],
+        "files": {path.name: sha for path, sha in written.items()},
+    }
 
 
 def _verify(record: Path, summary: Path | None) -> NoReturn:

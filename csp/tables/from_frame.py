@@ -127,7 +127,6 @@ def table_from_frame(
     if not len(columns.arrays[0]):
         msg = "the frame has no rows; a table needs at least one cell"
         raise InputError(msg)
-
     roots, told = total_codes(total, names)
     trees, positions = _dimensions(found, names, given, roots)
     shape = tuple(len(tree.codes) for tree in trees)
@@ -139,8 +138,7 @@ def table_from_frame(
 
     cells = np.ravel_multi_index(tuple(positions), shape)
     _check_duplicates(cells, shown)
-    measures = [value, *top]
-    units, scale = _measures(found, measures if shadow is None else [value], decimals)
+    units, scale = _measures(found, [value] if shadow else [value, *top], decimals)
     if shadow is not None:  # a variable of its own, in units of its own
         units |= _measures(found, [shadow, *top], None)[0]
     present = np.zeros(len(labels), dtype=bool)
@@ -162,12 +160,10 @@ def table_from_frame(
     table = make(
         values=values,
         relations=cube_relations(trees),
-        lower=least_values(values, negative, shown)
-        if lower is None
-        else _bounds(found, lower, cells, values, scale, -1),
-        upper=np.full(len(values), UNBOUNDED)
-        if upper is None
-        else _bounds(found, upper, cells, values, scale, +1),
+        lower=_bounds(found, lower, cells, values, scale, -1)
+        if lower else least_values(values, negative, shown),
+        upper=_bounds(found, upper, cells, values, scale, +1)
+        if upper else np.full(len(values), UNBOUNDED),
         labels=labels,
         scale=scale,
         contributors=people,
@@ -179,7 +175,7 @@ def table_from_frame(
         counts=counts,
         notes=notes,
         least_scale=decimals or 0,
-    )
+    )  # fmt: skip
     _check_nested(table, cells)
     doubtful = [
         name not in given and name not in told and len(tree.codes) - 1 not in position
