@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ class Variety:
     codes: Ints
 
 
-def other_attributes(data: Any, diverse: Mapping[str, int]) -> tuple[str, ...]:
+def other_attributes(data: Any, diverse: Collection[str]) -> tuple[str, ...]:
     """Attributes of the data but those whose values must differ."""
     return tuple(name for name in column_names(_columns(data)) if name not in diverse)
 

@@ -160,6 +160,8 @@ class Compliant(MaskedFile):
             "largest_cluster": int(sizes.max()),
             "unsafe_cells": self.unsafe,
         }
+        if self.partition.contributor is not None:
+            facts["k_counts"] = "contributors"
         if self.most is not None:
             facts["most"] = self.most
         if self.diverse:
@@ -178,6 +180,8 @@ class Compliant(MaskedFile):
                 },
             }
             facts |= {} if self.bound is None else {"bound": self.bound}
+            if self.partition.contributor is not None:
+                facts["fewest_contributors"] = self.partition.fewest
         return facts
 
 

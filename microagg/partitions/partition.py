@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,15 @@ from csp.errors import InputError, argument
 from csp.tables.cross.html import notebook_list
 from csp.tables.frames import columns_to_frame
 from microagg.kept import kept_beside
-from microagg.records import Floats, Frozen, Ints, Records, check_k, read_records
+from microagg.records import (
+    Floats,
+    Frozen,
+    Ints,
+    Records,
+    check_k,
+    count_different,
+    read_records,
+)
 from microagg.scaling import scaled
 
 __all__ = [
@@ -89,7 +98,8 @@ class Partition(MaskedFile):
     labels : (n,) int64
         Cluster of each record: 0, 1, ... without gaps.
     k : int
-        Least size that was asked for; every cluster has at least that many records.
+        Least size that was asked for; every cluster has at least that many records, of as many
+        different contributors where these are known.
     sizes : (c,) int64
         Records in each cluster.
     centroids : (c, d) float64
@@ -106,6 +116,9 @@ class Partition(MaskedFile):
         Library of the caller's frame, "" if there was none.
     index : pandas.Index or None
         Of the caller's frame.
+    contributor : (n,) int64 or None
+        Who each record belongs to; None if every record is its own contributor. What judges the
+        partition counts contributors as it does.
     """
 
     labels: NDArray[np.int64]
@@ -117,6 +130,7 @@ class Partition(MaskedFile):
     method: str
     library: str = ""
     index: Any = None
+    contributor: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, records: Records, labels: NDArray[Any], k: int, method: str) -> Partition:
@@ -126,32 +140,44 @@ class Partition(MaskedFile):
         ------
         InputError
             If there is not one label per record, the labels have gaps, or a cluster has fewer than
-            k records (named).
+            k records, or different contributors (named).
         """
-        check_k(k, records.n)
-        groups = np.array(labels, dtype=np.int64)
-        if groups.shape != (records.n,) or np.any(groups != np.asarray(labels)):
-            msg = f"{records.n} records need one whole-number label each; got shape {groups.shape}"
-            raise InputError(msg)
-        if groups.min() < 0:
-            msg = f"labels must be at least 0, got {groups.min()}"
-            raise InputError(msg)
+        check_k(k, records.n, contributors=records.contributors)
+        groups = _checked_labels(labels, records.n)
         sizes = np.bincount(groups).astype(np.int64)
         if sizes.min() < k:
             small = int(np.argmin(sizes))
             msg = f"cluster {small} has {int(sizes[small])} records, fewer than k = {k}"
             raise InputError(msg)
+        if records.contributor is not None:
+            people = count_different(groups, records.contributor)
+            if people.min() < k:
+                small = int(np.argmin(people))
+                msg = (
+                    f"cluster {small} has records of {int(people[small])} different contributors, "
+                    f"fewer than k = {k}"
+                )
+                raise InputError(msg)
         centroids = cluster_means(records, groups, sizes)
         loss = information_loss(records, groups)
         return cls(
-            groups, k, sizes, centroids, loss, records.names, method, records.library, records.index
-        )
+            groups, k, sizes, centroids, loss, records.names, method, records.library,
+            records.index, records.contributor,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
+        people = "" if self.contributor is None else f", each of {self.k} contributors or more"
         return (
             f"Partition({len(self.labels)} records in {len(self.sizes)} clusters of "
-            f"{int(self.sizes.min())} to {int(self.sizes.max())} by {self.method})"
+            f"{int(self.sizes.min())} to {int(self.sizes.max())} by {self.method}{people})"
         )
+
+    @property
+    def fewest(self) -> int:
+        """Fewest different contributors of a cluster; records, where each is its own."""
+        if self.contributor is None:
+            return int(self.sizes.min())
+        return int(count_different(self.labels, self.contributor).min())
 
     def _repr_html_(self) -> str:
         sizes, counts = np.unique(self.sizes, return_counts=True)
@@ -213,15 +239,53 @@ class Ranked(MaskedFile):
         return dict(zip(self.names, self.masked.T, strict=True))
 
 
-def records_of(X: Any, partition: Partition, decimals: int | None = None) -> Records:
-    """Read the records that a partition was made of."""
-    records = read_records(X, partition.names, decimals=decimals)
+def _checked_labels(labels: Any, n: int) -> Ints:
+    """Cluster of each record; one that no record has is for the caller to refuse."""
+    try:
+        groups = np.array(labels, dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):
+        groups = np.empty(0, np.int64)
+    if groups.shape != (n,) or np.any(groups != np.asarray(labels)):
+        msg = f"{n} records need one whole-number label each; got shape {np.shape(labels)}"
+        raise InputError(msg)
+    if groups.min() < 0:
+        msg = f"labels must be at least 0, got {groups.min()}"
+        raise InputError(msg)
+    return groups
+
+
+def _checked_hidden(hidden: Any, clusters: int, attributes: int) -> NDArray[np.bool_] | None:
+    if hidden is None:
+        return None
+    found = np.asarray(hidden)
+    if found.dtype != np.bool_ or found.shape != (clusters, attributes):
+        msg = (
+            f"hidden must be true or false for each of {clusters} clusters and {attributes} "
+            f"attributes; got shape {found.shape}"
+        )
+        raise InputError(msg)
+    return found
+
+
+def records_of(
+    X: Any,
+    partition: Partition,
+    decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
+) -> Records:
+    """Read the records that a partition was made of.
+
+    Unless something else is named, contributors are those with which it was made.
+    """
+    records = read_records(X, partition.names, decimals=decimals, contributor=contributor)
     if records.n != len(partition.labels):
         msg = (
             f"the partition is of {len(partition.labels)} records and the data has {records.n}; "
             "give the data that was partitioned"
         )
         raise InputError(msg)
+    if records.contributor is None and partition.contributor is not None:
+        records = replace(records, contributor=partition.contributor)
     return records
 
 
@@ -257,18 +321,54 @@ def cluster_means(records: Records, labels: Ints, sizes: Ints) -> Floats:
 
 
 def information_loss(
-    records: Records, labels: NDArray[np.int64], hidden: NDArray[np.bool_] | None = None
+    X: Any,
+    labels: Any,
+    hidden: Any = None,
+    *,
+    attributes: Sequence[str] | None = None,
+    decimals: int | None = None,
 ) -> float:
     """100 * SSE / SST in percent over standardised attributes; constant ones add nothing.
 
     Parameters
     ----------
-    records : Records
-    labels : (n,) int64
+    X : data
+        The original records, as `read_records` takes them.
+    labels : Partition, or (n,) array of int
+        Clusters; with a partition only its attributes are read.
     hidden : (c, d) bool, optional
         Cluster means that are not published. The total of an attribute is known, and with it the
         mean over all records whose own is hidden: that stands in for them.
+    attributes : sequence of str, optional
+        Attributes that count; all by default.
+    decimals : int, optional
+        Decimal places of the data.
+
+    Raises
+    ------
+    InputError
+        If the data cannot be read, the labels are not a whole number from 0 for each record, without
+        gaps, or `hidden` is not one entry for each cluster and attribute.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"pay": [10, 11, 12, 10, 11, 95]}
+    >>> round(microagg.information_loss(data, [0, 0, 0, 1, 1, 1]), 4)
+    80.5752
     """
+    if isinstance(labels, Partition):
+        records = records_of(X, labels, decimals)
+        records = records if attributes is None else records.only(attributes)
+        labels = labels.labels
+    else:
+        records = read_records(X, attributes, decimals=decimals)
+        labels = _checked_labels(labels, records.n)
+        gap = int(np.argmin(np.bincount(labels)))
+        if not (labels == gap).any():
+            msg = f"no record has the label {gap}; number the clusters 0, 1, ... without gaps"
+            raise InputError(msg)
+    hidden = _checked_hidden(hidden, int(labels.max()) + 1, len(records.names))
     points = scaled(records, "standardise", constant="keep")
     order, starts = in_clusters(labels)
     sizes = np.diff(np.append(starts, len(labels)))
