@@ -227,9 +227,9 @@ def read_records(
         if isinstance(contributor, str) and attributes is None:
             attributes = [name for name in data.names if name != contributor]
         _check_apart(contributor, attributes)
-        found = data if attributes is None else data.only(attributes)
+        some = data if attributes is None else data.only(attributes)
         owners = read_contributor(data, contributor, data.n)
-        return found if owners is None else replace(found, contributor=owners)
+        return some if owners is None else replace(some, contributor=owners)
     if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
         msg = f"{argument('decimals')} must be from 0 to {MOST_DECIMALS}, not {decimals}"
         raise InputError(msg)

@@ -289,8 +289,8 @@ def _check_contributor(records: Records, method: str, negative: str) -> None:
     named = argument("contributor")
     if method in ("drop", "optimise"):
         msg = (
-            f"method {method!r} takes each record for a contributor of its own; with {named} choose "
-            f"{_method('suppress')}, {_method('grow')} or {_method('merge')}"
+            f"method {method!r} takes each record for a contributor of its own; with {named} "
+            f"choose {_method('suppress')}, {_method('grow')} or {_method('merge')}"
         )
         raise InputError(msg)
     if method != "suppress" and negative != "error" and (records.units < 0).any():

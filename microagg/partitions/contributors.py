@@ -20,8 +20,8 @@ def joined_to_k(
 ) -> Ints:
     """Join clusters until each has k different contributors.
 
-    The cluster with the fewest contributors, the first of equal ones, joins the one with the nearest
-    mean, the first of equally near ones.
+    The cluster with the fewest contributors, the first of equal ones, joins the one with the
+    nearest mean, the first of equally near ones.
 
     Parameters
     ----------

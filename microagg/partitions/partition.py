@@ -347,8 +347,8 @@ def information_loss(
     Raises
     ------
     InputError
-        If the data cannot be read, the labels are not a whole number from 0 for each record, without
-        gaps, or `hidden` is not one entry for each cluster and attribute.
+        If the data cannot be read, the labels are not whole numbers from 0, without gaps, one for
+        each record, or `hidden` is not one entry for each cluster and attribute.
 
     Examples
     --------
