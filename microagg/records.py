@@ -32,6 +32,7 @@ __all__ = [
     "Frozen",
     "Ints",
     "Records",
+    "check_apart",
     "check_k",
     "count_different",
     "read_contributor",
@@ -226,7 +227,7 @@ def read_records(
     if isinstance(data, Records):
         if isinstance(contributor, str) and attributes is None:
             attributes = [name for name in data.names if name != contributor]
-        _check_apart(contributor, attributes)
+        check_apart(contributor, attributes)
         some = data if attributes is None else data.only(attributes)
         owners = read_contributor(data, contributor, data.n)
         return some if owners is None else replace(some, contributor=owners)
@@ -234,7 +235,7 @@ def read_records(
         msg = f"{argument('decimals')} must be from 0 to {MOST_DECIMALS}, not {decimals}"
         raise InputError(msg)
     data = named_columns(data)
-    _check_apart(contributor, attributes)
+    check_apart(contributor, attributes)
     own = contributor if isinstance(contributor, str) else None
     wanted = attributes
     if wanted is None:
@@ -300,7 +301,7 @@ def read_contributor(
     return number
 
 
-def _check_apart(contributor: str | Sequence[Any] | None, attributes: Sequence[str] | None) -> None:
+def check_apart(contributor: str | Sequence[Any] | None, attributes: Sequence[str] | None) -> None:
     """Refuse a contributor that is to be masked too."""
     if isinstance(contributor, str) and contributor in (attributes or ()):
         msg = (

@@ -103,6 +103,8 @@ class Anonymity(Frozen):
     incomplete : int
         Records with a missing quasi-identifier.
     confidential : tuple of Diversity
+    by_contributor : bool
+        Whether candidates and k count different contributors in place of records.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -114,6 +116,7 @@ class Anonymity(Frozen):
     worst: NDArray[np.int64]
     incomplete: int
     confidential: tuple[Diversity, ...] = ()
+    by_contributor: bool = False
 
     def __repr__(self) -> str:
         parts = "".join(f", {part!r}" for part in self.confidential)
@@ -147,6 +150,7 @@ class Anonymity(Frozen):
             "smallest_class": int(self.sizes.min()),
             "largest_class": int(self.sizes.max()),
             "k": self.k,
+            "k_counts": "contributors" if self.by_contributor else "records",
             "worst": _rows(self.worst),
             "confidential": [part.summary() for part in self.confidential],
         }

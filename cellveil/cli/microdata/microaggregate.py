@@ -35,6 +35,7 @@ def microaggregate(
     keep: Annotated[
         str | None, option("Columns to publish as they are, by commas.", "COLUMNS")
     ] = None,
+    contributor: options.Person = None,
     keep_identifiers: Annotated[
         bool, flag("With --keep: also columns that tell records apart.", "--keep-identifiers")
     ] = False,
@@ -137,9 +138,9 @@ def microaggregate(
     kept = split_names(keep, "--keep") if keep else ()
     file = text_file(data, sep, decimal, encoding, na)
     varied = by_column(diverse, "--diverse", read_whole) or {}
-    names = _names(file, masked, kept, varied)
+    names = _names(file, masked, kept, {*varied, *([contributor] if contributor else ())})
     rule = None if rules is None else parse_rules(rules)
-    records = read_records(file, names, decimals=decimals)
+    records = read_records(file, names, decimals=decimals, contributor=contributor)
     if records.note:
         say(records.note)
     whole = kept_columns(file, kept, identifiers=keep_identifiers)
@@ -169,6 +170,8 @@ def microaggregate(
             ask |= {"most": most, "diverse": varied, "attributes": records.names}
             ask |= {"decimals": decimals}
         source: Any = file if varied else records
+        if varied:
+            ask |= {"contributor": contributor}
         result = found = _compliant(source, k, rule, comply, clock, ask)
         facts, safe = found.summary(reveal=reveal), True
         lines = sentences.compliant_words(found, reveal=reveal)
