@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from numbers import Integral
@@ -17,6 +17,7 @@ from csp.exact import UNBOUNDED, Number, exact
 from csp.tables.codes import numbered_owners
 from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.hierarchies.coding import missing_owner
+from csp.tables.microdata.repeats import repeats_note
 from csp.tables.units import MOST_DECIMALS, NotUnits, to_units
 
 Ints = NDArray[np.int64]
@@ -35,6 +36,7 @@ __all__ = [
     "check_apart",
     "check_k",
     "count_different",
+    "notes_on",
     "read_contributor",
     "read_records",
 ]
@@ -299,6 +301,14 @@ def read_contributor(
     number = np.asarray(number, np.int64)
     number.flags.writeable = False
     return number
+
+
+def notes_on(data: Any, apart: Collection[str], n: int, contributor: Any) -> tuple[str, ...]:
+    """Say which column may name contributors, if nothing does; see `repeats_note`."""
+    if contributor is not None or isinstance(data, (Records, np.ndarray)):
+        return ()
+    note = repeats_note(named_columns(data), apart, n)
+    return (note,) if note else ()
 
 
 def check_apart(contributor: str | Sequence[Any] | None, attributes: Sequence[str] | None) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from cellveil.cli import options
-from cellveil.cli.answers import finish
+from cellveil.cli.answers import finish, noted
 from cellveil.cli.options import argument, flag, option
 from cellveil.front import SAFE, message_of, options_of, refuse
 from cellveil.render.progress import Meter
@@ -109,7 +109,7 @@ def run(
             for one in done:
                 say(f"{head}{' and '.join(one.names)}: {one.words}")
                 for note in one.protected.table.notes:
-                    say(f"{note[0].upper()}{note[1:]}.")
+                    say(noted(note, options=False))
                 say(f"Wrote {', '.join(str(file) for file in one.files)}.")
             say(f"Internal record, not for publication: {job.record}.")
     lines = [f"{path.name}: {message}" for path, (message, _) in failed.items()]

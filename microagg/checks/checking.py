@@ -14,7 +14,7 @@ from microagg.checks.closeness import equal_distances, ordered_distances
 from microagg.checks.diversity import counts_of, effective, entropy_diverse, largest_l
 from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
 from microagg.checks.result import Anonymity, Diversity
-from microagg.records import Ints, count_different
+from microagg.records import Ints, count_different, notes_on
 
 __all__ = [
     "DISTANCES",
@@ -152,6 +152,7 @@ t=0.25))
         tuple(key.name for key in keys), missing, classes, sizes, counts[classes],
         int(counts[few]), np.flatnonzero(classes == few), int(gaps.sum()), found,
         people is not None,
+        notes_on(data, {a.name for a in (*keys, *hidden)}, len(classes), people),
     )  # fmt: skip
 
 

@@ -105,6 +105,8 @@ class Anonymity(Frozen):
     confidential : tuple of Diversity
     by_contributor : bool
         Whether candidates and k count different contributors in place of records.
+    notes : tuple of str
+        What to look at again: a column that may say who each record belongs to.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -117,6 +119,7 @@ class Anonymity(Frozen):
     incomplete: int
     confidential: tuple[Diversity, ...] = ()
     by_contributor: bool = False
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         parts = "".join(f", {part!r}" for part in self.confidential)
@@ -152,6 +155,7 @@ class Anonymity(Frozen):
             "k": self.k,
             "k_counts": "contributors" if self.by_contributor else "records",
             "worst": _rows(self.worst),
+            "notes": list(self.notes),
             "confidential": [part.summary() for part in self.confidential],
         }
 

@@ -28,7 +28,7 @@ from microagg.compliance.search import (
 )
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
-from microagg.records import Ints, Records, check_k, count_different, read_records
+from microagg.records import Ints, Records, check_k, count_different, notes_on, read_records
 from microagg.scaling import scaled
 from microagg.tables.clusters import cluster_table
 from microagg.tables.contributions import sides_of_units
@@ -181,7 +181,9 @@ def comply(
         msg = f"method {method!r} does not suppress means; leave out {named} and share="
         raise InputError(msg)
     _check_passable(whole, k, "records" if records.contributor is None else "contributors")
-    asked = Asked(method, whole, negative, varieties, most)
+    apart = {*records.names, *(diverse or {})}
+    notes = notes_on(X, apart, records.n, records.contributor)
+    asked = Asked(method, whole, negative, varieties, most, notes)
     several = (*varieties, *_contributors(records, k))
     codes = [variety.codes[:, None] for variety in several]
     # What clusters must have whatever the rule: a size, and different values.

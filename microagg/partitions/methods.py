@@ -86,7 +86,7 @@ def mdav(
     points = scaled(records, scale, constant=constant)
     labels = mdav_labels(points, k, progress=progress, clock=clock)
     labels = joined_to_k(points, labels, records.contributor, k, clock)
-    return Partition.of(records, labels, k, "MDAV")
+    return Partition.of(records, labels, k, "MDAV").noted(X)
 
 
 def vmdav(
@@ -145,7 +145,7 @@ def vmdav(
                 raise
             break
         found.append(Partition.of(records, labels, k, f"V-MDAV({value:g})"))
-    return min(found, key=lambda partition: partition.information_loss)
+    return min(found, key=lambda partition: partition.information_loss).noted(X)
 
 
 def mondrian(
@@ -197,7 +197,7 @@ def mondrian(
     how = "relaxed" if cut == "paper" else cut
     labels = mondrian_labels(points, k, cut=how, relative=cut != "paper")
     labels = joined_to_k(points, labels, records.contributor, k)
-    return Partition.of(records, labels, k, f"Mondrian({cut})")
+    return Partition.of(records, labels, k, f"Mondrian({cut})").noted(X)
 
 
 def individual_ranking(

@@ -22,6 +22,7 @@ from microagg.records import (
     Records,
     check_k,
     count_different,
+    notes_on,
     read_records,
 )
 from microagg.scaling import scaled
@@ -119,6 +120,8 @@ class Partition(MaskedFile):
     contributor : (n,) int64 or None
         Who each record belongs to; None if every record is its own contributor. What judges the
         partition counts contributors as it does.
+    notes : tuple of str
+        What to look at again: a column that may say who each record belongs to.
     """
 
     labels: NDArray[np.int64]
@@ -131,6 +134,7 @@ class Partition(MaskedFile):
     library: str = ""
     index: Any = None
     contributor: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, records: Records, labels: NDArray[Any], k: int, method: str) -> Partition:
@@ -188,6 +192,11 @@ class Partition(MaskedFile):
     def masked(self) -> NDArray[np.float64]:
         """Every record replaced by the mean of its cluster, shape (n, d)."""
         return self.centroids[self.labels]
+
+    def noted(self, X: Any) -> Partition:
+        """Return the same, with a note if a column of the data may name contributors."""
+        notes = notes_on(X, self.names, len(self.labels), self.contributor)
+        return replace(self, notes=notes) if notes else self
 
     def members(self) -> list[NDArray[np.int64]]:
         """Give the records of each cluster, ascending."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cellveil.cli import options
-from cellveil.cli.answers import finish
+from cellveil.cli.answers import finish, noted
 from cellveil.cli.options import option
 from cellveil.front import refuse
 from cellveil.render.screen import tell
@@ -93,6 +93,7 @@ def _check_words(found: Anonymity, k: int | None, asked: dict[str, bool]) -> lis
     for part in found.confidential:
         distance = "" if part.t is None else f"; distance from the file up to {float(part.t):.4g}"
         lines.append(f"{part.name}: at least {part.p} values in every class{distance}.")
+    lines += map(noted, found.notes)
     lines += [f"The file is {'' if holds else 'not '}{words}." for words, holds in asked.items()]
     return lines
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cellveil.cli import options
-from cellveil.cli.answers import finish
+from cellveil.cli.answers import finish, noted
 from cellveil.cli.microdata import sentences
 from cellveil.cli.options import flag, option
 from cellveil.front import refuse
@@ -112,7 +112,7 @@ def microaggregate(
     from csp.exact import read_whole
     from csp.rules import parse_rules
     from microagg.kept import kept_columns
-    from microagg.records import read_records
+    from microagg.records import notes_on, read_records
 
     if comply is not None and rules is None:
         refuse(f"--comply {comply} needs --rules, by which means are sensitive")
@@ -183,6 +183,11 @@ def microaggregate(
     if beside:
         facts["kept"] = sentences.count_kept(columns, beside)
         lines += sentences.kept_words(facts["kept"])
+    apart = {*records.names, *varied}
+    notes = notes_on(file, apart, records.n, records.contributor)
+    if notes:
+        facts["notes"] = list(notes)
+        lines += map(noted, notes)
     if output is not None and not safe:
         lines.append(
             f"{output} was not written: some cluster means are sensitive. Add --comply merge (or "

@@ -348,7 +348,7 @@ def protect(
             written += answers.draw_result(plots, result, trace, files, reveal=reveal)
         return written
 
-    lines = [f"{note[0].upper()}{note[1:]}." for note in result.table.notes]
+    lines = [answers.noted(note) for note in result.table.notes]
     if result.audit.cut_short:
         lines.append("Not every interval was followed to its end; those ends are left empty.")
     lines.append(sizes(result.problem, result.pattern, reveal=reveal))
