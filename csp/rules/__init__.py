@@ -16,6 +16,9 @@ Examples
 True
 """
 
+import sys
+
+from csp.calls import named
 from csp.rules.base import AnyOf, Custom, Rule, as_rule
 from csp.rules.concentration import PQ, Dominance, PPercent
 from csp.rules.frequency import Manual, MinFrequency, Zero
@@ -39,3 +42,6 @@ __all__ = [
     "parse_rules",
     "union_sensitive",
 ]
+
+for _name in __all__:
+    named(sys.modules[__name__], _name)
