@@ -18,6 +18,7 @@ __all__ = [
     "check_known",
     "expect",
     "named",
+    "named_all",
     "named_errors",
     "named_init",
     "whole_number",
@@ -114,6 +115,13 @@ def named(module: ModuleType, name: str) -> Any:
     elif isinstance(value, type) and not issubclass(value, BaseException):
         named_init(value)
     return value
+
+
+def named_all(package: str) -> None:
+    """Do the same for all that a module offers, at its end."""
+    module = sys.modules[package]
+    for name in module.__all__:
+        named(module, name)
 
 
 def expect(value: Any, kind: type, name: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import named_errors
+from csp.calls import named_all
 from csp.errors import InputError
 from csp.problem.problem import Problem
 from csp.tables.table import Table
@@ -27,13 +27,11 @@ DEMO = (
 )
 
 
-@named_errors
 def names() -> tuple[str, ...]:
     """Names that `load` takes, in alphabetical order."""
     return tuple(sorted([*(file.stem for file in DATA.glob("*.json")), "demo"]))
 
 
-@named_errors
 def load(name: str) -> Table | Problem:
     """One of the instances.
 
@@ -91,7 +89,6 @@ def load(name: str) -> Table | Problem:
     return Problem.of(table, primary, spl=spec["width"], publish=publish, **options)
 
 
-@named_errors
 def naive_pattern(name: str) -> NDArray[np.bool_]:
     """Return the pattern that came with an instance, as printed or as users reported it.
 
@@ -107,7 +104,6 @@ def naive_pattern(name: str) -> NDArray[np.bool_]:
     return _mask(found.table if isinstance(found, Problem) else found, _spec(name)["naive"])
 
 
-@named_errors
 def source(name: str) -> str:
     """Where an instance comes from.
 
@@ -119,7 +115,6 @@ def source(name: str) -> str:
     return DEMO if name == "demo" else str(_spec(name)["source"])
 
 
-@named_errors
 def path(file: str) -> Path:
     """Path of a file in the data folder, such as "demo.csv" and "demo.hrc".
 
@@ -168,3 +163,6 @@ def _mask(table: Table, labels: list[list[str]]) -> NDArray[np.bool_]:
     mask = np.zeros(table.n_cells, dtype=bool)
     mask[[table.position(label) for label in labels]] = True
     return mask
+
+
+named_all(__name__)

@@ -16,9 +16,7 @@ Examples
 True
 """
 
-import sys
-
-from csp.calls import named
+from csp.calls import named_all
 from csp.rules.base import AnyOf, Custom, Rule, as_rule
 from csp.rules.concentration import PQ, Dominance, PPercent
 from csp.rules.frequency import Manual, MinFrequency, Zero
@@ -43,5 +41,4 @@ __all__ = [
     "union_sensitive",
 ]
 
-for _name in __all__:
-    named(sys.modules[__name__], _name)
+named_all(__name__)
