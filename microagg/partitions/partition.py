@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.tables.cross.html import notebook_list
 from csp.tables.frames import columns_to_frame
+from csp.tables.units import MOST_DECIMALS
 from microagg.kept import kept_beside
 from microagg.records import (
     Floats,
@@ -137,14 +140,33 @@ class Partition(MaskedFile):
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, records: Records, labels: NDArray[Any], k: int, method: str) -> Partition:
+    def of(
+        cls,
+        records: Records,
+        labels: NDArray[Any],
+        k: int,
+        method: str,
+        *,
+        published: bool = True,
+    ) -> Partition:
         """Partition from the cluster of each record.
+
+        Parameters
+        ----------
+        records : Records
+        labels : (n,) array of int
+        k : int
+        method : str
+            How the clusters were made, in words.
+        published : bool
+            Whether the means are for publication. Then numbers that are given exactly must be such
+            that a float tells them.
 
         Raises
         ------
         InputError
             If there is not one label per record, the labels have gaps, or a cluster has fewer than
-            k records, or different contributors (named).
+            k records, or different contributors (named), or the means would be rounded.
         """
         check_k(k, records.n, contributors=records.contributors)
         groups = _checked_labels(labels, records.n)
@@ -162,6 +184,8 @@ class Partition(MaskedFile):
                     f"fewer than k = {k}"
                 )
                 raise InputError(msg)
+        if published:
+            _check_exact(records)
         centroids = cluster_means(records, groups, sizes)
         loss = information_loss(records, groups)
         return cls(
@@ -315,6 +339,46 @@ def cluster_sums(units: Ints, labels: Ints) -> Ints:
     order, starts = in_clusters(labels)
     sums: Ints = np.add.reduceat(units[order], starts, axis=0)
     return sums
+
+
+EXACT = 2**53
+"""Up to here every whole number is a float."""
+
+
+def _check_exact(records: Records) -> None:
+    """Refuse numbers given exactly that no float of their means could tell apart."""
+    most = np.abs(records.values).max(axis=0, initial=0.0)
+    for name, column, largest in zip(records.names, records.columns, most, strict=True):
+        if column.dtype.kind == "f" or largest * 10.0**MOST_DECIMALS <= EXACT:
+            continue
+        places = 0
+        if column.dtype.kind not in "biu":
+            entries = column.tolist()
+            if any(isinstance(entry, (float, np.floating)) for entry in entries):
+                continue
+            # More places than that are those of a float that was written down.
+            places = max(map(_places, entries))
+            places = 0 if places > MOST_DECIMALS else places
+        if largest * 10.0**places > EXACT:
+            digit = "whole numbers" if not places else f"numbers of {places} decimal places"
+            msg = (
+                f"column {name!r} holds {digit} beyond 2**53 of their last place, so its means "
+                "would be rounded, and with them what the clusters add up to; subtract a number "
+                f"from all its values, or give it in a larger unit ({_unit_words(places)})"
+            )
+            raise InputError(msg)
+
+
+def _places(entry: Any) -> int:
+    """Decimal places of a number as it is given."""
+    with suppress(InvalidOperation, ValueError):
+        exponent = Decimal(str(entry).strip()).normalize().as_tuple().exponent
+        return max(0, -exponent) if isinstance(exponent, int) else 0
+    return 0
+
+
+def _unit_words(places: int) -> str:
+    return "fewer decimal places" if places else "thousands, say"
 
 
 def cluster_means(records: Records, labels: Ints, sizes: Ints) -> Floats:
